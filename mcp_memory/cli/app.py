@@ -1,0 +1,115 @@
+"""The command tree, and the edge where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcp_memory import __version__
+from mcp_memory.cli.console import fail
+from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
+from mcp_memory.settings import Settings, load
+
+_EXIT: tuple[tuple[type[McpMemoryError], int], ...] = ((InvalidInput, 2), (Busy, 3), (NotRunning, 3), (NotFound, 4))
+
+
+@dataclass
+class Common:
+    """The options before the command; settings are read when a command asks for them."""
+
+    vault: str | None
+    config: Path | None
+
+    def settings(self, **flags: object) -> Settings:
+        dotted = {name.replace("__", "."): value for name, value in flags.items()}
+        return load(os.environ, file=self.config, flags={"vault.path": self.vault, **dotted})
+
+
+class Commands(click.Group):
+    """Commands in the order a newcomer needs them, their modules imported when one is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        import importlib
+
+        command: click.Command = getattr(importlib.import_module(f"mcp_memory.cli.{module}"), name)
+        return command
+
+
+_COMMANDS = {
+    "start": "running:start",
+    "status": "running:status",
+    "stop": "running:stop",
+    "serve": "running:serve",
+    "search": "notes:search",
+    "recall": "notes:recall",
+    "append": "notes:append",
+    "forget": "notes:forget",
+    "restore": "notes:restore",
+    "doctor": "upkeep:doctor",
+    "adopt": "upkeep:adopt",
+    "reindex": "upkeep:reindex",
+    "config": "upkeep:config",
+    "token": "upkeep:token",
+    "headers": "upkeep:headers",
+}
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mcp-memory")
+@click.option("--vault", metavar="DIR", help="The vault's folder. Default: ~/memory, or as configured.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Another configuration file.")
+@click.pass_context
+def commands(ctx: click.Context, vault: str | None, config: Path | None) -> None:
+    """Memory for coding agents: Markdown files, served by one local daemon.
+
+    \b
+    mcp-memory start                       serve ~/memory in the background
+    mcp-memory append "we use uv, not pip" store a note
+    mcp-memory search "package manager"    find it
+    mcp-memory doctor                      what is wrong, and what to do
+    """
+    ctx.obj = Common(vault, config)
+
+
+def run() -> int:
+    """Every error of the tree ends here, as one line on standard error (a JSON object with --json)."""
+    try:
+        commands.main(prog_name="mcp-memory", standalone_mode=False)
+    except click.exceptions.Abort:
+        return 130
+    except click.exceptions.NoArgsIsHelpError as shown:
+        shown.show()
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except BrokenPipeError:
+        # The reader (say, `head`) has seen enough; what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except McpMemoryError as error:
+        return _report(error)
+    return 0
+
+
+def _report(error: McpMemoryError) -> int:
+    if "--json" in sys.argv:
+        facts: dict[str, Any] = {"error": error.message, "code": error.code, "hint": error.hint}
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        fail(error.message, error.hint)
+    return next((code for kind, code in _EXIT if isinstance(error, kind)), 1)

@@ -1,0 +1,204 @@
+"""search, recall, append, forget, restore: the four tools for people."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from mcp_memory.cli.app import Common
+from mcp_memory.cli.asking import ask
+from mcp_memory.cli.console import emit, is_terminal, say
+from mcp_memory.engine.assemble import visible
+from mcp_memory.errors import InvalidInput
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+project = click.option("--project", help="This project's notes and those without one; default: all.")
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("-n", "--limit", default=6, show_default=True, help="How many hits.")
+@click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
+@click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
+@click.option("--since", help="Only notes dated from here on, e.g. 2026-11-01.")
+@click.option("--until", help="Only notes dated before this.")
+@click.option("--path", help="Only this folder or file.")
+@click.option("--archived", is_flag=True, help="Also retired and expired notes.")
+@click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
+@click.option("--explain", is_flag=True, help="Say why each hit is where it is.")
+@project
+@as_json
+@click.pass_obj
+def search(
+    common: Common,
+    query: tuple[str, ...],
+    limit: int,
+    kinds: tuple[str, ...],
+    tags: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    path: str | None,
+    archived: bool,
+    mode: str,
+    explain: bool,
+    project: str | None,
+    as_json: bool,
+) -> None:
+    """Find notes by what they say.
+
+    \b
+    mcp-memory search "why did we drop redis"
+    mcp-memory search --kind fix --since 2026-11-01 timeout
+    """
+    arguments = {
+        "query": " ".join(query), "limit": limit, "kinds": list(kinds) or None, "tags": list(tags) or None,
+        "project": project, "since": since, "until": until, "path": path, "include_archived": archived or None,
+        "mode": mode, "explain": explain or None,
+    }  # fmt: skip
+    answer = ask(common.settings(), "search", arguments)
+    if as_json:
+        emit(answer)
+        return
+    if answer.get("degraded"):
+        click.echo(f"note: {answer['degraded']}", err=True)
+    if not answer["hits"]:
+        say(answer.get("note") or "nothing found")
+        return
+    for hit in answer["hits"]:
+        _show_hit(hit)
+    say(f"confidence {answer['confidence']:.2f}")
+
+
+@click.command()
+@click.argument("query", nargs=-1)
+@click.option("--id", "ids", multiple=True, help="A note or log entry in full; may be repeated.")
+@click.option("--path", help="A note in full, by path.")
+@click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
+@click.option("--phase", help="What comes next: start, prompt, plan, build, debug or review.")
+@click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
+@click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
+@project
+@as_json
+@click.pass_obj
+def recall(
+    common: Common,
+    query: tuple[str, ...],
+    ids: tuple[str, ...],
+    path: str | None,
+    lines: str | None,
+    phase: str | None,
+    kinds: tuple[str, ...],
+    budget_tokens: int | None,
+    project: str | None,
+    as_json: bool,
+) -> None:
+    """Read memory as an agent does: for a question, by id or path, or (with nothing) at session start.
+
+    \b
+    mcp-memory recall "how do we deploy"
+    mcp-memory recall --path memory/2026-11-21.md --lines 1-20
+    """
+    arguments = {
+        "query": " ".join(query) or None, "ids": list(ids) or None, "path": path, "lines": lines, "phase": phase,
+        "kinds": list(kinds) or None, "budget_tokens": budget_tokens, "project": project,
+    }  # fmt: skip
+    answer = ask(common.settings(), "recall", arguments)
+    emit(answer) if as_json else say(answer["text"])
+
+
+@click.command()
+@click.argument("content", required=False)
+@click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
+@click.option("--title", help="5 to 15 words to find it by; default: from the content.")
+@click.option("--tag", "tags", multiple=True, help="May be repeated.")
+@click.option("--supersedes", metavar="ID", help="The note that this one replaces.")
+@click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
+@click.option("--path", help="A new file's exact path inside home.")
+@click.option("--project", help="The project it belongs to; default: none.")
+@as_json
+@click.pass_obj
+def append(
+    common: Common,
+    content: str | None,
+    kind: str,
+    title: str | None,
+    tags: tuple[str, ...],
+    supersedes: str | None,
+    expires: str | None,
+    path: str | None,
+    project: str | None,
+    as_json: bool,
+) -> None:
+    """Store a note: from the argument, or from standard input.
+
+    \b
+    mcp-memory append -k decision "We use SQLite: one file, no server."
+    git log -1 --format=%B | mcp-memory append -k log
+    """
+    if content is None or content == "-":
+        if sys.stdin.isatty():
+            raise InvalidInput("no content", hint="pass it as an argument, or pipe it in")
+        content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    arguments = {
+        "content": content, "kind": kind, "title": title, "tags": list(tags) or None, "supersedes": supersedes,
+        "expires": expires, "path": path, "project": project, "source": "cli",
+    }  # fmt: skip
+    answer = ask(common.settings(), "append", arguments)
+    if as_json:
+        emit(answer)
+        return
+    say(f"{answer['outcome']}  {answer['path']}  ({answer['id']})")
+    if answer["similar"]:
+        say(f"similar notes: {', '.join(answer['similar'])}")
+
+
+@click.command()
+@click.argument("note")
+@click.option("--reason", help="Why, in a few words.")
+@as_json
+@click.pass_obj
+def forget(common: Common, note: str, reason: str | None, as_json: bool) -> None:
+    """Take a note or log entry (id or path) out of every answer; its file stays.
+
+    \b
+    mcp-memory forget notes/fact/old-port.md
+    mcp-memory restore notes/fact/old-port.md
+    """
+    answer = ask(common.settings(), "forget", {"target": note, "reason": reason})
+    emit(answer) if as_json else say(f"forgotten  {answer['path']}  (mcp-memory restore {answer['id']})")
+
+
+@click.command()
+@click.argument("note")
+@as_json
+@click.pass_obj
+def restore(common: Common, note: str, as_json: bool) -> None:
+    """Bring a forgotten note or log entry back, byte for byte.
+
+    \b
+    mcp-memory restore notes/fact/old-port.md
+    """
+    answer = ask(common.settings(), "restore", {"target": note})
+    emit(answer) if as_json else say(f"restored  {answer['path']}")
+
+
+def _show_hit(hit: dict[str, Any]) -> None:
+    # A stored text must not steer the terminal: control characters are shown, not sent.
+    place = visible(f"{hit['path']}:{hit['start_line']}-{hit['end_line']}")
+    about = visible(" · ".join(part for part in (hit["heading"] or hit["title"], hit["kind"], hit["date"]) if part))
+    snippet = visible(hit["snippet"].strip())
+    if is_terminal():
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console()
+        console.print(Text.assemble((f"{hit['score']:.2f} ", "dim"), (place, "bold cyan"), "  ", (about, "dim")))
+        console.print(Text(snippet))
+    else:
+        say(f"{hit['score']:.2f} {place}  {about}")
+        say(snippet)
+    if hit.get("explain"):
+        say("  " + "  ".join(f"{key}={value}" for key, value in hit["explain"].items()))
+    say()

@@ -1,0 +1,165 @@
+"""start, stop, status, serve: the daemon's life."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from mcp_memory.cli.app import Common
+from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.client.connection import Address
+from mcp_memory.daemon import launch
+from mcp_memory.errors import NotRunning
+from mcp_memory.settings import Settings
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+vault = click.option("--vault", metavar="DIR", help="The vault's folder.")
+port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")
+
+
+@click.command()
+@vault
+@port
+@as_json
+@click.pass_obj
+def start(common: Common, vault: str | None, port: int | None, as_json: bool) -> None:
+    """Start the daemon in the background, or say where it already runs.
+
+    \b
+    mcp-memory start
+    mcp-memory start --vault ~/notes
+    """
+    common.vault = vault or common.vault
+    settings = common.settings(daemon__port=port)
+    connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [])
+    status = _watch_first_index(connection)
+    if as_json:
+        emit({"started": started, **_facts(connection.address, status)})
+        return
+    say("started" if started else "already running")
+    _describe(connection.address, status)
+    _paste(settings, connection.address)
+
+
+@click.command()
+@as_json
+@click.pass_obj
+def stop(common: Common, as_json: bool) -> None:
+    """Stop the daemon: running calls finish first.
+
+    \b
+    mcp-memory stop
+    """
+    pid = launch.stop(common.settings())
+    if as_json:
+        emit({"stopped": pid is not None, "pid": pid})
+    else:
+        say(f"stopped (pid {pid})" if pid else "was not running")
+
+
+@click.command()
+@as_json
+@click.pass_obj
+def status(common: Common, as_json: bool) -> None:
+    """Say whether the daemon runs, where, and how complete its index is. Exit code 3 if it does not run.
+
+    \b
+    mcp-memory status --json
+    """
+    settings = common.settings()
+    connection = launch.running(settings)
+    if connection is None:
+        raise NotRunning(f"no daemon runs for {settings.vault_path}", hint="mcp-memory start")
+    facts = connection.call("status", {}, deadline_s=30)
+    if as_json:
+        emit(_facts(connection.address, facts))
+        return
+    _describe(connection.address, facts)
+
+
+@click.command()
+@vault
+@click.option("--host", help="Address to listen on; default 127.0.0.1.")
+@port
+@click.option("--uds", metavar="PATH", help="Listen on this Unix socket instead of a port.")
+@click.pass_obj
+def serve(common: Common, vault: str | None, host: str | None, port: int | None, uds: str | None) -> None:
+    """Serve the vault in the foreground, until Ctrl-C.
+
+    \b
+    mcp-memory serve --vault ~/notes --port 9000
+    """
+    from mcp_memory.daemon.serve import serve as run
+
+    common.vault = vault or common.vault
+    settings = common.settings(daemon__host=host, daemon__port=port, daemon__uds=uds)
+
+    def listening(address: Address) -> None:
+        tell(f"serving {address.vault} at {address.uds or address.url} (pid {address.pid}); Ctrl-C stops")
+
+    run(settings, on_listening=listening, on_progress=tell)
+
+
+def _watch_first_index(connection: launch.Connection) -> dict[str, Any]:
+    """Wait for the first index with a bar on a terminal, with a line a phase elsewhere."""
+    if not sys.stderr.isatty():
+        seen: set[str] = set()
+
+        def line(status: dict[str, Any]) -> None:
+            phase = _phase(status)
+            if phase not in seen:
+                seen.add(phase)
+                tell(f"{phase} …")
+
+        return launch.wait_ready(connection, line)
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("starting", total=None)
+
+        def draw(status: dict[str, Any]) -> None:
+            done, total = status["progress"]
+            bars.update(bar, description=_phase(status), completed=done, total=total or None)
+
+        return launch.wait_ready(connection, draw)
+
+
+def _phase(status: dict[str, Any]) -> str:
+    phase = str(status["phase"])
+    if phase != "idle":
+        return {"reading": "reading notes", "building": "building the index"}.get(phase, phase)
+    return "preparing the model (once)" if status["model_state"] == "loading" else "indexing"
+
+
+def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
+    where = {"url": address.url, "uds": address.uds or None, "pid": address.pid, "version": address.version}
+    return {**where, **status}
+
+
+def _describe(address: Address, status: dict[str, Any]) -> None:
+    rows = [
+        ("address", address.uds or address.url),
+        ("vault", status["vault"]),
+        ("model", status["model"] or f"keywords only ({status['model_state']})"),
+        ("indexed", f"{status['notes']} notes, {status['chunks']} chunks, {status['pending']} without vectors yet"),
+        ("watching", status["watching"]),
+        ("process", f"pid {address.pid}, version {address.version}"),
+    ]
+    if status["problems"]:
+        rows.append(("problems", f"{status['problems']} (mcp-memory doctor)"))
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        say(f"  {name:<{width}}  {value}")
+
+
+def _paste(settings: Settings, address: Address) -> None:
+    from mcp_memory.cli.pasting import snippets
+
+    say("\nconnect a client (paste one of these):")
+    for name, text in snippets(settings, address).items():
+        say(f"\n# {name}" if not is_terminal() else f"\n\x1b[1m# {name}\x1b[0m")
+        say(text)

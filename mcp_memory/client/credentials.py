@@ -1,0 +1,114 @@
+"""Tokens and the daemon's proof, in one private file of the state folder.
+
+Each client name has a bearer token of its own, so that a token tells who wrote. `secret` never leaves the machine:
+with it the daemon proves itself to our own programs, since another program may have taken its port.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, StorageFailed
+
+DEFAULT_CLIENT = "default"
+
+
+class Credentials:
+    """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def token(self, client: str = DEFAULT_CLIENT) -> str:
+        """This client's token, made at first use. Raises InvalidInput for a name that is no plain word."""
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
+            raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
+        table = self._read_or_make()
+        if client not in table["tokens"]:
+            table["tokens"][client] = secrets.token_urlsafe(32)
+            self._write(table)
+        return str(table["tokens"][client])
+
+    def rotate(self, client: str) -> str:
+        """A new token for this client; the old one is refused from now on."""
+        self._drop(client)
+        return self.token(client)
+
+    def revoke(self, client: str) -> None:
+        """Raises NotFound for a client that has no token."""
+        if not self._drop(client):
+            raise NotFound(f"no client named {client!r} has a token")
+
+    def client_of(self, token: str) -> str | None:
+        """Who holds this token, compared in constant time."""
+        found = None
+        for client, known in self._read()["tokens"].items():
+            if hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
+                found = client
+        return found
+
+    def proof(self, nonce: str, address: str) -> str:
+        """What only a program of this user can say about `nonce` at `address` (`host:port` or a socket's path)."""
+        secret = str(self._read_or_make()["secret"])
+        return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), hashlib.sha256).hexdigest()
+
+    def _drop(self, client: str) -> bool:
+        table = self._read_or_make()
+        if table["tokens"].pop(client, None) is None:
+            return False
+        self._write(table)
+        return True
+
+    def _read_or_make(self) -> dict[str, dict[str, str]]:
+        try:
+            return self._read()
+        except FileNotFoundError:
+            self._write({"secret": secrets.token_urlsafe(32), "tokens": {}}, only_new=True)  # pyright: ignore[reportArgumentType]
+            return self._read()
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        try:
+            descriptor = os.open(self._file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise StorageFailed(f"cannot read {self._file}: {error.strerror}") from error
+        with open(descriptor, encoding="utf-8") as file:
+            facts = os.fstat(file.fileno())
+            if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+                raise ConfigInvalid(
+                    f"{self._file} is not private to you", hint=f"check who made it, then: chmod 600 {self._file}"
+                )
+            try:
+                table = json.load(file)
+                if isinstance(table["secret"], str) and isinstance(table["tokens"], dict):
+                    return table
+            except (ValueError, KeyError, TypeError):
+                pass
+        raise ConfigInvalid(f"{self._file} is damaged", hint="delete it; clients get new tokens")
+
+    def _write(self, table: Mapping[str, object], *, only_new: bool = False) -> None:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=self._file.parent, prefix=".tokens-")  # 0600 from creation
+        try:
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump(table, file)
+                file.flush()
+                os.fsync(file.fileno())
+            if only_new:
+                try:
+                    os.link(draft, self._file)
+                except FileExistsError:
+                    return  # another process made it in this instant: its secret counts
+            else:
+                os.replace(draft, self._file)  # noqa: PTH105
+        finally:
+            Path(draft).unlink(missing_ok=True)

@@ -1,0 +1,20 @@
+"""From settings to the engine's own configuration: the composition root."""
+
+from __future__ import annotations
+
+from mcp_memory.engine.engine import EngineConfig
+from mcp_memory.settings import Settings
+
+
+def engine_config(settings: Settings) -> EngineConfig:
+    return EngineConfig(
+        root=settings.vault_path,
+        state=settings.state.root,
+        models=settings.state.models,
+        vault=settings.vault,
+        kinds=settings.kinds,
+        embedder=settings.embedder,
+        chunking=settings.chunking,
+        recall=settings.recall,
+        watch=settings.watch,
+    )

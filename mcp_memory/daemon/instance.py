@@ -1,0 +1,60 @@
+"""The instance lock: the kernel holds it and frees it when its process dies, however it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mcp_memory.client.connection import Address
+from mcp_memory.errors import Busy, NotRunning
+from mcp_memory.settings import StateFolder
+
+
+@contextmanager
+def only_instance(state: StateFolder) -> Generator[None]:
+    """Hold the vault's lock. Raises Busy that names the process that holds it."""
+    descriptor = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(_who(state), hint="mcp-memory status") from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_held(state: StateFolder) -> bool:
+    """Whether a process holds the lock now."""
+    try:
+        descriptor = os.open(state.lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def holder(state: StateFolder) -> int | None:
+    """The process that holds the lock, as it wrote itself into the file."""
+    if not is_held(state):
+        return None
+    text = Path(state.lock).read_text(encoding="ascii", errors="replace").strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _who(state: StateFolder) -> str:
+    try:
+        address = Address.read(state.daemon)
+    except NotRunning:
+        return f"another mcp-memory process (pid {holder(state)}) uses this vault"
+    return f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.url}"

@@ -1,0 +1,108 @@
+"""Starting, finding and stopping a daemon from outside. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.daemon.instance import holder, is_held
+from mcp_memory.errors import Busy, DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.settings import PREFIX, Settings
+
+LISTEN_DEADLINE_S = 30.0
+STOP_DEADLINE_S = 20.0
+POLL_S = 0.05
+
+
+def running(settings: Settings) -> Connection | None:
+    """A verified connection to this vault's daemon, or None. Raises DeadlineExceeded for one that hangs."""
+    try:
+        connection = Connection(Address.read(settings.state.daemon), Credentials(settings.state.tokens))
+        connection.verify()
+    except NotRunning:
+        return None
+    return connection
+
+
+def launch(settings: Settings, arguments: list[str]) -> tuple[Connection, bool]:
+    """The vault's daemon, started in the background if none runs; the flag says whether it was started now.
+
+    `arguments` are passed on to `serve`. Raises the reason why the daemon ended, or DeadlineExceeded.
+    """
+    settings.state.make()
+    if already := running(settings):
+        return already, False
+    output = settings.state.log.with_name("start.log")
+    child = _spawn(settings, arguments, output)
+    deadline = time.monotonic() + LISTEN_DEADLINE_S
+    while time.monotonic() < deadline:
+        with suppress(DeadlineExceeded):  # it has the port already, and imports what it needs to answer
+            if found := running(settings):
+                return found, found.address.pid == child.pid
+        if child.poll() is not None and not is_held(settings.state):
+            raise McpMemoryError(f"the daemon ended at once (exit code {child.returncode})", hint=_tail(output))
+        time.sleep(POLL_S)
+    raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
+
+
+def wait_ready(connection: Connection, on_status: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Poll until the first index is complete; every status is passed on, for a progress bar."""
+    while True:
+        status = connection.call("status", {}, deadline_s=30)
+        on_status(status)
+        if status["ready"]:
+            return status
+        time.sleep(0.2)
+
+
+def stop(settings: Settings) -> int | None:
+    """End the daemon with SIGTERM; its pid, or None where none ran. Raises DeadlineExceeded, Busy."""
+    pid = holder(settings.state)
+    if pid is None:
+        return None
+    try:
+        Address.read(settings.state.daemon)
+    except NotRunning:
+        raise Busy(f"process {pid} uses the vault, but is no daemon", hint="let it finish") from None
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_DEADLINE_S
+    while time.monotonic() < deadline:
+        if not is_held(settings.state):
+            return pid
+        time.sleep(POLL_S)
+    raise DeadlineExceeded(f"process {pid} is still running after {STOP_DEADLINE_S:g} s", hint=f"kill -9 {pid}")
+
+
+def _spawn(settings: Settings, arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
+    """A process of its own session, without our terminal, descriptors or working folder."""
+    command = [sys.executable, "-m", "mcp_memory", "--vault", str(settings.vault_path)]
+    if settings.file:
+        command += ["--config", str(settings.file.resolve())]
+    environ = {**os.environ, **{k: v for k, v in settings.environ.items() if k.startswith(PREFIX)}}
+    # `-m` must find this very package also where it runs from a source tree.
+    package_root = str(Path(__file__).resolve().parents[2])
+    environ["PYTHONPATH"] = os.pathsep.join(p for p in (package_root, environ.get("PYTHONPATH")) if p)
+    with output.open("wb") as out:
+        return subprocess.Popen(
+            [*command, "serve", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            env=environ,
+            start_new_session=True,
+        )
+
+
+def _tail(output: Path) -> str:
+    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return " / ".join(line.strip() for line in lines[-3:]) or f"see {output}"

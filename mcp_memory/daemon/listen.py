@@ -1,0 +1,77 @@
+"""The socket, bound before anything slow: a port that is chosen once and kept, or a private Unix socket."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from pathlib import Path
+
+from mcp_memory.errors import Busy, ConfigInvalid
+from mcp_memory.settings import PREFERRED_PORT, DaemonConfig, StateFolder
+
+BACKLOG = 512
+
+
+def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
+    """A listening socket. Raises Busy for a port that is taken, ConfigInvalid for an address that is not ours.
+
+    Without a configured port the vault's own is used: the preferred one the first time, or any free one; then it is
+    kept, so that client configurations stay true.
+    """
+    if config.uds:
+        return _bind_uds(Path(config.uds).expanduser())
+    if config.port:
+        return _bind_tcp(config.host, config.port)
+    if kept := _kept_port(state):
+        return _bind_tcp(config.host, kept)
+    try:
+        listening = _bind_tcp(config.host, PREFERRED_PORT)
+    except Busy:
+        listening = _bind_tcp(config.host, 0)
+    state.port.write_text(f"{listening.getsockname()[1]}\n", encoding="ascii")
+    return listening
+
+
+def _kept_port(state: StateFolder) -> int | None:
+    try:
+        text = state.port.read_text(encoding="ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    return int(text) if text.isdecimal() and 0 < int(text) < 65536 else None
+
+
+def _bind_tcp(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise Busy(
+                f"port {port} on {host} is in use by another program",
+                hint="stop it, or choose another with --port (and update your clients)",
+            ) from error
+        raise ConfigInvalid(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return listening
+
+
+def _bind_uds(path: Path) -> socket.socket:
+    folder = path.parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        raise ConfigInvalid(f"others can enter {folder}", hint=f"use a private folder, or: chmod 700 {folder}")
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        # We hold the instance lock, so a socket file here is a dead daemon's.
+        if path.is_socket():
+            path.unlink()
+        listening.bind(str(path))
+        path.chmod(0o600)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise ConfigInvalid(f"cannot listen on {path}: {error.strerror or error}") from error
+    return listening

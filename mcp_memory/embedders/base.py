@@ -1,0 +1,58 @@
+"""What every embedder offers, and the configuration that chooses one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+Progress = Callable[[str], None]
+"""Called with one line of plain text a step, for a person who waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderConfig:
+    """Section `[embedder]` of the configuration; `configs/default.toml` documents each key."""
+
+    provider: str = "auto"
+    model: str = ""
+    precision: str = "int8"
+    batch_size: int = 8
+    threads: int = 0
+    hub_timeout_s: float = 10.0
+    compile_timeout_s: float = 600.0
+    endpoint: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout_s: float = 30.0
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+
+class Embedder(Protocol):
+    """Thread-safe. All vectors are float32 with Euclidean length 1."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, revision, pooling, prompts and precision in one line: equal fingerprints, equal vectors."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape (dimension,). Raises EmbedderUnavailable."""
+        ...
+
+    def close(self) -> None:
+        """Frees the model; idempotent."""
+        ...

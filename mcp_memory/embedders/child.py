@@ -1,0 +1,139 @@
+"""A helper process: heavy or network-bound work that the daemon must neither import nor wait for without end.
+
+The child writes JSON lines on its standard output: `{"progress": text}` any number of times, then
+`{"result": {…}}` or `{"error": {"message": …, "hint": …}}`. What libraries print goes to its standard error.
+It ends when its parent does, and inherits no descriptor but the three standard ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from mcp_memory.embedders.base import Progress
+from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
+
+Tell = Callable[[Mapping[str, Any]], None]
+"""In the child: sends one message to the parent."""
+
+STDERR_TAIL_CHARS = 800
+
+
+def run_child(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    task: str,
+    environ: Mapping[str, str],
+    deadline_s: float,
+    first_word_s: float | None = None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Runs `python -m module arguments…` and returns its result.
+
+    `deadline_s` bounds the whole, `first_word_s` the time until the first message. Raises EmbedderUnavailable
+    with the child's own message, or with the tail of its standard error; `task` names the work there.
+    """
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as stderr, _running(module, arguments, environ, stderr) as process:
+        lines = _lines(process)
+        patience_s = deadline_s if first_word_s is None else min(first_word_s, deadline_s)
+        while (line := _next(lines, started + patience_s - time.monotonic(), task)) is not None:
+            patience_s = deadline_s
+            message = json.loads(line)
+            if "progress" in message:
+                progress(str(message["progress"]))
+            elif "error" in message:
+                raise EmbedderUnavailable(**message["error"])
+            else:
+                return cast(dict[str, Any], message["result"])
+        code = process.wait()
+        raise EmbedderUnavailable(f"{task} failed with exit code {code}: {_tail(stderr)}")
+
+
+@contextmanager
+def answering() -> Generator[Tell]:
+    """In the child: keeps standard output for messages, turns our own errors into one, and dies with the parent."""
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+    def tell(message: Mapping[str, Any]) -> None:
+        print(json.dumps(message), file=channel, flush=True)
+
+    try:
+        yield tell
+    except McpMemoryError as error:
+        tell({"error": {"message": error.message, "hint": error.hint}})
+
+
+@contextmanager
+def _running(
+    module: str, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes]
+) -> Generator[subprocess.Popen[bytes]]:
+    """The process, killed and reaped on the way out: its result is its last act."""
+    with subprocess.Popen(
+        # -P: a `torch.py` in the current folder is not ours to run
+        [sys.executable, "-P", "-m", module, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=_with_our_package(environ),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _lines(process: subprocess.Popen[bytes]) -> queue.SimpleQueue[bytes | None]:
+    """The child's output line by line, then None; a pipe has no read with a deadline, a queue has."""
+    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    # The pipe has a descriptor of its own here: closing the one that a thread reads would wait for it.
+    assert process.stdout is not None
+    output = os.fdopen(os.dup(process.stdout.fileno()), "rb")
+
+    def pump() -> None:
+        with output:
+            for line in output:
+                lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=pump, name="child-output", daemon=True).start()
+    return lines
+
+
+def _next(lines: queue.SimpleQueue[bytes | None], patience_s: float, task: str) -> bytes | None:
+    try:
+        return lines.get(timeout=max(0.0, patience_s))
+    except queue.Empty as error:
+        raise EmbedderUnavailable(f"{task} did not answer in time") from error
+
+
+def _with_our_package(environ: Mapping[str, str]) -> dict[str, str]:
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *filter(None, environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return {**environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _tail(stderr: IO[bytes]) -> str:
+    stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, stderr.tell() - STDERR_TAIL_CHARS))
+    text = stderr.read().decode("utf-8", "replace").strip()
+    return text or "no message"
+
+
+def _die_with_parent() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)

@@ -1,0 +1,39 @@
+"""Chooses an embedder by the name of its provider."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
+from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.registry import Registry
+
+EMBEDDERS = Registry(
+    "embedder",
+    {
+        "auto": "mcp_memory.embedders.sentence_transformer:open_auto",
+        "sentence-transformers": "mcp_memory.embedders.sentence_transformer:open_named",
+        "openai": "mcp_memory.embedders.openai:open_endpoint",
+        "none": "mcp_memory.embedders.choose:refuse",
+    },
+)
+"""Provider → a function `(config, cache, progress) -> Embedder`; others through the group `mcp_memory.embedder`."""
+
+
+def open_embedder(config: EmbedderConfig, cache: Path, progress: Progress | None = None) -> Embedder:
+    """Opens what `config.provider` names; may take a minute where a model is compiled first.
+
+    `cache` is a folder of ours for compiled and downloaded models; `progress` hears one line a step. Raises
+    ConfigInvalid for a setting that can never work, ExtraMissing for a provider that is not installed, and
+    EmbedderUnavailable where no model can be used now (searches then answer with keywords).
+    """
+    return EMBEDDERS.get(config.provider)(config, cache, progress or _silence)
+
+
+def refuse(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:  # noqa: ARG001 -- a provider's signature
+    """The provider `none`."""
+    raise EmbedderUnavailable("embeddings are turned off", hint='embedder.provider = "none"')
+
+
+def _silence(line: str) -> None:
+    del line

@@ -1,0 +1,84 @@
+"""The fallback: a model that cannot be compiled, run by sentence-transformers and torch in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mcp_memory.embedders import pipeline
+from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared, prompts_mark
+from mcp_memory.embedders.locate import ModelSource
+from mcp_memory.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
+
+MAX_TOKENS = 1024
+"""For a model that states no limit."""
+
+
+class TorchEmbedder:
+    """Implements `Embedder`; a lock makes it thread-safe, because tokenizers change while they are used."""
+
+    def __init__(
+        self, source: ModelSource, batch_size: int = 8, query_prompt: str = "", document_prompt: str = ""
+    ) -> None:
+        """A prompt that is not empty replaces the model's own. Raises EmbedderUnavailable."""
+        self._model: Any = pipeline.load(source)
+        self._lock = threading.Lock()
+        self._batch_size = batch_size
+        model_query, model_document = pipeline.prompts(self._model)
+        self._query_prompt = query_prompt or model_query
+        self._document_prompt = document_prompt or model_document
+        limit = pipeline.max_seq_length(self._model, MAX_TOKENS)
+        self._max_chars = limit * CHARS_PER_TOKEN
+        self._dimension = pipeline.dimension(self._model)
+        self._fingerprint = (
+            f"{source.name}@{source.revision[:12]} pooling={pipeline.pooling(self._model)} normalised max={limit} "
+            f"torch prompts={prompts_mark(self._query_prompt, self._document_prompt)}"
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
+        import numpy as np
+
+        if not texts:
+            return np.empty((0, self._dimension), dtype=np.float32)
+        return self._encode("encode_document", texts, self._document_prompt)
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape (dimension,). Raises EmbedderUnavailable."""
+        return self._encode("encode_query", [text], self._query_prompt)[0]
+
+    def close(self) -> None:
+        """Frees the model; idempotent."""
+        with self._lock:
+            self._model = None
+
+    def _encode(self, method: str, texts: Sequence[str], prompt: str) -> Vectors:
+        import numpy as np
+
+        with self._lock:
+            if self._model is None:
+                raise EmbedderUnavailable("the embedding model is closed")
+            try:
+                vectors = getattr(self._model, method)(
+                    [prepared(text, "", self._max_chars) for text in texts],
+                    prompt=prompt,
+                    batch_size=self._batch_size,
+                    normalize_embeddings=True,
+                    show_progress_bar=False,
+                )
+            except Exception as error:
+                # Models in torch raise whatever their authors chose; the type says enough, a text may be in the rest.
+                raise EmbedderUnavailable(f"the embedding model failed ({type(error).__name__})") from error
+        return np.asarray(vectors, dtype=np.float32)

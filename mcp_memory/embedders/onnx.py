@@ -1,0 +1,128 @@
+"""The engine: a compiled model run by ONNX Runtime, without torch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from mcp_memory import telemetry
+from mcp_memory.embedders.compiled import CompiledModel, fingerprint
+from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared
+from mcp_memory.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
+
+MAX_THREADS = 8
+"""More runs at once gain little, since all wait for the same memory."""
+
+_FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+"""The model's inputs and where an encoding of the tokenizer has them."""
+
+
+class OnnxEmbedder:
+    """Implements `Embedder`; thread-safe, because a session and a tokenizer that nobody changes are.
+
+    Each text is a run of its own, and `threads` runs go on at once. An int8 run scales its activations to what is
+    in it, so in a batch of eight a text's vector depends on its company (measured: cosine .994 with the vector of
+    the text alone, as far as int8 is from fp32). One by one it does not, and nothing is padded: 170 texts of 100
+    tokens a second on two cores, against 150 in batches of eight with two threads a run.
+    """
+
+    def __init__(
+        self, compiled: CompiledModel, threads: int = 0, query_prompt: str = "", document_prompt: str = ""
+    ) -> None:
+        """`threads` 0 = one a core. A prompt that is not empty replaces the model's own.
+
+        Raises EmbedderUnavailable where the runtime or the tokenizer refuses the files.
+        """
+        manifest = compiled.manifest
+        self._query_prompt = query_prompt or manifest.query_prompt
+        self._document_prompt = document_prompt or manifest.document_prompt
+        self._max_chars = manifest.max_seq_length * CHARS_PER_TOKEN
+        self._dimension = manifest.dimension
+        self._fingerprint = fingerprint(manifest, self._query_prompt, self._document_prompt)
+        try:
+            self._tokenizer = _open_tokenizer(compiled)
+            self._session: Any = _open_session(compiled)
+        except Exception as error:
+            # Both libraries raise bare Exception from native code.
+            raise EmbedderUnavailable(f"the compiled model in {compiled.folder} cannot be opened: {error}") from error
+        self._inputs = [value.name for value in self._session.get_inputs()]
+        self._runs = ThreadPoolExecutor(threads or default_threads(), thread_name_prefix="embed")
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
+        import numpy as np
+
+        vectors = np.empty((len(texts), self._dimension), dtype=np.float32)
+        inputs = (prepared(text, self._document_prompt, self._max_chars) for text in texts)
+        try:
+            for row, vector in enumerate(self._runs.map(self._embed, inputs)):
+                vectors[row] = vector
+        except (CancelledError, RuntimeError) as error:
+            raise EmbedderUnavailable("the embedding model is closed") from error
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape (dimension,). Raises EmbedderUnavailable."""
+        return self._embed(prepared(text, self._query_prompt, self._max_chars))
+
+    def close(self) -> None:
+        """Frees the model as soon as the runs under way end; idempotent."""
+        self._session = None
+        self._runs.shutdown(wait=False, cancel_futures=True)
+
+    def _embed(self, text: str) -> Vectors:
+        import numpy as np
+
+        session = self._session
+        if session is None:
+            raise EmbedderUnavailable("the embedding model is closed")
+        encoding = self._tokenizer.encode(text)
+        try:
+            feeds = {name: np.array([getattr(encoding, _FIELDS[name])], dtype=np.int64) for name in self._inputs}
+            return session.run(None, feeds)[0][0]
+        except Exception as error:
+            # The runtime raises its own untyped exceptions (out of memory, a damaged graph).
+            raise EmbedderUnavailable(f"the embedding model failed: {error}") from error
+
+
+def default_threads() -> int:
+    """The cores that this process may use, at most `MAX_THREADS`."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_THREADS)
+
+
+def _open_tokenizer(compiled: CompiledModel) -> Any:
+    telemetry.switch_off()
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(compiled.tokenizer_file))
+
+
+def _open_session(compiled: CompiledModel) -> Any:
+    telemetry.switch_off()
+    import onnxruntime
+
+    runtime: Any = onnxruntime
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # Idle threads sleep instead of spinning, should the runtime make any: a daemon that waits costs no CPU.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Measured, resident after 1,000 texts: 133 MB with the arena, 187 MB with malloc, whose heap fragments.
+    options.enable_cpu_mem_arena = True
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    return runtime.InferenceSession(str(compiled.model_file), sess_options=options, providers=["CPUExecutionProvider"])

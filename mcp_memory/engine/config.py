@@ -1,0 +1,98 @@
+"""The engine's frozen configuration, section by section; `configs/default.toml` documents each key.
+
+Standard library only: `settings` imports this on the paths that must start in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class VaultConfig:
+    """Section `[vault]`."""
+
+    path: str = "~/memory"
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Name → folder, indexed read-only as `@name/…`."""
+    secrets: Literal["refuse", "allow"] = "refuse"
+    max_note_bytes: int = 8_000_000
+    """A larger file is reported and left out of the index."""
+    max_append_bytes: int = 1_000_000
+    write_deadline_s: float = 10.0
+    read_deadline_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchConfig:
+    """Section `[watch]`. The sweep is the truth; file-system events only make it sooner."""
+
+    hints: bool = True
+    debounce_s: float = 1.5
+    longest_wait_s: float = 10.0
+    active_sweep_s: float = 15.0
+    idle_sweep_s: float = 60.0
+    idle_after_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseConfig:
+    """One table `[recall.phases.<name>]`: what a moment of an agent's work wants to see."""
+
+    budget_tokens: int = 2000
+    kinds: tuple[str, ...] = ()
+    """Empty = all kinds."""
+
+
+def default_phases() -> dict[str, PhaseConfig]:
+    return {
+        "start": PhaseConfig(2000),
+        "prompt": PhaseConfig(1000),
+        "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
+        "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
+        "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),
+        "review": PhaseConfig(2000, ("preference", "decision", "lesson", "workflow", "note")),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RecallConfig:
+    """Section `[recall]`."""
+
+    budget_tokens: int = 2000
+    start_budget_tokens: int = 4000
+    log_days: int = 2
+    """How many daily logs, today's first, a session start shows."""
+    phases: Mapping[str, PhaseConfig] = field(default_factory=default_phases)
+
+
+@dataclass(frozen=True, slots=True)
+class KindConfig:
+    """One table `[kinds.<name>]`: where notes of this kind land and how long they count."""
+
+    folder: str = ""
+    """Below home; empty = `notes/<kind>`."""
+    ttl_days: int = 0
+    """0 = for ever."""
+    about: str = ""
+    """One line that tells an agent when to use it."""
+
+
+SHIPPED_KINDS: Mapping[str, KindConfig] = {
+    "note": KindConfig("topics/_fresh", about="anything worth keeping that fits no other kind"),
+    "log": KindConfig("memory", about="what happened today; goes into the daily log"),
+    "preference": KindConfig(about="how the person wants things done"),
+    "fact": KindConfig(about="something that is true of the person, project or world"),
+    "decision": KindConfig(about="what was decided, and why"),
+    "workflow": KindConfig(about="how a recurring task is done here"),
+    "fix": KindConfig(about="an error and what solved it"),
+    "lesson": KindConfig(about="what to do differently next time"),
+    "reference": KindConfig(about="where something is: links, paths, names, commands"),
+    "idea": KindConfig(about="something to try later"),
+    "skill": KindConfig(about="a procedure that an agent can follow step by step"),
+    "task": KindConfig(ttl_days=7, about="work in progress; counts for 7 days"),
+    "agent": KindConfig(ttl_days=30, about="an agent's own state; counts for 30 days"),
+    "commitment": KindConfig(about="something promised for a date; pass `expires`"),
+}

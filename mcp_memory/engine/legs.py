@@ -1,0 +1,206 @@
+"""The legs of a search, run side by side, each within its deadline."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import anyio
+
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, Scored
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
+
+T = TypeVar("T")
+Mode = Literal["hybrid", "semantic", "keyword"]
+
+
+@dataclass(frozen=True, slots=True)
+class LegConfig:
+    """How much each leg is asked for, and how long it may take."""
+
+    candidates: int = 200
+    """Rows of the keyword and the vector leg: 50 cost 2 points of evidence, 400 gain nothing."""
+    section_candidates: int = 1000
+    """Rows of the section leg, in which every chunk of a section is one."""
+    deadline_s: float = 5.0
+    threads: int = 12
+    """So many look-ups at once; those that hang on a disk cannot take everybody else's threads."""
+    rare_terms: int = 64
+    """Of a longer question only the rarest words are looked for."""
+    counted_terms: int = 512
+    """Of a longer question still, only its first words are counted at all."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the legs brought; a leg that was not asked, or failed, is None."""
+
+    lexical: Sequence[Scored] | None = None
+    section: Sequence[Scored] | None = None
+    dense: Sequence[Scored] | None = None
+    frequencies: dict[str, int] = field(default_factory=dict[str, int])
+    """In how many chunks each word of the question occurs."""
+    chunks: int = 0
+    faults: list[str] = field(default_factory=list[str])
+    """What is missing from the answer and why, for the reader."""
+    error: McpMemoryError | None = None
+    """The last failure of a leg."""
+
+    @property
+    def answered(self) -> bool:
+        return any(leg is not None for leg in (self.lexical, self.section, self.dense))
+
+
+class LegRunner:
+    """Asks the index; remembers the vectors of the latest questions."""
+
+    def __init__(self, index: Index, config: LegConfig) -> None:
+        self._index = index
+        self._config = config
+        self._vectors = QueryVectors()
+        self._threads = anyio.CapacityLimiter(config.threads)
+
+    async def gather(
+        self,
+        text: str,
+        words: Sequence[str],
+        filters: Filters,
+        mode: Mode,
+        *,
+        embedder: Embedder | None,
+        without_model: str,
+    ) -> Gathered:
+        """Rows for a question from every leg that `mode` wants; keywords also where vectors were wanted in vain.
+
+        Raises the failure of a leg when not one leg answered.
+        """
+        found = Gathered()
+
+        async def dense() -> None:
+            await self._dense(found, text, filters, embedder, without_model)
+
+        async def keywords() -> None:
+            await self._keywords(found, words, filters)
+
+        async with anyio.create_task_group() as tasks:
+            if mode != "keyword":
+                tasks.start_soon(dense)
+            if mode != "semantic":
+                tasks.start_soon(keywords)
+        if mode == "semantic" and found.dense is None:
+            await keywords()
+        if found.error and not found.answered:
+            raise found.error
+        return found
+
+    async def run(self, work: Callable[[], T], what: str) -> T:
+        """`work()` in one of the search threads. Raises DeadlineExceeded."""
+        return await in_thread(work, deadline_s=self._config.deadline_s, what=what, limiter=self._threads)
+
+    async def _dense(
+        self, found: Gathered, text: str, filters: Filters, embedder: Embedder | None, without_model: str
+    ) -> None:
+        if embedder is None:
+            found.faults.append(f"keywords only: {without_model}")
+            return
+
+        def look() -> list[Scored]:
+            require_vectors_of(self._index, embedder)
+            return self._index.dense(self._vectors.get(embedder, text), self._config.candidates, filters)
+
+        try:
+            found.dense = await self.run(look, "the vector search")
+            pending = (await self.run(self._index.watermark, "the state of the index")).vectors_pending
+        except McpMemoryError as error:
+            found.error = error
+            found.faults.append(f"keywords only: {error.message}")
+            return
+        if pending:
+            found.faults.append(f"{pending} passages have no vector yet")
+
+    async def _keywords(self, found: Gathered, words: Sequence[str], filters: Filters) -> None:
+        if not words:
+            return
+
+        def count() -> tuple[dict[str, int], int]:
+            counted = self._index.frequencies(words[: self._config.counted_terms])
+            return rarest(counted, self._config.rare_terms), self._index.watermark().chunks
+
+        async def lexical() -> None:
+            found.lexical = await self._leg(
+                found, "keyword", lambda: self._index.lexical(chosen, self._config.candidates, filters)
+            )
+
+        async def section() -> None:
+            found.section = await self._leg(
+                found, "section", lambda: self._index.section(chosen, self._config.section_candidates, filters)
+            )
+
+        counts = await self._leg(found, "keyword", count)
+        if counts is None:
+            return
+        found.frequencies, found.chunks = counts
+        chosen = list(found.frequencies)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lexical)
+            tasks.start_soon(section)
+
+    async def _leg(self, found: Gathered, name: str, look: Callable[[], T]) -> T | None:
+        try:
+            return await self.run(look, f"the {name} search")
+        except McpMemoryError as error:
+            found.error = error
+            found.faults.append(f"without the {name} search: {error.message}")
+            return None
+
+
+def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:
+    """The `limit` rarest words, in the question's order; words that occur nowhere count as rare."""
+    if len(frequencies) <= limit:
+        return frequencies
+    kept = set(sorted(frequencies, key=lambda word: (frequencies[word] or 1, word))[:limit])
+    return {word: count for word, count in frequencies.items() if word in kept}
+
+
+def require_vectors_of(index: Index, embedder: Embedder) -> None:
+    """Vectors of different models do not compare: the active generation must hold this embedder's.
+
+    Raises EmbedderUnavailable.
+    """
+    active = next((each for each in index.generations() if each.active), None)
+    if active is None or active.embedding != embedder.fingerprint:
+        raise EmbedderUnavailable("the vectors of this model are still being made")
+
+
+class QueryVectors:
+    """The vectors of the latest questions, by model and text; thread-safe."""
+
+    def __init__(self, kept: int = 256) -> None:
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[tuple[str, bytes], Vectors] = OrderedDict()
+
+    def get(self, embedder: Embedder, text: str) -> Vectors:
+        """Shape (dimension,). Raises EmbedderUnavailable."""
+        key = (embedder.fingerprint, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+        with self._lock:
+            known = self._vectors.get(key)
+            if known is not None:
+                self._vectors.move_to_end(key)
+                return known
+        vector = embedder.embed_query(text)
+        with self._lock:
+            self._vectors[key] = vector
+            while len(self._vectors) > self._kept:
+                self._vectors.popitem(last=False)
+        return vector

@@ -1,0 +1,147 @@
+"""One file read as a note: pure functions from bytes to a record."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time, tzinfo
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+from mcp_memory.engine.kinds import LOG, Kinds
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
+from mcp_memory.text import dates, frontmatter, logs
+
+ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things are inside a vault. `home` is a folder, or empty for the vault's root."""
+
+    home: str
+    tz: tzinfo
+
+    def below_home(self, path: str) -> str | None:
+        """The path relative to home, or None outside it; the vault-wide `MEMORY.md` and `memory/` are outside."""
+        if path.startswith("@") or path == "MEMORY.md" or path.startswith("memory/"):
+            return None
+        if not self.home:
+            return path
+        return path.removeprefix(f"{self.home}/") if path.startswith(f"{self.home}/") else None
+
+    def in_home(self, inner: str) -> NotePath:
+        return NotePath(f"{self.home}/{inner}" if self.home else inner)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A note as read: `text` is the decoded file, `text[body_start:]` its body."""
+
+    record: NoteRecord
+    text: str
+    body_start: int
+
+    @property
+    def body(self) -> str:
+        return self.text[self.body_start :]
+
+
+def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: Kinds) -> NoteFile:
+    """Any bytes are a note; what could not be understood is named in `record.problem`."""
+    decoded = frontmatter.decode(data)
+    text = decoded.text or ""
+    document = frontmatter.parse(text)
+    meta = document.meta
+    problem = decoded.problem or document.problem
+    day = logs.is_log_path(path)
+    folder = layout.below_home(path) or ""
+    kind = LOG if day else _text(meta.get("kind")) or kinds.of_folder(str(PurePosixPath(folder).parent))
+    created = dates.as_datetime(meta.get("created"), layout.tz)
+    updated = dates.as_datetime(meta.get("updated"), layout.tz)
+    if day:
+        created = updated = datetime.combine(day, time(), layout.tz)
+    expires = dates.as_datetime(meta.get("expires_at"), layout.tz)
+    record = NoteRecord(
+        path=path,
+        id=NoteId(_text(meta.get("id")) or f"path:{path}"),
+        etag=etag,
+        signature=signature,
+        title=_text(meta.get("title")) or first_heading(document.body) or PurePosixPath(path).stem,
+        kind=kind,
+        shelf=_shelf(meta, folder),
+        project=_text(meta.get("project")),
+        tags=tuple(_words(meta.get("tags"))),
+        session=_text(meta.get("session")),
+        source=_text(meta.get("source")),
+        created=created,
+        updated=updated,
+        expires_at=expires,
+        always_load=folder.startswith(f"{ALWAYS_LOAD}/") or meta.get("always_load") is True,
+        content_hash=content_hash(document.body),
+        is_log=day is not None,
+        problem=problem,
+        meta={"forgotten": _words(meta.get("forgotten"))} if meta.get("forgotten") else {},
+    )
+    return NoteFile(record, text, document.body_start)
+
+
+def content_hash(body: str) -> str:
+    """sha256 of a body without its outer white space and with LF line ends."""
+    plain = body.replace("\r\n", "\n").strip()
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def first_heading(body: str) -> str | None:
+    """The first ATX heading's text within the first 50 lines."""
+    for line in body[:10_000].splitlines()[:50]:
+        if line.startswith("#") and (words := line.lstrip("#").strip().rstrip("#").strip()):
+            return words
+    return None
+
+
+def derive_title(content: str) -> str:
+    """5 to 15 words that name a note: its first heading, else the start of its first sentence."""
+    for line in content[:4000].splitlines():
+        plain = re.sub(r"[*_`>]+", "", line.lstrip("#-+ \t")).strip()
+        if not any(c.isalnum() for c in plain):
+            continue
+        sentence = re.split(r"(?<=[.!?。！？])\s", plain, maxsplit=1)[0]
+        words = sentence.split()[:15]
+        title = " ".join(words)
+        return title if len(title) <= 100 else title[:100].rsplit(" ", 1)[0]
+    return "Untitled note"
+
+
+def slug(title: str) -> str:
+    """A file name's stem: lower case, words joined by `-`, letters of any script kept, at most 60 characters."""
+    folded = unicodedata.normalize("NFKC", title).lower()
+    words = re.sub(r"[^\w]+", "-", folded, flags=re.UNICODE).replace("_", "-").strip("-")
+    short = words[:60].rsplit("-", 1)[0] if len(words) > 60 and "-" in words[:60] else words[:60]
+    while len(short.encode()) > 150:
+        short = short[:-1]
+    return short.strip("-") or "note"
+
+
+def _shelf(meta: Mapping[str, Any], folder: str) -> Shelf:
+    status = _text(meta.get("status"))
+    if status == Status.DELETED:
+        return Shelf.DELETED
+    if status in (Status.SUPERSEDED, Status.ARCHIVED) or folder.startswith(f"{ARCHIVE}/"):
+        return Shelf.ARCHIVED
+    return Shelf.INBOX if folder.startswith(f"{INBOX}/") else Shelf.ACTIVE
+
+
+def _text(value: object) -> str | None:
+    """A scalar as one line of text; YAML gives numbers and dates where a person meant words."""
+    if value is None or isinstance(value, (list, dict, bool)):
+        return None
+    return " ".join(str(value).split()) or None
+
+
+def _words(value: object) -> list[str]:
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [word for item in items if (word := _text(item))]

@@ -1,0 +1,104 @@
+"""Opening a vault: marker, index, vault and engine put together, and closed in the right order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+import anyio
+
+from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.engine import Engine, EngineConfig
+from mcp_memory.engine.kinds import Kinds
+from mcp_memory.engine.ledger import Ledger
+from mcp_memory.engine.marker import MARKER, Marker, open_marker
+from mcp_memory.engine.notes import Layout
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.welcome import write_welcome
+from mcp_memory.errors import StorageFailed
+from mcp_memory.index import open_index
+from mcp_memory.models import Problem
+from mcp_memory.storage.filesystem import FilesystemBackend
+
+Clock = Callable[[], datetime]
+
+
+@asynccontextmanager
+async def open_engine(
+    config: EngineConfig, *, watch: bool = True, progress: Progress | None = None, clock: Clock | None = None
+) -> AsyncGenerator[Engine]:
+    """An engine with its tasks running; `watch=False` sweeps once. The caller holds the instance lock.
+
+    Raises ConfigInvalid, StorageFailed or IndexUnavailable where the vault cannot be opened.
+    """
+    now = clock or (lambda: datetime.now().astimezone())
+    marker = await in_thread(lambda: open_marker(config.root), deadline_s=30, what="opening the vault")
+    vault = await in_thread(lambda: _open_vault(config, marker, now), deadline_s=60, what="opening the vault")
+    index = await in_thread(
+        lambda: open_index("sqlite", config.state / "index"), deadline_s=60, what="opening the index"
+    )
+    engine = Engine(config, marker, vault, index, now)
+    try:
+        async with anyio.create_task_group() as tasks:
+            engine.start(tasks, watch=watch, progress=progress)
+            try:
+                yield engine
+            finally:
+                tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        raise _only_one(group) from group
+    finally:
+        with anyio.CancelScope(shield=True):
+            await engine.close()
+
+
+def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The group's error where it holds just one: the task group is our affair, not the caller's."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _open_vault(config: EngineConfig, marker: Marker, clock: Clock) -> Vault:
+    tz = clock().tzinfo
+    assert tz is not None
+    backend = FilesystemBackend(
+        config.root,
+        locks=config.state / "locks",
+        read_only=not marker.writable,
+        marker=MARKER if marker.writable else None,
+    )
+    sources = {
+        name: FilesystemBackend(Path(folder).expanduser(), read_only=True, marker=None)
+        for name, folder in config.vault.sources.items()
+    }
+    warnings, kept = _prepare(backend)
+    vault = Vault(
+        backend,
+        sources,
+        warnings=warnings,
+        leftovers=kept,
+        layout=Layout(marker.home, tz),
+        kinds=Kinds(config.kinds),
+        ledger=Ledger(config.state / "ledger.jsonl"),
+        undo=config.state / "undo",
+        config=config.vault,
+        clock=clock,
+    )
+    if marker.made:
+        write_welcome(vault)
+    return vault
+
+
+def _prepare(backend: FilesystemBackend) -> tuple[list[str], list[Problem]]:
+    """What this file system cannot do, and temporary files of an interrupted write whose bytes nobody knows."""
+    if backend.read_only:
+        return [], []
+    try:
+        return backend.abilities().warnings(), list(backend.sweep_leftovers().kept)
+    except StorageFailed as error:
+        return [error.message], []

@@ -1,0 +1,47 @@
+"""Who may change a note: decided by its place and by the ledger, never by what the file says of itself."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from mcp_memory.engine.notes import ALWAYS_LOAD, Layout
+from mcp_memory.errors import Refused
+
+
+class Tier(StrEnum):
+    """Rising autonomy."""
+
+    SOURCE = "source"
+    PERSONAL = "personal"
+    CURATED = "curated"
+    AGENT = "agent"
+
+
+def tier_of(path: str, *, layout: Layout, vouched: bool) -> Tier:
+    """`vouched`: the ledger knows the note."""
+    if path.startswith("@"):
+        return Tier.SOURCE
+    inner = layout.below_home(path)
+    if path == "MEMORY.md" or path.startswith("memory/"):
+        return Tier.CURATED
+    if inner is None:
+        return Tier.PERSONAL
+    if inner.startswith(f"{ALWAYS_LOAD}/"):
+        return Tier.CURATED
+    return Tier.AGENT if vouched else Tier.PERSONAL
+
+
+def may_retire(path: str, tier: Tier, *, layout: Layout) -> None:
+    """Raises Refused with the reason where a tool may not forget or supersede this note."""
+    inner = layout.below_home(path) or ""
+    if tier is Tier.SOURCE:
+        raise Refused(f"{path} belongs to a read-only source", hint="change it where it comes from")
+    if tier is Tier.PERSONAL:
+        raise Refused(
+            f"{path} is a personal note: this installation did not write it",
+            hint="a person can edit the file, or run `mcp-memory adopt` to hand it over",
+        )
+    if inner.startswith(f"{ALWAYS_LOAD}/"):
+        raise Refused(f"{path} is always loaded; only a person changes it", hint="edit or move the file by hand")
+    if path == "MEMORY.md":
+        raise Refused("MEMORY.md is curated by a person", hint="edit the file by hand")

@@ -1,0 +1,125 @@
+"""Ranking: the legs' rows and their passages become an ordered list without repeats. Pure functions on values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_memory.index.boosts import BoostWeights, Question, boosts
+from mcp_memory.index.fusion import DENSE, LEXICAL, SECTION, Fused, Legs
+from mcp_memory.models import Hit, NoteId, Passage
+from mcp_memory.text.logs import is_log_path
+from mcp_memory.text.terms import fold, folded
+from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A passage with its fused score, and the boosts that were added."""
+
+    passage: Passage
+    score: float
+    fused: Fused
+    boosts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage in its place. `score`: 0 to 1, comparable between questions."""
+
+    passage: Passage
+    score: float
+    explain: Mapping[str, Any] | None = None
+
+
+def weigh(
+    fused: Mapping[int, Fused], passages: Mapping[int, Passage], question: Question, weights: BoostWeights
+) -> list[Weighed]:
+    """The passages, best first; of equals the newer one, then by place, so that the order never depends on when
+    something was indexed."""
+    weighed: list[Weighed] = []
+    for chunk, passage in passages.items():
+        added = boosts(question, passage, weights)
+        weighed.append(Weighed(passage, fused[chunk].score + sum(added.values()), fused[chunk], added))
+    return sorted(weighed, key=_place)
+
+
+def without_repeats(weighed: Iterable[Weighed], limit: int) -> list[Weighed]:
+    """The first `limit`, of passages with the very same words only the best."""
+    best: dict[str, Weighed] = {}
+    for each in weighed:
+        best.setdefault(" ".join(each.passage.chunk.text.split()), each)
+        if len(best) >= limit:
+            break
+    return list(best.values())
+
+
+def scored(best: Sequence[Weighed], confidence: float) -> list[float]:
+    """Each passage's score, 0 to 1: the confidence for the first one, and less in proportion for those behind.
+
+    So scores compare between questions as far as confidence does, and follow the order within one.
+    """
+    top = best[0].score if best else 0.0
+    return [round(confidence * max(each.score, 0.0) / top, 4) if top > 0 else 0.0 for each in best]
+
+
+def explained(best: Iterable[Weighed], legs: Legs, words: Iterable[str]) -> list[dict[str, Any]]:
+    """For each passage, as JSON: its rank (from 1) and raw score in each leg, its shares of the fused score, its
+    boosts, and which of the question's words it has."""
+    rows = {
+        name: {row.chunk_id: (rank, row.score) for rank, row in enumerate(leg, 1)}
+        for name, leg in ((LEXICAL, legs.lexical), (SECTION, legs.section), (DENSE, legs.dense))
+    }
+    by_form = {word: fold(word) for word in words}
+    reasons: list[dict[str, Any]] = []
+    for each in best:
+        listed = {name: leg[each.passage.chunk_id] for name, leg in rows.items() if each.passage.chunk_id in leg}
+        said = folded(each.passage.chunk.text)
+        reasons.append(
+            {
+                "ranks": {name: rank for name, (rank, _) in listed.items()},
+                "scores": {name: round(score, 4) for name, (_, score) in listed.items()},
+                "cosine": round(listed[DENSE][1], 4) if DENSE in listed else None,
+                "parts": {name: round(share, 4) for name, share in each.fused.parts.items()},
+                "boosts": dict(each.boosts),
+                "fused": round(each.score, 4),
+                "terms": [word for word, form in by_form.items() if form in said],
+            }
+        )
+    return reasons
+
+
+def hit_of(ranked: Ranked, snippet_chars: int) -> Hit:
+    """What a caller sees of a passage; the snippet is the whole chunk unless that is longer than `snippet_chars`."""
+    chunk, note = ranked.passage.chunk, ranked.passage.note
+    headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
+    return Hit(
+        id=NoteId(f"{note.path}#{chunk.entry}") if chunk.entry else note.id,
+        path=note.path,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        heading=" > ".join(headings),
+        title=note.title,
+        kind=note.kind,
+        date=_date(ranked.passage),
+        score=ranked.score,
+        snippet=chunk.text
+        if len(chunk.text) <= snippet_chars
+        else truncate(chunk.text, snippet_chars // CHARS_PER_TOKEN),
+        explain=ranked.explain,
+    )
+
+
+def _date(passage: Passage) -> str | None:
+    """A log's day and the entry's time; for other notes the day of the last change."""
+    if day := is_log_path(passage.note.path):
+        return f"{day.isoformat()} {passage.chunk.time}" if passage.chunk.time else day.isoformat()
+    when = passage.note.updated or passage.note.created
+    return when.date().isoformat() if when else None
+
+
+def _place(each: Weighed) -> tuple[float, float, str, int]:
+    note = each.passage.note
+    when = note.updated or note.created
+    return -round(each.score, 6), -when.timestamp() if when else 0.0, note.path, each.passage.ordinal

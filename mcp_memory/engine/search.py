@@ -1,0 +1,154 @@
+"""The searcher: a question becomes ranked passages and hits.
+
+Words and meaning are looked up in parallel, each leg with a deadline of its own; what comes back is fused, boosted
+and freed of repeats. A leg that fails or is late makes the answer poorer and is named in `degraded`; only when no
+leg answers is there an error. Nothing here reads the vault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode, require_vectors_of
+from mcp_memory.engine.narrowing import emptied_by
+from mcp_memory.engine.ranking import Ranked, Weighed, explained, hit_of, scored, weigh, without_repeats
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.index.boosts import BoostWeights, Question, reach, read_question
+from mcp_memory.index.confidence import confidence, coverage
+from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse, within_reach
+from mcp_memory.models import Filters, NoteId, SearchResult
+from mcp_memory.text.terms import terms
+
+LOADING = "the embedding model is still loading"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """How questions are read, looked up and ranked, and how much a hit shows."""
+
+    legs: LegConfig = field(default_factory=LegConfig)
+    fusion: FusionWeights = field(default_factory=FusionWeights)
+    boosts: BoostWeights = field(default_factory=BoostWeights)
+    question_chars: int = 10_000
+    """Words behind this are not looked for."""
+    embedded_chars: int = 32_000
+    """More than any model of today reads at once."""
+    snippet_chars: int = 1600
+    """The longest chunk there is by default: evidence is never clipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Passages, best first, no text twice. `confidence`: 0 to 1, that the answer is in memory at all."""
+
+    passages: tuple[Ranked, ...]
+    confidence: float
+    degraded: str | None = None
+
+
+class Searcher:
+    """Any number of searches at once; remembers nothing but the vectors of the latest questions."""
+
+    def __init__(
+        self,
+        index: Index,
+        embedder: Callable[[], Embedder | None],
+        config: SearchConfig,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """`embedder` answers None as long as there is no model; `without_model` then says why."""
+        self._index = index
+        self._embedder = embedder
+        self._config = config
+        self._clock = clock
+        self._legs = LegRunner(index, config.legs)
+        self.without_model = LOADING
+
+    async def search(
+        self, query: str, *, limit: int, filters: Filters, mode: Mode = "hybrid", explain: bool = False
+    ) -> SearchResult:
+        """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded when no leg answers."""
+        ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain)
+        hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
+        note = None if hits else await self._why_nothing(filters)
+        return SearchResult(hits, round(ranking.confidence, 3), self._clock(), ranking.degraded, note)
+
+    async def rank(
+        self, query: str, *, filters: Filters, limit: int = 100, mode: Mode = "hybrid", explain: bool = False
+    ) -> Ranking:
+        """The passages behind the hits, whole, with their notes. Raises as `search`."""
+        text = _plain(query[: self._config.embedded_chars])
+        asked = text[: self._config.question_chars]
+        found = await self._legs.gather(
+            text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self.without_model
+        )
+        degraded = "; ".join(dict.fromkeys(found.faults)) or None
+        legs = self._legs_of(found)
+        best = await self._best(legs, read_question(asked, self._clock()), limit)
+        sure = _confidence(found, best)
+        reasons = explained(best, legs, found.frequencies) if explain else [None] * len(best)
+        ranked = (
+            Ranked(each.passage, score, reason)
+            for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
+        )
+        return Ranking(tuple(ranked), sure, degraded)
+
+    async def nearest(self, text: str, filters: Filters, at_least: float, limit: int = 20) -> tuple[NoteId, ...]:
+        """Ids of the notes that have a chunk with a cosine of `at_least` to `text`, nearest first.
+
+        Advice, not an answer: empty where there are no vectors or the look-up fails.
+        """
+        embedder = self._embedder()
+        if embedder is None:
+            return ()
+
+        def look() -> list[NoteId]:
+            require_vectors_of(self._index, embedder)
+            vector = embedder.embed_documents([text])[0]
+            near = [row.chunk_id for row in self._index.dense(vector, limit, filters) if row.score >= at_least]
+            found = self._index.get(near)
+            return [found[chunk].note.id for chunk in near if chunk in found]
+
+        try:
+            return tuple(dict.fromkeys(await self._legs.run(look, "looking for similar notes")))
+        except McpMemoryError:
+            return ()
+
+    async def _best(self, legs: Legs, question: Question, limit: int) -> list[Weighed]:
+        ids = candidates(legs)
+        neighbours = await self._legs.run(lambda: self._index.neighbours(ids), "looking around passages")
+        fused = fuse(legs, neighbours, self._config.fusion)
+        near = within_reach(fused, limit, *reach(question, self._config.boosts))
+        # Reading passages is what costs; all of them are read only where repeats took places.
+        for chosen in (near, ids):
+            passages = await self._legs.run(lambda chosen=chosen: self._index.get(chosen), "reading passages")
+            best = without_repeats(weigh(fused, passages, question, self._config.boosts), limit)
+            if len(best) >= limit or len(chosen) == len(ids):
+                break
+        return best
+
+    async def _why_nothing(self, filters: Filters) -> str:
+        return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")
+
+    def _legs_of(self, found: Gathered) -> Legs:
+        dense = found.dense or ()
+        return Legs(
+            found.lexical or (), found.section or (), dense, dense_is_full=len(dense) >= self._config.legs.candidates
+        )
+
+
+def _plain(query: str) -> str:
+    """Without NUL and lone surrogates, which no tokenizer and no database takes."""
+    return query.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def _confidence(found: Gathered, best: list[Weighed]) -> float:
+    """Judged by the first passage, since that is the one an answer would rest on."""
+    if not best:
+        return 0.0
+    said = coverage(found.frequencies, found.chunks, best[0].passage) if found.frequencies else None
+    return confidence(said, found.dense[0].score if found.dense else None)

@@ -1,0 +1,105 @@
+"""The watcher: decides when to sweep. The sweep is the truth; file-system events only make it sooner.
+
+Each folder is watched by itself, since a recursive watch follows links out of the vault; the sweep says which
+folders there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from time import monotonic
+
+import anyio
+from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
+
+from mcp_memory.engine.config import WatchConfig
+
+RETRY_S = 30.0
+"""After the hints have failed (watch limit, folder gone), how long until they are tried again."""
+
+
+class Watcher:
+    """Calls `sweep` when a hint came in and things are quiet again, and in any case every so often.
+
+    `sweep` returns the folders to watch, absolute.
+    """
+
+    def __init__(self, sweep: Callable[[], Awaitable[Sequence[Path]]], config: WatchConfig) -> None:
+        self._sweep = sweep
+        self._config = config
+        self._hinted = anyio.Event()
+        self._rewatch = anyio.Event()
+        self._folders: Sequence[Path] = ()
+        self._used = monotonic()
+        self.hints = "starting" if config.hints else "off"
+        """How hints arrive, for `status`."""
+
+    def touch(self) -> None:
+        """A client called: sweep at the faster rate for a while."""
+        self._used = monotonic()
+
+    def hint(self) -> None:
+        """Something changed: sweep when it is quiet."""
+        self._hinted.set()
+
+    async def run(self) -> None:
+        """Sweep for ever, the first time at once."""
+        async with anyio.create_task_group() as tasks:
+            if self._config.hints:
+                tasks.start_soon(self._listen)
+            while True:
+                folders = await self._sweep()
+                if folders != self._folders:
+                    self._folders = folders
+                    self._rewatch.set()
+                await self._wait()
+
+    async def _wait(self) -> None:
+        """Until the next sweep is due: quiet after a hint, or the period is over."""
+        quiet_for = monotonic() - self._used
+        idle = quiet_for > self._config.idle_after_s
+        with anyio.move_on_after(self._config.idle_sweep_s if idle else self._config.active_sweep_s) as period:
+            await self._hinted.wait()
+        if period.cancelled_caught:
+            return
+        latest = monotonic() + self._config.longest_wait_s
+        while monotonic() < latest:
+            self._hinted = anyio.Event()
+            with anyio.move_on_after(min(self._config.debounce_s, max(0.0, latest - monotonic()))) as quiet:
+                await self._hinted.wait()
+            if quiet.cancelled_caught:
+                break
+        self._hinted = anyio.Event()
+
+    async def _listen(self) -> None:
+        while True:
+            self._rewatch = anyio.Event()
+            folders = [folder for folder in self._folders if folder.is_dir()]
+            if not folders:
+                await self._rewatch.wait()
+                continue
+            try:
+                self.hints = f"events from {len(folders)} folders"
+                async for _ in awatch(
+                    *folders,
+                    watch_filter=_concerns_notes,
+                    debounce=400,
+                    step=100,
+                    recursive=False,
+                    stop_event=self._rewatch,
+                    ignore_permission_denied=True,
+                ):
+                    self.hint()
+            except (OSError, RuntimeError, ValueError) as error:
+                # The sweep goes on without hints; a limit may be raised, a folder may come back.
+                self.hints = f"no events ({type(error).__name__}: {str(error)[:200]}); sweeping only"
+                with anyio.move_on_after(RETRY_S):
+                    await self._rewatch.wait()
+
+
+def _concerns_notes(_change: Change, path: str) -> bool:
+    """Notes and folders; not our own temporary files, whose names start with a dot."""
+    name = os.path.basename(path)  # noqa: PTH119 -- called for every event
+    return not name.startswith(".") and (name.lower().endswith(".md") or "." not in name)

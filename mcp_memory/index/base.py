@@ -1,0 +1,172 @@
+"""The contract of an index engine.
+
+Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers,
+another may be built aside and then swapped in. TOKEN: grows with every change; a search after `apply` returned sees
+it. LEG: one way of ranking chunks (`lexical`, `section`, `dense`); legs are fused outside, on their own scales.
+
+An engine is synchronous and thread-safe: any number of readers, one writer at a time. Reads see the last committed
+state and never wait for a writer. Every method raises `IndexUnavailable` where its store fails.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcp_memory.models import Chunk, Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Scored, TextHash
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """`number` identifies it; `fingerprint` says what it was built with; `embedding` is the embedder's share of it
+    (the key of the embedding cache, so that another chunker reuses vectors); empty = keywords only."""
+
+    number: int
+    fingerprint: str
+    embedding: str
+    dimension: int
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """A chunk with what the legs need besides its text."""
+
+    chunk: Chunk
+    context: str
+    """The chunk with its two neighbours on each side, for the lexical leg's second column."""
+    embedded_text: str
+    text_hash: TextHash
+    """sha256 of `embedded_text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """Replace all rows of one note (by path)."""
+
+    note: NoteRecord
+    chunks: Sequence[IndexedChunk] = ()
+    sections: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Section number → the section's whole text, for the section leg."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Forget all rows of a path: the file is gone."""
+
+    path: NotePath
+
+
+Change = Upsert | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """How far the active generation is."""
+
+    token: int
+    notes: int
+    chunks: int
+    vectors_pending: int
+
+
+class Index(ABC):
+    """One engine over one folder of derived state."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Faults of the store that were overcome, say a corrupt file that was moved aside."""
+        return ()
+
+    # -- generations -------------------------------------------------------------------------------------------
+    @abstractmethod
+    def generations(self) -> list[Generation]:
+        """All of them, oldest first."""
+
+    @abstractmethod
+    def begin(self, fingerprint: str, embedding: str, dimension: int) -> Generation:
+        """The generation with this fingerprint; made empty where none exists yet (so an interrupted build goes on)."""
+
+    @abstractmethod
+    def activate(self, generation: int, expected: int | None) -> None:
+        """Compare-and-swap the active generation. Raises PreconditionFailed if another one is active."""
+
+    @abstractmethod
+    def drop(self, generation: int) -> None:
+        """Remove a generation that is not active, and cached embeddings that none uses any more."""
+
+    # -- writing -----------------------------------------------------------------------------------------------
+    @abstractmethod
+    def apply(self, generation: int, changes: Sequence[Change]) -> int:
+        """All changes and all legs in one transaction; returns its token. Chunks whose text hash is in the embedding
+        cache are complete at once, the others answer to keywords until `put_vectors`."""
+
+    @abstractmethod
+    def missing_vectors(self, generation: int, limit: int) -> list[tuple[TextHash, str]]:
+        """Up to `limit` distinct texts that still need a vector, in a stable order."""
+
+    @abstractmethod
+    def put_vectors(self, generation: int, hashes: Sequence[TextHash], vectors: Vectors) -> int:
+        """Store vectors (shape (len(hashes), dimension), unit length); returns the token."""
+
+    # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
+    @abstractmethod
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
+        """Best chunks by BM25 of the chunk + BM25 of its context, any of the terms; higher is better. Terms are
+        plain words: whatever they contain is text, not syntax. Common words are dropped where others remain, so
+        that no query touches more than a budget of postings."""
+
+    @abstractmethod
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
+        """As `lexical`, by BM25 of the section around the chunk; all chunks of a section share its score."""
+
+    @abstractmethod
+    def dense(self, vector: Vectors, k: int, filters: Filters) -> list[Scored]:
+        """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
+
+    @abstractmethod
+    def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
+        """Passages by chunk id; unknown ids are absent."""
+
+    @abstractmethod
+    def neighbours(self, chunk_ids: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+        """For each chunk the ids of the one before and the one after it in the same note."""
+
+    @abstractmethod
+    def note(self, path: NotePath) -> NoteRecord | None: ...
+
+    @abstractmethod
+    def note_by_id(self, note_id: NoteId) -> list[NoteRecord]:
+        """All notes that carry this id (two files may, after a copy), by path."""
+
+    @abstractmethod
+    def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
+        """Active notes with exactly this body, kind and project, by path."""
+
+    @abstractmethod
+    def passages(self, path: NotePath) -> list[Passage]:
+        """All chunks of a note in order."""
+
+    @abstractmethod
+    def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
+        """Notes that match, newest date first, then by path."""
+
+    @abstractmethod
+    def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
+        """Notes of a generation in order of path, from after `after`: what the reconciler compares with the disk."""
+
+    @abstractmethod
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term occurs, word forms folded as in `lexical`."""
+
+    @abstractmethod
+    def watermark(self) -> Watermark: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Idempotent."""

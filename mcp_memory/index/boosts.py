@@ -1,0 +1,125 @@
+"""Boosts: what the wording of a question says about the passages that may answer it. Pure functions on values.
+
+Each is general: nothing here knows whose notes these are. The patterns for times are English; questions in other
+languages simply get no such boost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from mcp_memory.models import Passage
+from mcp_memory.text.dates import DateRange, dates_in_question
+from mcp_memory.text.logs import is_log_path
+from mcp_memory.text.terms import folded, meaningful
+
+_LEAD = re.compile(r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}:[*_`]{0,3}\s")
+_MAX_LEAD_WORDS = 4
+_REMARK_AT_END = re.compile(r"\s*(?:\[[^\[\]]*\]|\([^()]*\))$")
+_ASKS_WHEN = re.compile(
+    r"\A\W*(?:when|since when|until when|how long|(?:what|which) (?:day|date|week|month|year|time))\b"
+    r"|\bwhen (?:did|do|does|is|are|was|were|has|have|had|will|should)\b",
+    re.IGNORECASE,
+)
+_NAMES_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|recently|weeks?|weekends?|months?|years?)\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
+    r"|\b(?:19|20)[0-9]{2}\b|\b[0-9]{1,2}(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoostWeights:
+    """Added to a fused score, whose best is about 2. Measured on logs; documentation does not notice them."""
+
+    lead: float = 0.35
+    """The entry begins with a name (`Name: …`) that the question has: +1.5 points of evidence."""
+    heading: float = 0.1
+    """Title or a heading is wholly in the question. .35 costs 2 points on documentation, where headings are short."""
+    date: float = 0.6
+    """The log's day fits a date in the question: +1.5 points."""
+    time: float = 0.1
+    """The question asks when, and the entry names a time: +1 point of reciprocal rank."""
+    question: float = -0.08
+    """The entry is itself a question: it hardly answers one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What of a question bears on boosts."""
+
+    words: frozenset[str]
+    """Folded."""
+    days: Sequence[DateRange]
+    """When a log may have told of the dates in the question."""
+    asks_when: bool
+
+
+def read_question(text: str, now: datetime) -> Question:
+    days = [telling_days(each) for each in dates_in_question(text, now)]
+    return Question(folded(text), days, _ASKS_WHEN.search(text) is not None)
+
+
+def telling_days(named: DateRange) -> DateRange:
+    """The days on which one writes about `named`: for single days from 3 before to 14 after, for longer stretches
+    until 10 days after their end. People tell of yesterday, last week, and what they are about to do."""
+    if named.end - named.start <= timedelta(days=3):
+        return DateRange(_shifted(named.start, -3), _shifted(named.end, 14))
+    return DateRange(named.start, _shifted(named.end, 10))
+
+
+def reach(question: Question, weights: BoostWeights) -> tuple[float, float]:
+    """The least and the most that all boosts of a passage can come to."""
+    dated = weights.date if question.days else 0.0
+    timed = weights.time if question.asks_when else 0.0
+    return min(weights.question, 0.0), max(weights.lead, weights.heading) + dated + timed
+
+
+def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[str, float]:
+    """The boosts of a passage by name; those that do not apply are absent."""
+    chunk, note = passage.chunk, passage.note
+    found: dict[str, float] = {}
+    if lead := named_lead(question, chunk.text):
+        found[f"lead {lead}"] = weights.lead
+    elif named := _named_place(question, passage):
+        found[f"heading {named}"] = weights.heading
+    if question.days and (day := is_log_path(note.path)) and any(each.holds(day) for each in question.days):
+        found["date"] = weights.date
+    if question.asks_when and _NAMES_TIME.search(chunk.text):
+        found["time"] = weights.time
+    if is_question(chunk.text):
+        found["question"] = weights.question
+    return found
+
+
+def named_lead(question: Question, text: str) -> str | None:
+    """The name that the text begins with, `Name: …`, if the question has all of its words."""
+    match = _LEAD.match(text)
+    if not match:
+        return None
+    lead = meaningful(match[1])
+    return match[1] if lead and len(match[1].split()) <= _MAX_LEAD_WORDS and lead <= question.words else None
+
+
+def is_question(text: str) -> bool:
+    """Whether the text ends by asking, a remark in brackets behind it not counted."""
+    end = text[-1000:].rstrip()
+    return _REMARK_AT_END.sub("", end).endswith(("?", "？"))
+
+
+def _named_place(question: Question, passage: Passage) -> str | None:
+    for place in (passage.note.title, *passage.chunk.headings):
+        words = meaningful(place)
+        if words and words <= question.words:
+            return place
+    return None
+
+
+def _shifted(day: date, days: int) -> date:
+    """Never outside the calendar."""
+    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))

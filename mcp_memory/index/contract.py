@@ -1,0 +1,487 @@
+"""What every index engine must do, as tests: subclass `IndexContract` and override the `index` fixture.
+
+    class TestMyEngine(IndexContract):
+        @pytest.fixture
+        def index(self, tmp_path):
+            engine = MyEngine(tmp_path)
+            yield engine
+            engine.close()
+
+Scores are never compared between engines, only their order where the order is certain. Needs pytest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta, timezone
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
+from mcp_memory.index.base import Delete, Generation, Index, IndexedChunk, Upsert
+from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, Scored, Shelf, TextHash
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
+
+DIMENSION = 16
+EVERY_SHELF = Filters(shelves=frozenset(Shelf))
+COSINE_TOLERANCE = 0.02
+"""An engine may round vectors to 8 bits."""
+
+NASTY_TERMS = [
+    "", " ", "\0", "a\0b", '"', '""', "'", "*", "alpha*", "-alpha", "NEAR", "NEAR(a b)", "AND", "OR", "NOT", "body:alpha",
+    "{body}: alpha", "^alpha", "(", ")", "a:b", "%", "_", "\\", "\ud800", "alpha\udcff", "🙂", "❤️", "é", "e\u0301", "İ",
+    "記", "記憶", "記憶管理の方法", "한국어", "ไทย", "हिन्दी", "+", "++", "C++", ";", "--", "/*", "x" * 5000, "\u200b", "\u0000\u0000",
+]  # fmt: skip
+
+
+def text_hash(text: str) -> TextHash:
+    return TextHash(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def vector_of(text: str, dimension: int = DIMENSION) -> Vectors:
+    """A unit vector that only the text decides; shape (dimension,)."""
+    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    vector = np.random.default_rng(seed).standard_normal(dimension)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def make_note(path: str, **values: Any) -> NoteRecord:
+    """A record with sensible values for all that is not given."""
+    given: dict[str, Any] = {
+        "path": NotePath(path), "id": NoteId(f"path:{path}"), "etag": Etag("0" * 64), "signature": "s", "title": path,
+        "kind": "note", "shelf": Shelf.ACTIVE, **values,
+    }  # fmt: skip
+    return NoteRecord(**given)
+
+
+def make_upsert(path: str, texts: Sequence[str], *, per_section: int = 2, **values: Any) -> Upsert:
+    """A note of these chunks, `per_section` of them under each heading, with contexts and sections as an indexer
+    makes them."""
+    chunks: list[IndexedChunk] = []
+    start = 0
+    for at, text in enumerate(texts):
+        place = (start, start + len(text), at + 1, at + 1)
+        chunk = Chunk(text, *place, headings=("Top", f"Part {at // per_section}"), section=at // per_section)
+        context = "\n".join(texts[max(0, at - 2) : at + 3])
+        chunks.append(IndexedChunk(chunk, context, text, text_hash(text)))
+        start += len(text) + 1
+    groups = range(0, len(texts), per_section)
+    sections = {at // per_section: "\n".join(texts[at : at + per_section]) for at in groups}
+    return Upsert(make_note(path, **values), chunks, sections)
+
+
+def embed_all(index: Index, generation: int, dimension: int = DIMENSION) -> None:
+    """Give every waiting text its vector, a few at a time."""
+    while waiting := index.missing_vectors(generation, 7):
+        vectors = np.stack([vector_of(text, dimension) for _, text in waiting])
+        index.put_vectors(generation, [key for key, _ in waiting], vectors)
+
+
+def start(index: Index, changes: Sequence[Upsert | Delete] = (), *, name: str = "first") -> Generation:
+    """An active generation with these changes and all their vectors."""
+    generation = index.begin(name, f"model of {name}", DIMENSION)
+    index.apply(generation.number, changes)
+    embed_all(index, generation.number)
+    active = next((known.number for known in index.generations() if known.active), None)
+    index.activate(generation.number, active)
+    return generation
+
+
+def texts_of(index: Index, scored: Sequence[Scored]) -> list[str]:
+    """The chunks' texts, in the order of the ranking."""
+    passages = index.get([row.chunk_id for row in scored])
+    return [passages[row.chunk_id].chunk.text for row in scored]
+
+
+def _paths_found(index: Index, filters: Filters) -> dict[str, set[str]]:
+    """Per leg, the notes in which `alpha` is found."""
+    found = {
+        "lexical": index.lexical(["alpha"], 100, filters),
+        "section": index.section(["alpha"], 100, filters),
+        "dense": index.dense(vector_of("alpha"), 100, filters),
+    }
+    return {
+        leg: {str(passage.note.path) for passage in index.get([row.chunk_id for row in rows]).values()}
+        for leg, rows in found.items()
+    }
+
+
+class IndexContract:
+    """Each test starts from an empty index."""
+
+    @pytest.fixture
+    def index(self) -> Iterator[Index]:
+        raise NotImplementedError("override this fixture with one that yields an empty engine and closes it")
+
+    # -- generations -------------------------------------------------------------------------------------------
+    def test_an_empty_index_answers_nothing(self, index: Index) -> None:
+        assert index.generations() == []
+        assert index.lexical(["alpha"], 5, Filters()) == []
+        assert index.section(["alpha"], 5, Filters()) == []
+        assert index.dense(vector_of("alpha"), 5, Filters()) == []
+        assert index.get([1, -1, 1 << 70]) == {}
+        assert index.neighbours([1]) == {}
+        assert index.notes(Filters()) == []
+        assert index.note(NotePath("a.md")) is None
+        assert index.passages(NotePath("a.md")) == []
+        assert index.frequencies(["alpha"]) == {"alpha": 0}
+        assert index.watermark().notes == 0
+
+    def test_a_generation_answers_only_once_it_is_active(self, index: Index) -> None:
+        first = start(index, [make_upsert("a.md", ["alpha one"])])
+        second = index.begin("second", "other model", DIMENSION)
+        index.apply(second.number, [make_upsert("b.md", ["alpha two"])])
+        assert texts_of(index, index.lexical(["alpha"], 5, Filters())) == ["alpha one"]
+        with pytest.raises(PreconditionFailed):
+            index.activate(second.number, None)
+        index.activate(second.number, first.number)
+        assert texts_of(index, index.lexical(["alpha"], 5, Filters())) == ["alpha two"]
+        assert [known.active for known in index.generations()] == [False, True]
+
+    def test_begin_goes_on_with_an_interrupted_build(self, index: Index) -> None:
+        first = index.begin("same", "model", DIMENSION)
+        index.apply(first.number, [make_upsert("a.md", ["alpha"])])
+        assert index.begin("same", "model", DIMENSION) == first
+        assert [record.path for record in index.scan(first.number)] == ["a.md"]
+
+    def test_drop_removes_all_but_the_active_one(self, index: Index) -> None:
+        first = start(index, [make_upsert("a.md", ["alpha"])])
+        second = index.begin("second", "model", DIMENSION)
+        with pytest.raises(Refused):
+            index.drop(first.number)
+        index.drop(second.number)
+        assert [known.number for known in index.generations()] == [first.number]
+        with pytest.raises(NotFound):
+            index.apply(second.number, [])
+        assert index.begin("third", "model", DIMENSION).number not in {first.number, second.number}
+
+    def test_another_chunker_reuses_the_vectors(self, index: Index) -> None:
+        first = index.begin("chunker 1", "model", DIMENSION)
+        index.apply(first.number, [make_upsert("a.md", ["alpha", "beta"])])
+        embed_all(index, first.number)
+        second = index.begin("chunker 2", "model", DIMENSION)
+        index.apply(second.number, [make_upsert("a.md", ["beta", "gamma"])])
+        assert index.missing_vectors(second.number, 10) == [(text_hash("gamma"), "gamma")]
+
+    def test_another_model_shares_no_vector(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha"])])
+        other = index.begin("other", "another model", 2 * DIMENSION)
+        index.apply(other.number, [make_upsert("a.md", ["alpha"])])
+        assert len(index.missing_vectors(other.number, 10)) == 1
+        embed_all(index, other.number, 2 * DIMENSION)
+        index.activate(other.number, index.generations()[0].number)
+        best = index.dense(vector_of("alpha", 2 * DIMENSION), 5, Filters())
+        assert best[0].score == pytest.approx(1.0, abs=COSINE_TOLERANCE)
+
+    def test_a_generation_without_dimension_has_keywords_only(self, index: Index) -> None:
+        generation = index.begin("keywords", "", 0)
+        index.apply(generation.number, [make_upsert("a.md", ["alpha"])])
+        index.activate(generation.number, None)
+        assert index.missing_vectors(generation.number, 10) == []
+        assert index.watermark().vectors_pending == 0
+        assert index.dense(vector_of("alpha"), 5, Filters()) == []
+        assert len(index.lexical(["alpha"], 5, Filters())) == 1
+
+    # -- writing -----------------------------------------------------------------------------------------------
+    def test_tokens_grow_with_every_change(self, index: Index) -> None:
+        generation = start(index)
+        tokens = [index.watermark().token]
+        tokens.append(index.apply(generation.number, [make_upsert("a.md", ["alpha"])]))
+        tokens.append(index.put_vectors(generation.number, [text_hash("alpha")], vector_of("alpha")[None]))
+        tokens.append(index.apply(generation.number, [Delete(NotePath("a.md"))]))
+        assert tokens == sorted(set(tokens))
+        assert index.watermark().token == tokens[-1]
+
+    def test_an_upsert_replaces_all_rows_of_its_note(self, index: Index) -> None:
+        generation = start(
+            index, [make_upsert("a.md", ["alpha old", "beta old"]), make_upsert("b.md", ["alpha stays"])]
+        )
+        before = {row.chunk_id for row in index.lexical(["old"], 9, Filters())}
+        index.apply(generation.number, [make_upsert("a.md", ["alpha new"], title="New")])
+        assert index.get(before) == {}
+        assert index.lexical(["old"], 9, Filters()) == []
+        assert set(texts_of(index, index.lexical(["alpha"], 9, Filters()))) == {"alpha new", "alpha stays"}
+        assert texts_of(index, index.dense(vector_of("alpha old"), 9, Filters())) == ["alpha stays"]
+        record = index.note(NotePath("a.md"))
+        assert record is not None and record.title == "New"
+        mark = index.watermark()
+        assert (mark.notes, mark.chunks, mark.vectors_pending) == (2, 2, 1)
+
+    def test_the_last_of_several_changes_of_a_path_counts(self, index: Index) -> None:
+        path = NotePath("a.md")
+        start(index, [make_upsert(path, ["alpha"]), Delete(path), Delete(path), make_upsert(path, ["beta"])])
+        assert [passage.chunk.text for passage in index.passages(path)] == ["beta"]
+        assert index.lexical(["alpha"], 9, Filters()) == []
+
+    def test_a_deleted_path_leaves_every_leg(self, index: Index) -> None:
+        generation = start(index, [make_upsert("a.md", ["alpha"]), make_upsert("b.md", ["alpha beta"])])
+        index.apply(generation.number, [Delete(NotePath("a.md"))])
+        assert set(map(frozenset, _paths_found(index, EVERY_SHELF).values())) == {frozenset({"b.md"})}
+        assert index.note(NotePath("a.md")) is None
+
+    def test_a_forgotten_note_is_known_but_has_no_chunk(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha"], id="X", shelf=Shelf.DELETED)])
+        assert [record.shelf for record in index.note_by_id(NoteId("X"))] == [Shelf.DELETED]
+        assert index.passages(NotePath("a.md")) == []
+        assert not any(_paths_found(index, EVERY_SHELF).values())
+        assert index.frequencies(["alpha"]) == {"alpha": 0}
+
+    def test_a_failed_apply_changes_nothing(self, index: Index) -> None:
+        generation = start(index, [make_upsert("a.md", ["alpha"])])
+        before = index.watermark()
+        with pytest.raises(NotFound):
+            index.apply(generation.number + 99, [make_upsert("a.md", ["beta"])])
+        wrong: Vectors = np.full((1, DIMENSION), np.nan, dtype=np.float32)
+        with pytest.raises(InvalidInput):
+            index.put_vectors(generation.number, [text_hash("alpha")], wrong)
+        with pytest.raises(InvalidInput):
+            index.put_vectors(generation.number, [text_hash("alpha")], np.ones((1, 3), dtype=np.float32))
+        assert index.watermark() == before
+
+    def test_chunks_answer_to_keywords_before_their_vectors_are_in(self, index: Index) -> None:
+        generation = start(index)
+        index.apply(generation.number, [make_upsert("a.md", ["alpha", "alpha", "beta"])])
+        assert index.watermark().vectors_pending == 3
+        assert len(index.lexical(["alpha"], 9, Filters())) == 3
+        assert index.dense(vector_of("alpha"), 9, Filters()) == []
+        waiting = index.missing_vectors(generation.number, 10)
+        assert waiting == [(text_hash("alpha"), "alpha"), (text_hash("beta"), "beta")]
+        assert index.missing_vectors(generation.number, 1) == waiting[:1]
+        index.put_vectors(generation.number, [text_hash("alpha")], vector_of("alpha")[None])
+        assert texts_of(index, index.dense(vector_of("alpha"), 9, Filters())) == ["alpha", "alpha"]
+        assert index.watermark().vectors_pending == 1
+
+    def test_a_known_text_has_its_vector_at_once(self, index: Index) -> None:
+        generation = start(index, [make_upsert("a.md", ["alpha"])])
+        index.apply(generation.number, [Delete(NotePath("a.md")), make_upsert("moved/a.md", ["alpha"])])
+        assert index.watermark().vectors_pending == 0
+        assert len(index.dense(vector_of("alpha"), 9, Filters())) == 1
+
+    # -- what comes back ---------------------------------------------------------------------------------------
+    def test_records_and_chunks_come_back_as_they_were_given(self, index: Index) -> None:
+        meta: Mapping[str, Any] = {
+            "when": datetime(2026, 3, 29, 2, 30, tzinfo=timezone(timedelta(hours=2))), "day": date(2026, 1, 1),
+            "list": [1, 2.5, None, True, {"deep": ["é", "\ud800"]}], "$time": "text", "dict": {1: "one", "$x": 2},
+        }  # fmt: skip
+        upsert = make_upsert(
+            "ünï/c öde.md", ["one\0two", "\ud83d lone", "日本語"], id="01ABC", etag="e", signature="sig", title="T\ud800",
+            kind="fix", shelf=Shelf.ARCHIVED, project="p", tags=("b", "a"), session="s", source="cli",
+            created=datetime(2026, 1, 1, tzinfo=UTC), updated=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+            expires_at=datetime(9999, 12, 31, tzinfo=UTC), always_load=True, content_hash="c", is_log=True,
+            problem="broken", meta=meta,
+        )  # fmt: skip
+        start(index, [upsert])
+        path = upsert.note.path
+        assert index.note(path) == upsert.note
+        assert index.note_by_id(NoteId("01ABC")) == [upsert.note]
+        passages = index.passages(path)
+        assert [passage.chunk for passage in passages] == [indexed.chunk for indexed in upsert.chunks]
+        assert [passage.ordinal for passage in passages] == [0, 1, 2]
+        assert index.get([passage.chunk_id for passage in passages]) == {
+            passage.chunk_id: passage for passage in passages
+        }
+
+    def test_neighbours_stand_beside_a_chunk_in_its_note(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["one", "two", "three"]), make_upsert("b.md", ["four"])])
+        one, two, three = (passage.chunk_id for passage in index.passages(NotePath("a.md")))
+        (four,) = (passage.chunk_id for passage in index.passages(NotePath("b.md")))
+        assert index.neighbours([one, two, three, four, 1 << 60]) == {
+            one: (None, two), two: (one, three), three: (two, None), four: (None, None),
+        }  # fmt: skip
+
+    def test_notes_are_found_by_id_content_and_order(self, index: Index) -> None:
+        day = datetime(2026, 1, 1, tzinfo=UTC)
+        same: dict[str, Any] = {"content_hash": "c", "kind": "fact", "project": "p"}
+        generation = start(
+            index,
+            [
+                make_upsert("b.md", ["x"], id="X", updated=day, **same),
+                make_upsert("a.md", ["x"], id="X", created=day + timedelta(days=1), **same),
+                make_upsert("c.md", ["x"], **{**same, "project": None}),
+                make_upsert("d.md", ["x"], shelf=Shelf.ARCHIVED, updated=day, **same),
+            ],
+        )
+        assert [record.path for record in index.note_by_id(NoteId("X"))] == ["a.md", "b.md"]
+        assert [record.path for record in index.find_content("c", "fact", "p")] == ["a.md", "b.md"]
+        assert [record.path for record in index.find_content("c", "fact", None)] == ["c.md"]
+        assert index.find_content("c", "fix", "p") == []
+        assert [record.path for record in index.notes(EVERY_SHELF)] == ["a.md", "b.md", "d.md", "c.md"]
+        assert [record.path for record in index.notes(EVERY_SHELF, limit=1)] == ["a.md"]
+        assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]
+
+    # -- keywords ----------------------------------------------------------------------------------------------
+    def test_a_chunk_outranks_its_neighbour_and_a_repeated_word_a_single_one(self, index: Index) -> None:
+        filler = ["one two three", "four five six", "seven eight nine", "ten eleven twelve"]
+        start(index, [make_upsert("a.md", ["alpha in here", *filler]), make_upsert("b.md", filler)])
+        ranked = index.lexical(["alpha"], 9, Filters())
+        assert texts_of(index, ranked) == ["alpha in here", *texts_of(index, ranked)[1:]]
+        assert len(ranked) == 3, "the chunk and the two that have it in their context"
+        assert [row.score for row in ranked] == sorted((row.score for row in ranked), reverse=True)
+        assert all(row.score > 0 for row in ranked)
+
+    def test_word_forms_accents_and_case_are_folded(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["The runners were Running to the Café"])])
+        for term in ("run", "RUNS", "running", "cafe", "CAFÉ", "cafe\u0301"):
+            assert len(index.lexical([term], 9, Filters())) == 1, term
+        assert index.frequencies(["runs", "café", "tea"]) == {"runs": 1, "café": 1, "tea": 0}
+
+    def test_frequencies_count_chunks_not_contexts(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha alpha", "alpha", "beta"])])
+        assert index.frequencies(["alpha", "beta", "snake_case", ""]) == {
+            "alpha": 2, "beta": 1, "snake_case": 0, "": 0,
+        }  # fmt: skip
+
+    def test_a_compound_term_is_a_phrase(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["call read_file now"]), make_upsert("b.md", ["file that I read"])])
+        assert texts_of(index, index.lexical(["read_file"], 9, Filters())) == ["call read_file now"]
+        assert texts_of(index, index.lexical(["read-file"], 9, Filters())) == ["call read_file now"]
+
+    def test_nothing_in_a_term_is_syntax(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha beta", "near and or not body"])])
+        for term in NASTY_TERMS:
+            for terms in ([term], [term, "alpha"]):
+                index.lexical(terms, 5, Filters())
+                index.section(terms, 5, Filters())
+                assert list(index.frequencies(terms)) == terms
+            assert texts_of(index, index.lexical([term, "alpha"], 5, Filters())), term
+        assert texts_of(index, index.lexical(["*"], 5, Filters())) == []
+        assert len(index.lexical([f"word{number}" for number in range(3000)] + ["alpha"], 5, Filters())) <= 5
+
+    def test_chinese_japanese_and_korean_are_found_inside_a_run(self, index: Index) -> None:
+        texts = ["記憶管理の方法を学ぶ", "東京タワーに行く", "한국어로 된 회의록을 정리", "plain text 东西 mixed"]
+        start(index, [make_upsert(f"{at}.md", [text]) for at, text in enumerate(texts)])
+        wanted = {
+            "管理": 0,
+            "学ぶ": 0,
+            "ぶ": 0,
+            "記": 0,
+            "タワー": 1,
+            "東京": 1,
+            "회의록": 2,
+            "东西": 3,
+            "西": 3,
+            "𠮷": None,
+        }
+        for term, at in wanted.items():
+            expected = [] if at is None else [texts[at]]
+            assert texts_of(index, index.lexical([term], 9, Filters())) == expected, term
+            assert index.frequencies([term]) == {term: len(expected)}
+        assert texts_of(index, index.lexical(["記憶の管理"], 9, Filters())) == [texts[0]], "a part of a run is enough"
+
+    def test_sections_rank_by_their_text_and_share_the_score(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha", "beta", "gamma", "delta"]), make_upsert("b.md", ["gamma"])])
+        ranked = index.section(["alpha"], 9, Filters())
+        assert texts_of(index, ranked) == ["alpha", "beta"]
+        assert ranked[0].score == ranked[1].score
+        assert len(index.section(["gamma"], 2, Filters())) == 2
+
+    # -- vectors -----------------------------------------------------------------------------------------------
+    def test_dense_ranks_by_cosine(self, index: Index) -> None:
+        texts = [f"text {number}" for number in range(300)]
+        start(index, [make_upsert(f"{at}.md", texts[at : at + 3]) for at in range(0, 300, 3)])
+        for query in ("text 7", "something else"):
+            ranked = index.dense(vector_of(query), 20, Filters())
+            exact = sorted((float(vector_of(text) @ vector_of(query)) for text in texts), reverse=True)
+            assert [row.score for row in ranked] == pytest.approx(exact[:20], abs=COSINE_TOLERANCE)
+            assert [row.score for row in ranked] == sorted((row.score for row in ranked), reverse=True)
+        assert texts_of(index, index.dense(vector_of("text 7"), 1, Filters())) == ["text 7"]
+        assert len(index.dense(vector_of("text 7"), 10_000, Filters())) == 300
+        assert index.dense(vector_of("text 7"), 0, Filters()) == []
+
+    def test_a_query_of_another_dimension_is_refused(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha"])])
+        with pytest.raises(InvalidInput):
+            index.dense(vector_of("alpha", DIMENSION + 1), 5, Filters())
+
+    # -- filters -----------------------------------------------------------------------------------------------
+    def test_filters_hold_in_every_leg(self, index: Index) -> None:
+        day = datetime(2026, 5, 1, tzinfo=UTC)
+        notes: dict[str, dict[str, Any]] = {
+            "a.md": {"kind": "fix", "tags": ("x", "y"), "project": "p", "updated": day},
+            "dir/b.md": {"kind": "fact", "tags": ("x",), "project": "q", "created": day + timedelta(days=2)},
+            "dir/c.md": {"session": "s", "expires_at": day},
+            "dir2/d.md": {"shelf": Shelf.ARCHIVED, "updated": day - timedelta(days=2), "created": day},
+            "dir/sub/e.md": {"shelf": Shelf.INBOX, "expires_at": day + timedelta(days=1)},
+        }
+        start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
+        everything = frozenset(Shelf)
+        cases: list[tuple[Filters, set[str]]] = [
+            (Filters(), {"a.md", "dir/b.md", "dir/c.md"}),
+            (EVERY_SHELF, set(notes)),
+            (Filters(shelves=frozenset()), set()),
+            (Filters(shelves=frozenset({Shelf.INBOX})), {"dir/sub/e.md"}),
+            (Filters(everything, path_prefix="dir/"), {"dir/b.md", "dir/c.md", "dir/sub/e.md"}),
+            (Filters(everything, path_prefix="dir2/d.md"), {"dir2/d.md"}),
+            (Filters(everything, path_prefix="dir2/d"), set()),
+            (Filters(everything, kinds=frozenset({"fix", "fact"})), {"a.md", "dir/b.md"}),
+            (Filters(everything, kinds=frozenset()), set()),
+            (Filters(everything, tags=frozenset({"x"})), {"a.md", "dir/b.md"}),
+            (Filters(everything, tags=frozenset({"x", "y"})), {"a.md"}),
+            (Filters(everything, project="p"), set(notes) - {"dir/b.md"}),
+            (Filters(everything, session="s"), {"dir/c.md"}),
+            (Filters(everything, since=day), {"a.md", "dir/b.md"}),
+            (Filters(everything, until=day), {"dir2/d.md"}),
+            (Filters(everything, since=day, until=day + timedelta(days=2)), {"a.md"}),
+            (Filters(everything, now=day - timedelta(microseconds=1)), set(notes)),
+            (Filters(everything, now=day), set(notes) - {"dir/c.md"}),
+            (Filters(everything, now=day + timedelta(days=1)), set(notes) - {"dir/c.md", "dir/sub/e.md"}),
+        ]
+        for filters, expected in cases:
+            found = _paths_found(index, filters)
+            assert found == dict.fromkeys(("lexical", "section", "dense"), expected), filters
+            assert {str(record.path) for record in index.notes(filters)} == expected, filters
+
+    def test_k_rows_come_back_whenever_k_match(self, index: Index) -> None:
+        many = [make_upsert(f"many/{at}.md", ["alpha alpha alpha"]) for at in range(300)]
+        few = [make_upsert(f"few/{at}.md", [f"alpha {'and much else ' * 20}"], tags=("rare",)) for at in range(5)]
+        start(index, [*many, *few])
+        for filters in (Filters(tags=frozenset({"rare"})), Filters(path_prefix="few/")):
+            assert len(index.lexical(["alpha"], 5, filters)) == 5
+            assert len(index.section(["alpha"], 5, filters)) == 5
+            assert len(index.dense(vector_of("alpha alpha alpha"), 5, filters)) == 5
+        assert len(index.lexical(["alpha"], 50, Filters())) == 50
+
+    # -- threads and the end -----------------------------------------------------------------------------------
+    def test_readers_see_whole_changes_while_a_writer_writes(self, index: Index) -> None:
+        generation = start(index, [make_upsert("a.md", ["alpha 0", "alpha 0 too"])])
+        torn: list[object] = []
+        done = False
+
+        def read() -> None:
+            while not done:
+                passages = index.passages(NotePath("a.md"))
+                if len({passage.chunk.text.split()[1] for passage in passages}) != 1 or len(passages) != 2:
+                    torn.append(passages)
+                if len(index.lexical(["alpha"], 9, Filters())) != 2:
+                    torn.append("lexical")
+                if len(index.dense(vector_of("alpha"), 9, Filters())) not in {0, 2}:
+                    torn.append("dense")
+
+        readers = [Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        for turn in range(1, 30):
+            texts = [f"alpha {turn}", f"alpha {turn} too"]
+            index.apply(generation.number, [make_upsert("a.md", texts)])
+            index.put_vectors(
+                generation.number, [text_hash(text) for text in texts], np.stack(list(map(vector_of, texts)))
+            )
+        done = True
+        for reader in readers:
+            reader.join()
+        assert torn == []
+
+    def test_close_is_idempotent_from_any_thread(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha"])])
+        closers = [Thread(target=index.close) for _ in range(3)]
+        for closer in closers:
+            closer.start()
+        for closer in closers:
+            closer.join()
+        index.close()

@@ -1,0 +1,125 @@
+"""Values as rows: a note's record and a chunk's place, written as JSON and read back equal.
+
+JSON knows no dates, no bytes and no keys but strings, and a frontmatter may hold any of them, so these are tagged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
+
+from mcp_memory.models import Chunk, NoteRecord, Shelf
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIELDS = tuple(entry.name for entry in fields(NoteRecord))
+
+
+class DamagedRow(Exception):
+    """A row holds what we never write: the file is damaged."""
+
+
+def encode_note(note: NoteRecord) -> str:
+    """ASCII JSON, so that even a lone surrogate comes back."""
+    return json.dumps({name: _pack(getattr(note, name)) for name in _FIELDS}, separators=(",", ":"))
+
+
+def decode_note(record: str) -> NoteRecord:
+    """Raises DamagedRow."""
+    try:
+        values: dict[str, Any] = {name: _unpack(value) for name, value in json.loads(record).items()}
+        values["shelf"], values["tags"] = Shelf(values["shelf"]), tuple(values["tags"])
+        return NoteRecord(**values)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DamagedRow("a note's record cannot be read") from error
+
+
+def encode_chunk(chunk: Chunk) -> tuple[bytes, str]:
+    """The text's bytes, and everything else."""
+    place = [chunk.start, chunk.end, chunk.start_line, chunk.end_line, chunk.headings, chunk.section]
+    rest = json.dumps([*place, chunk.entry, chunk.time], separators=(",", ":"))
+    return encode_text(chunk.text), rest
+
+
+def decode_chunk(text: bytes, rest: str) -> Chunk:
+    """Raises DamagedRow."""
+    try:
+        start, end, start_line, end_line, headings, section, entry, time = json.loads(rest)
+        return Chunk(
+            decode_text(text),
+            start,
+            end,
+            start_line,
+            end_line,
+            tuple(headings),
+            section=section,
+            entry=entry,
+            time=time,
+        )
+    except (ValueError, TypeError) as error:
+        raise DamagedRow("a chunk's row cannot be read") from error
+
+
+def encode_text(text: str) -> bytes:
+    """UTF-8 that lets lone surrogates pass: a slice is stored exactly, whatever its file held."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode_text(data: bytes) -> str:
+    """Raises DamagedRow."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except (UnicodeDecodeError, AttributeError) as error:
+        raise DamagedRow("a text cannot be read") from error
+
+
+def microseconds(moment: datetime | None) -> int | None:
+    """Since 1970; exact, unlike a float. A time without zone counts as UTC."""
+    if moment is None:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(microseconds=1)
+
+
+def _pack(value: Any) -> Any:
+    match value:
+        case None | bool() | float() | str():
+            return value
+        case int():
+            # Python refuses to print a number of more than 4,300 digits; no note means one.
+            return value if value.bit_length() <= 1024 else hex(value)
+        case datetime():
+            return {"$time": value.isoformat()}
+        case date():
+            return {"$date": value.isoformat()}
+        case bytes():
+            return {"$bytes": value.hex()}
+        case list() | tuple() | set() | frozenset():
+            return [_pack(item) for item in cast("list[Any]", value)]
+        case Mapping():
+            pairs = cast("Mapping[Any, Any]", value).items()
+            if all(isinstance(key, str) and not key.startswith("$") for key, _ in pairs):
+                return {key: _pack(item) for key, item in pairs}
+            return {"$pairs": [[_pack(key), _pack(item)] for key, item in pairs]}
+        case _:
+            return str(value)
+
+
+def _unpack(value: Any) -> Any:
+    match value:
+        case {"$time": str(text)}:
+            return datetime.fromisoformat(text)
+        case {"$date": str(text)}:
+            return date.fromisoformat(text)
+        case {"$bytes": str(text)}:
+            return bytes.fromhex(text)
+        case {"$pairs": pairs}:
+            return {_unpack(key): _unpack(item) for key, item in pairs}
+        case dict():
+            return {key: _unpack(item) for key, item in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_unpack(item) for item in cast("list[Any]", value)]
+        case _:
+            return value

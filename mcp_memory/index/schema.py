@@ -1,0 +1,148 @@
+"""The tables of the embedded engine.
+
+Terms. NUMBER: a note's row, new with each upsert and never used twice. CHUNK ID: the note's number and the chunk's
+ordinal in one integer, so that a chunk's note, its neighbours and its order in the note need no look-up. SLOT: the
+arrival of a chunk's vector; slots only grow, so "everything newer than slot N" is a range.
+
+A generation is a set of tables; the embedding cache is shared by all. Sections are numbered like chunks.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+VERSION = 1
+"""Another number in a file means: derived by another schema, build anew."""
+
+APPLICATION_ID = 0x6D6D656D
+"""`mmem`: tells our file from another program's."""
+
+ORDINAL_BITS = 20
+"""Up to 1,048,576 chunks a note; the note's number has the upper bits."""
+
+MAX_CHUNKS = 1 << ORDINAL_BITS
+
+SHARED = """
+CREATE TABLE state (
+    uid TEXT NOT NULL,      -- of this very file, so that a sidecar cannot be taken for another's
+    token INTEGER NOT NULL
+);
+CREATE TABLE models (id INTEGER PRIMARY KEY, embedding TEXT NOT NULL UNIQUE);
+CREATE TABLE embeddings (
+    id INTEGER PRIMARY KEY,
+    model INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    vector BLOB NOT NULL,   -- int8, scaled by 127 / largest component: the cosine needs no scale
+    UNIQUE (model, hash)
+);
+CREATE TABLE generations (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint TEXT NOT NULL UNIQUE,
+    embedding TEXT NOT NULL,
+    model INTEGER NOT NULL,
+    dimension INTEGER NOT NULL,
+    active INTEGER NOT NULL DEFAULT 0,
+    notes INTEGER NOT NULL DEFAULT 0,
+    chunks INTEGER NOT NULL DEFAULT 0,
+    pending INTEGER NOT NULL DEFAULT 0,
+    churn INTEGER NOT NULL DEFAULT 0    -- chunks ever written or removed: the age of a cached frequency
+);
+"""
+
+_TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+_HASH_BYTES = 16 << 20
+"""FTS5's write buffer: at its default of 1 MiB a bulk build flushes, and later merges, sixteen times as often."""
+
+
+def chunk_id(number: int, ordinal: int) -> int:
+    return (number << ORDINAL_BITS) | ordinal
+
+
+def id_range(number: int) -> tuple[int, int]:
+    """First and last possible id of a note's chunks."""
+    return number << ORDINAL_BITS, ((number + 1) << ORDINAL_BITS) - 1
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The table names of one generation. They are made of a number alone, so they are safe inside SQL."""
+
+    generation: int
+
+    @cached_property
+    def notes(self) -> str:
+        return f"notes_{self.generation}"
+
+    @cached_property
+    def sources(self) -> str:
+        return f"sources_{self.generation}"
+
+    @cached_property
+    def tags(self) -> str:
+        return f"tags_{self.generation}"
+
+    @cached_property
+    def chunks(self) -> str:
+        return f"chunks_{self.generation}"
+
+    @cached_property
+    def fts(self) -> str:
+        return f"fts_{self.generation}"
+
+    @cached_property
+    def section_fts(self) -> str:
+        return f"section_fts_{self.generation}"
+
+    @cached_property
+    def vectors(self) -> str:
+        return f"vectors_{self.generation}"
+
+    @cached_property
+    def pending(self) -> str:
+        return f"pending_{self.generation}"
+
+    def create(self) -> list[str]:
+        """The statements that make the generation's tables."""
+        return [
+            f"""CREATE TABLE {self.notes} (
+                number INTEGER PRIMARY KEY AUTOINCREMENT,
+                path TEXT NOT NULL UNIQUE,
+                id TEXT NOT NULL,
+                shelf TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                project TEXT,
+                session TEXT,
+                date INTEGER,               -- microseconds since 1970
+                expires INTEGER,
+                content TEXT NOT NULL,
+                size INTEGER NOT NULL,      -- chunks
+                record TEXT NOT NULL)""",
+            f"CREATE INDEX {self.notes}_shelf ON {self.notes} (shelf)",
+            f"CREATE INDEX {self.notes}_id ON {self.notes} (id)",
+            f"CREATE INDEX {self.notes}_content ON {self.notes} (content)",
+            f"CREATE INDEX {self.notes}_expires ON {self.notes} (expires) WHERE expires IS NOT NULL",
+            # What the full-text rows of a note were made of: they can be removed only by naming their very words.
+            f"CREATE TABLE {self.sources} (number INTEGER PRIMARY KEY, texts BLOB NOT NULL)",
+            f"CREATE TABLE {self.tags} (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
+            f"CREATE INDEX {self.tags}_number ON {self.tags} (number)",
+            f"CREATE TABLE {self.chunks} (id INTEGER PRIMARY KEY, section INTEGER, text BLOB, rest TEXT)",
+            f"CREATE TABLE {self.vectors} (slot INTEGER PRIMARY KEY AUTOINCREMENT, chunk INTEGER, embedding INTEGER)",
+            f"CREATE INDEX {self.vectors}_chunk ON {self.vectors} (chunk)",
+            f"CREATE INDEX {self.vectors}_embedding ON {self.vectors} (embedding)",
+            f"CREATE TABLE {self.pending} (chunk INTEGER PRIMARY KEY, hash TEXT, text BLOB)",
+            f"CREATE INDEX {self.pending}_hash ON {self.pending} (hash)",
+            # Contentless: the text stands in `chunks` already, the context would be five times as much again.
+            f"CREATE VIRTUAL TABLE {self.fts} USING fts5(body, context, content='', tokenize='{_TOKENIZER}')",
+            f"CREATE VIRTUAL TABLE {self.section_fts} USING fts5(body, content='', tokenize='{_TOKENIZER}')",
+            f"INSERT INTO {self.fts}({self.fts}, rank) VALUES ('hashsize', {_HASH_BYTES})",
+            f"INSERT INTO {self.section_fts}({self.section_fts}, rank) VALUES ('hashsize', {_HASH_BYTES})",
+        ]
+
+    def drop(self) -> list[str]:
+        """The statements that remove them."""
+        names = [self.notes, self.sources, self.tags, self.chunks, self.vectors, self.pending]
+        return [f"DROP TABLE {name}" for name in [*names, self.fts, self.section_fts]]

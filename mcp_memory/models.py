@@ -1,0 +1,206 @@
+"""The values that rooms hand to one another. Frozen, without behaviour that touches a disk or a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NewType
+
+NotePath = NewType("NotePath", str)
+"""Relative POSIX path of a note inside its vault; `@name/…` for a read-only source."""
+
+Etag = NewType("Etag", str)
+"""sha256 of a file's bytes, 64 hexadecimal digits."""
+
+NoteId = NewType("NoteId", str)
+"""A ULID from the frontmatter, `path:<path>` without one, `<path>#<entry hash>` for a log entry."""
+
+TextHash = NewType("TextHash", str)
+"""sha256 of an embedded text, the key of the embedding cache."""
+
+Meta = Mapping[str, Any]
+"""Frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict."""
+
+
+class Status(StrEnum):
+    """What the frontmatter says of a note; absent = active."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    DELETED = "deleted"
+
+
+class Shelf(StrEnum):
+    """Where a note stands for search and recall: only `ACTIVE` is looked at unless asked otherwise."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    """In `_archive/`, or superseded, or archived by status."""
+    INBOX = "inbox"
+    """A candidate in `_inbox/` that awaits review."""
+    DELETED = "deleted"
+    """Forgotten: known by id so that it can be restored, but without any chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """One file as a listing sees it."""
+
+    path: NotePath
+    size_bytes: int
+    modified_ns: int
+    signature: str
+    """inode, size, mtime and ctime: differs when the file changed (a file younger than the clock's grain
+    must be read to be sure; then `settled` is false)."""
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A fact about a file that could not be used as it is, for `status` and `doctor`."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """An exact slice of a note's text: `text == whole[start:end]`."""
+
+    text: str
+    start: int
+    """Offset in characters of the decoded file, frontmatter included."""
+    end: int
+    start_line: int
+    """1-based; both ends included."""
+    end_line: int
+    headings: tuple[str, ...] = ()
+    """The heading path above the chunk, outermost first, without `#`."""
+    section: int = 0
+    """Number of the section (the stretch under one heading) inside the note."""
+    entry: str | None = None
+    """In a log: the hash of the `## HH:MM` entry that holds the chunk."""
+    time: str | None = None
+    """In a log: that entry's `HH:MM`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRecord:
+    """What the index knows of one note, besides its chunks."""
+
+    path: NotePath
+    id: NoteId
+    etag: Etag
+    signature: str
+    title: str
+    kind: str
+    shelf: Shelf
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    session: str | None = None
+    source: str | None = None
+    created: datetime | None = None
+    updated: datetime | None = None
+    """Aware; for a daily log the day itself at midnight. `updated or created` is the note's date."""
+    expires_at: datetime | None = None
+    always_load: bool = False
+    content_hash: str = ""
+    """sha256 of the body with outer white space stripped: tells whether the same content is stored."""
+    is_log: bool = False
+    problem: str | None = None
+    """Why part of the file was not used (broken YAML, invalid UTF-8 …)."""
+    meta: Meta = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """A closed set, applied inside each leg of a search: k rows come back whenever k match."""
+
+    shelves: frozenset[Shelf] = frozenset({Shelf.ACTIVE})
+    path_prefix: str | None = None
+    """A folder (`notes/fix/`) or one file."""
+    kinds: frozenset[str] | None = None
+    tags: frozenset[str] | None = None
+    """All of them must be present."""
+    project: str | None = None
+    """This project's notes and those without a project; None = all."""
+    since: datetime | None = None
+    """On the note's date (for logs, the day); aware; `since` included, `until` excluded."""
+    until: datetime | None = None
+    session: str | None = None
+    now: datetime | None = None
+    """Notes whose `expires_at` is not after this are left out like archived ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One row of one leg; scores of different legs or engines are not comparable."""
+
+    chunk_id: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as the index stores it, with its note."""
+
+    chunk_id: int
+    ordinal: int
+    """0-based position of the chunk in its note; neighbours are ordinal ± 1."""
+    chunk: Chunk
+    note: NoteRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer of a search, best first."""
+
+    id: NoteId
+    path: NotePath
+    start_line: int
+    end_line: int
+    heading: str
+    title: str
+    kind: str
+    date: str | None
+    score: float
+    """0 to 1, comparable between queries."""
+    snippet: str
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """`confidence` is 0 to 1; `degraded` says why the answer is not the full one, or is None."""
+
+    hits: tuple[Hit, ...]
+    confidence: float
+    as_of: datetime
+    degraded: str | None = None
+    note: str | None = None
+    """One line for the reader, say which filter emptied the set."""
+
+
+class Outcome(StrEnum):
+    """What became of an append."""
+
+    CREATED = "created"
+    DUPLICATE = "duplicate"
+    SUPERSEDED = "superseded"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to an append: with `CREATED` and `SUPERSEDED` the bytes are on disk, durably."""
+
+    id: NoteId
+    path: NotePath
+    etag: Etag
+    outcome: Outcome
+    indexed: str
+    """`"full"` (keywords and vectors), `"keywords"`, or `"pending"`."""
+    similar: tuple[NoteId, ...] = ()

@@ -1,0 +1,67 @@
+"""The daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastmcp import FastMCP
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from mcp_memory import __version__
+from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.operations import perform
+from mcp_memory.errors import (
+    AlreadyExists,
+    Busy,
+    DeadlineExceeded,
+    InvalidInput,
+    McpMemoryError,
+    NotFound,
+    PreconditionFailed,
+    Refused,
+)
+
+_STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
+    (InvalidInput, 400),
+    (Refused, 403),
+    (NotFound, 404),
+    (AlreadyExists, 409),
+    (PreconditionFailed, 412),
+    (Busy, 503),
+    (DeadlineExceeded, 504),
+)
+
+
+def add_routes(server: FastMCP, engine: Engine, credentials: Credentials, address: Address, *, auth: bool) -> None:
+    """FastMCP does not guard custom routes: each checks the token itself."""
+
+    @server.custom_route(HEALTH, methods=["GET"])
+    async def health(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        facts: dict[str, Any] = {"service": SERVICE, "version": __version__, "pid": address.pid}
+        if nonce := request.query_params.get("nonce", "")[:128]:
+            facts["proof"] = credentials.proof(nonce, address.name)
+        return JSONResponse(facts)
+
+    @server.custom_route(API + "{operation}", methods=["POST"])
+    async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        if auth and not credentials.client_of(_bearer(request)):
+            return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
+        try:
+            arguments = json.loads(await request.body() or b"{}")
+            if not isinstance(arguments, dict):
+                raise InvalidInput("the body is no JSON object")
+            return JSONResponse(await perform(engine, request.path_params["operation"], arguments))  # pyright: ignore[reportUnknownArgumentType]
+        except (ValueError, TypeError) as error:
+            return JSONResponse({"code": "invalid_input", "message": f"bad arguments: {error}"}, 400)
+        except McpMemoryError as error:
+            body = {"code": error.code, "message": error.message, "hint": error.hint}
+            return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,92 @@
+"""The gate in front of every route: Host, Origin and size of a request, before anything reads its body.
+
+A web page can make a browser talk to a loopback port (DNS rebinding); its Host or Origin gives it away.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class GateConfig:
+    """`hosts` and `origins` are compared exactly; a request without Origin is no browser's."""
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    max_body_bytes: int
+
+    @classmethod
+    def for_port(cls, port: int, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int) -> GateConfig:
+        """Loopback names with this port (`port` 0: a Unix socket, any of them), and what was configured."""
+        own = {f"{name}:{port}" for name in LOOPBACK} if port else set(LOOPBACK)
+        return cls(frozenset(own | set(hosts)), frozenset(origins), max_body_bytes)
+
+
+class Gate:
+    """ASGI middleware, outermost."""
+
+    def __init__(self, app: ASGIApp, config: GateConfig) -> None:
+        self._app = app
+        self._config = config
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = _headers(scope)
+        refusal = self._refusal(headers)
+        if refusal:
+            await _refuse(send, *refusal)
+            return
+        await self._app(scope, self._capped(receive), send)
+
+    def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
+        hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
+        if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._config.hosts:
+            return 421, "this Host is not served here"
+        if any(origin.decode("latin-1").lower() not in self._config.origins for origin in origins):
+            return 403, "this Origin may not call; see daemon.allowed_origins"
+        length = headers.get(b"content-length", [b"0"])[0]
+        if not length.isdigit() or int(length) > self._config.max_body_bytes:
+            return 413, f"the body is larger than {self._config.max_body_bytes} bytes"
+        return None
+
+    def _capped(self, receive: Receive) -> Receive:
+        """A chunked body has no length; count what arrives, and hang up on too much."""
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > self._config.max_body_bytes:
+                    return {"type": "http.disconnect"}
+            return message
+
+        return counted
+
+
+def _headers(scope: Scope) -> dict[bytes, list[bytes]]:
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(bytes(name).lower(), []).append(bytes(value))
+    return found
+
+
+async def _refuse(send: Send, status: int, message: str) -> None:
+    body = json.dumps({"error": message}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

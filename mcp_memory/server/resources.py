@@ -1,0 +1,51 @@
+"""Resources and prompts: what a person attaches or starts from their client's menu."""
+
+from __future__ import annotations
+
+import json
+
+from fastmcp import FastMCP
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import McpMemoryError
+
+FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
+would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
+numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
+twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
+
+REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
+memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what
+was never true. Finish with a short list for the person: stored, changed, forgotten."""
+
+
+def add_resources(server: FastMCP, engine: Engine) -> None:
+    """`memory://note/{id}`, `memory://tree`, `memory://status`."""
+
+    @server.resource("memory://note/{note_id*}", mime_type="text/markdown", title="A note, by id or path")
+    async def note(note_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
+        try:
+            return await engine.note(note_id)
+        except McpMemoryError as error:
+            raise ValueError(str(error)) from error
+
+    @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by folder")
+    async def tree() -> str:  # pyright: ignore[reportUnusedFunction]
+        lines = [f"- [{record.title}]({record.path}) · {record.kind} · `{record.id}`" for record in engine.tree()]
+        return "# Notes\n\n" + "\n".join(lines) + "\n"
+
+    @server.resource("memory://status", mime_type="application/json", title="The state of memory")
+    async def status() -> str:  # pyright: ignore[reportUnusedFunction]
+        return json.dumps(engine.status(), ensure_ascii=False, indent=1)
+
+
+def add_prompts(server: FastMCP) -> None:
+    """`flush` before compaction, `reflect` at a good stopping point."""
+
+    @server.prompt(title="Store what matters before the context is compacted")
+    def flush() -> str:  # pyright: ignore[reportUnusedFunction]
+        return FLUSH
+
+    @server.prompt(title="Compare what was learned with what is remembered")
+    def reflect(topic: str = "") -> str:  # pyright: ignore[reportUnusedFunction]
+        return REFLECT.format(about=f" about {topic}" if topic else "")

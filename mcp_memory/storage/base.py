@@ -1,0 +1,98 @@
+"""The contract of a storage back end.
+
+Terms. PATH: relative POSIX path of a regular file under the root. ETAG: sha256 of a file's bytes.
+SIGNATURE: what a listing can tell of a file without reading it; equal signatures of a settled file mean
+equal bytes. DISPLACED: the bytes that a write put aside; they are kept for a while, because an editor may
+still be writing to them through an old descriptor.
+
+Verbs are synchronous and safe to call from several threads and processes; the engine runs them in worker
+threads. Every verb raises `PathRefused` for a path that no back end may touch, and `StorageFailed` (which
+names the cause: disk full, read-only, I/O error) where the file system says no; then the old bytes are intact.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from mcp_memory.models import Etag, FileStat, NotePath, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file's bytes with their etag and the stat of the very descriptor they were read from."""
+
+    data: bytes
+    etag: Etag
+    stat: FileStat
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The outcome of a write. `conflict` names the file that keeps somebody's save which the write met."""
+
+    etag: Etag
+    stat: FileStat
+    conflict: NotePath | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All readable `.md` files, and what could not be read and why."""
+
+    files: dict[NotePath, FileStat]
+    problems: list[Problem] = field(default_factory=list[Problem])
+    ignored: int = 0
+    """How many files an ignore rule left out."""
+    complete: bool = True
+    """False when the root or its marker was missing: then an absent file proves nothing."""
+    folders: frozenset[NotePath] = frozenset()
+    """Every folder that was looked into, the root as the empty path."""
+
+
+class StorageBackend(ABC):
+    """Five verbs on files, two narrow removals for bytes that we generated, and `settle`."""
+
+    @property
+    @abstractmethod
+    def read_only(self) -> bool:
+        """True when every writing verb raises `Refused`."""
+
+    @abstractmethod
+    def list(self) -> Listing:
+        """All `.md` files below the root; hidden, ignored and linked ones are left out, and never followed."""
+
+    @abstractmethod
+    def stat(self, path: NotePath) -> FileStat:
+        """Raises NotFound."""
+
+    @abstractmethod
+    def read(self, path: NotePath, *, limit_bytes: int | None = None) -> Blob:
+        """The file's bytes. Raises NotFound, and Refused for a file larger than `limit_bytes`."""
+
+    @abstractmethod
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+        """Publish `data`, durably: when this returns, the bytes survive a power cut.
+
+        `expected is None`: the path must be free, folders are made as needed; raises AlreadyExists, also for
+        a name that a case-folding or normalising file system would not keep apart from an existing one.
+        Otherwise the file's bytes must have this etag; raises PreconditionFailed (or NotFound), and what a
+        racing editor saved in the last instant is kept beside it as a conflict copy.
+        """
+
+    @abstractmethod
+    def move(self, source: NotePath, target: NotePath) -> None:
+        """One no-replace rename, folders made as needed. Raises NotFound, AlreadyExists."""
+
+    @abstractmethod
+    def remove_generated(self, path: NotePath, expected: Etag) -> None:
+        """Remove a file whose bytes we generated. Raises NotFound, PreconditionFailed."""
+
+    @abstractmethod
+    def rmdir_empty(self, folder: NotePath) -> bool:
+        """Remove a folder if it is empty; False if it is not or does not exist."""
+
+    @abstractmethod
+    def settle(self, *, min_age_s: float = 1.0) -> list[NotePath]:
+        """Look again at displaced files older than `min_age_s`: drop those still as they were displaced, keep
+        a changed one as a conflict copy, and return the new copies' paths."""

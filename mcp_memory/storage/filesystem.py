@@ -1,0 +1,308 @@
+"""Files in a folder: durable, atomic, and safe beside editors, sync clients and other processes.
+
+How a name gets its bytes is in `publish.py`, how a file is opened in `folders.py`, which names there are in `paths.py`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from mcp_memory.errors import (
+    McpMemoryError,
+    NotFound,
+    PathRefused,
+    PreconditionFailed,
+    Refused,
+    StorageFailed,
+)
+from mcp_memory.models import Etag, FileStat, NotePath, Problem
+from mcp_memory.storage.base import Blob, Listing, StorageBackend, Written
+from mcp_memory.storage.causes import failed, naming_the_cause, reason
+from mcp_memory.storage.durable import DurableFolders
+from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
+from mcp_memory.storage.leftovers import Swept, sweep
+from mcp_memory.storage.listing import list_notes, read_ignore
+from mcp_memory.storage.locks import PathLocks
+from mcp_memory.storage.paths import is_note, printable, split, taken, validate_existing, validate_new
+from mcp_memory.storage.probe import Abilities, probe
+from mcp_memory.storage.publish import Compared, Place, Publisher, sync
+from mcp_memory.storage.reading import file_stat, read_stable, unsettled
+from mcp_memory.storage.renames import KernelRenames, Renames, move_free
+
+_Result = TypeVar("_Result")
+
+_MAX_TRIES = 5
+"""How often a new name is tried while somebody removes its folder."""
+
+
+class FilesystemBackend(StorageBackend):
+    """The files below `root`, which may be a symbolic link itself and may vanish and come back.
+
+    `locks` is a folder outside the vault for lock files (None: one lock on the root); every process that writes to
+    this vault must be given the same one. `marker` is a file whose absence makes a listing incomplete; `deadline_s`
+    bounds the wait for a lock.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        locks: Path | None = None,
+        read_only: bool = False,
+        deadline_s: float = 5.0,
+        marker: str | None = ".mcp-memory/vault.toml",
+        renames: Renames | None = None,
+    ) -> None:
+        self._root = root.resolve()
+        self._read_only = read_only
+        self._marker = marker
+        self._renames = renames or KernelRenames()
+        self._locks = PathLocks(locks, self._root, deadline_s)
+        self._publisher = Publisher(self._renames)
+        self._folders = DurableFolders(self._locks)
+
+    @property
+    def root(self) -> Path:
+        """The root, links resolved."""
+        return self._root
+
+    @property
+    def read_only(self) -> bool:
+        return self._read_only
+
+    def abilities(self) -> Abilities:
+        """What this file system can do; its `warnings()` are for the start message. Writes two hidden files.
+
+        Raises Refused on a read-only root, StorageFailed.
+        """
+        self._must_be_writable()
+        with self._opened_root() as root, naming_the_cause(str(self._root)):
+            return probe(root, self._renames)
+
+    # -- reading -----------------------------------------------------------------------------------------------
+    def list(self) -> Listing:
+        try:
+            with opened_root(self._root) as root:
+                listing = list_notes(root, read_ignore(root))
+                fault = self._marker_fault(root)
+        except OSError as error:
+            listing, fault = Listing({}), Problem(printable(str(self._root)), f"vault not readable: {reason(error)}")
+        if fault is None:
+            return listing
+        return Listing(listing.files, [*listing.problems, fault], listing.ignored, complete=False)
+
+    def stat(self, path: NotePath) -> FileStat:
+        folder, name = split(validate_existing(path))
+        with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
+            return file_stat(path, regular_stat(parent, name, path), time.time_ns())
+
+    def read(self, path: NotePath, *, limit_bytes: int | None = None) -> Blob:
+        folder, name = split(validate_existing(path))
+        with (
+            naming_the_cause(path),
+            self._opened_root() as root,
+            opened_folder(root, folder) as parent,
+            opened_file(parent, name, path) as (descriptor, found),
+        ):
+            return read_stable(path, descriptor, found, limit_bytes)
+
+    # -- writing -----------------------------------------------------------------------------------------------
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+        self._must_be_writable()
+        if expected is not None:
+            return self._replace(path, data, expected)
+        validate_new(path)
+        with naming_the_cause(path):
+            return _again_if_the_folder_vanishes(lambda: self._create(path, data))
+
+    def move(self, source: NotePath, target: NotePath) -> None:
+        self._must_be_writable()
+        validate_existing(source)
+        validate_new(target)
+        with naming_the_cause(source):
+            _again_if_the_folder_vanishes(lambda: self._move(source, target))
+
+    def remove_generated(self, path: NotePath, expected: Etag) -> None:
+        """As in the contract. The file is held until `settle`, and so long its folder is not empty."""
+        self._must_be_writable()
+        folder, name = split(validate_existing(path))
+        with (
+            naming_the_cause(path),
+            self._opened_root() as root,
+            opened_folder(root, folder) as parent,
+            self._locks.hold(path),
+            opened_file(parent, name, path) as (descriptor, found),
+        ):
+            self._publisher.remove(Place(parent, folder, name), _compared(path, descriptor, found, expected))
+
+    def rmdir_empty(self, folder: NotePath) -> bool:
+        self._must_be_writable()
+        above, name = split(validate_existing(folder))
+        with naming_the_cause(folder), self._opened_root() as root:
+            try:
+                with opened_folder(root, above) as parent:
+                    if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+                        return False
+                    os.rmdir(name, dir_fd=parent)
+                    self._folders.forget(folder)
+                    sync(parent)
+            except (NotFound, FileNotFoundError):
+                return False
+            except OSError as error:
+                if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+                    return False
+                raise
+        return True
+
+    def settle(self, *, min_age_s: float = 1.0) -> builtins.list[NotePath]:
+        due = self._publisher.due(min_age_s)
+        copies: builtins.list[NotePath] = []
+        while due:
+            held = due[0]
+            try:
+                with (
+                    self._opened_root() as root,
+                    naming_the_cause(held.folder_path),
+                    opened_folder(root, held.folder_path) as at,
+                ):
+                    copy = self._publisher.look_again(at, held)
+            except (NotFound, PathRefused):
+                copy = None  # the folder was moved or removed, and the file with it: a leftover, if anything
+            except StorageFailed:
+                self._publisher.hold_again([*due[1:], held])
+                raise
+            due.pop(0)
+            if copy is not None:
+                copies.append(_in(held.folder_path, copy))
+        return copies
+
+    def sweep_leftovers(self, *, min_age_s: float = 10.0) -> Swept:
+        """What interrupted writes left behind, of any process: swept where the bytes are known, else reported.
+
+        Takes as long as a listing. Files younger than `min_age_s` or in use by a running write are left alone.
+        """
+        self._must_be_writable()
+        with self._opened_root() as root, naming_the_cause(str(self._root)):
+            return sweep(root, self._renames, self._locks, min_age_s)
+
+    # -- the steps of a write ----------------------------------------------------------------------------------
+    def _create(self, path: NotePath, data: bytes) -> Written:
+        folder, name = split(path)
+        etag = Etag(hashlib.sha256(data).hexdigest())
+        with (
+            self._opened_root() as root,
+            self._folders.opened(root, folder, make=True) as parent,
+            self._locks.hold(path),
+        ):
+            other = twin(parent, name)
+            if other is not None:
+                raise taken(path, other)
+            try:
+                found = self._publisher.create(Place(parent, folder, name), data, etag)
+            except FileExistsError:
+                raise taken(path, name) from None
+        return Written(etag, unsettled(file_stat(path, found, time.time_ns())))
+
+    def _replace(self, path: NotePath, data: bytes, expected: Etag) -> Written:
+        folder, name = split(validate_existing(path))
+        if not is_note(name):
+            raise PathRefused(f"'{printable(path)}' does not end in .md", hint="only notes are written")
+        etag = Etag(hashlib.sha256(data).hexdigest())
+        with (
+            naming_the_cause(path),
+            self._opened_root() as root,
+            self._folders.opened(root, folder) as parent,
+            self._locks.hold(path),
+            opened_file(parent, name, path) as (descriptor, found),
+        ):
+            old = _compared(path, descriptor, found, expected)
+            now, conflict = self._publisher.replace(Place(parent, folder, name), data, etag, old)
+        copy = None if conflict is None else _in(folder, conflict)
+        return Written(etag, unsettled(file_stat(path, now, time.time_ns())), copy)
+
+    def _move(self, source: NotePath, target: NotePath) -> None:
+        source_folder, source_name = split(source)
+        target_folder, target_name = split(target)
+        with self._opened_root() as root, self._folders.opened(root, source_folder) as from_folder:
+            regular_stat(from_folder, source_name, source)
+            with self._folders.opened(root, target_folder, make=True) as to_folder, self._locks.hold(source, target):
+                regular_stat(from_folder, source_name, source)
+                same_folder = os.path.sameopenfile(from_folder, to_folder)
+                other = twin(to_folder, target_name)
+                if other is not None and not (same_folder and other == source_name != target_name):
+                    raise taken(target, other)
+                self._rename((from_folder, source_name), (to_folder, target_name), target)
+
+    def _rename(self, old: tuple[int, str], new: tuple[int, str], target: NotePath) -> None:
+        """One rename, then both folders: the new name first, so that no crash leaves the file without any."""
+        try:
+            move_free(self._renames, *old, *new)
+        except FileExistsError:
+            # A case-folding file system shows the file itself under its new spelling.
+            if not os.path.samestat(regular_stat(*old, old[1]), regular_stat(*new, target)):
+                raise taken(target, new[1]) from None
+            self._renames.rename(*old, *new)
+        try:
+            sync(new[0])
+            sync(old[0])
+        except OSError:
+            with suppress(OSError):
+                move_free(self._renames, *new, *old)
+            raise
+
+    # -- small checks ------------------------------------------------------------------------------------------
+    @contextmanager
+    def _opened_root(self) -> Generator[int]:
+        try:
+            opened = opened_root(self._root)
+            root = opened.__enter__()
+        except OSError as error:
+            raise failed(error, f"vault folder {self._root}") from error
+        try:
+            yield root
+        finally:
+            opened.__exit__(None, None, None)
+
+    def _marker_fault(self, root: int) -> Problem | None:
+        if self._marker is None:
+            return None
+        folder, name = split(self._marker)
+        try:
+            with opened_folder(root, folder) as parent:
+                regular_stat(parent, name, self._marker)
+        except McpMemoryError as error:
+            return Problem(self._marker, f"the vault's marker is missing: {error.message}")
+        except OSError as error:
+            return Problem(self._marker, f"the vault's marker is not readable: {reason(error)}")
+        return None
+
+    def _must_be_writable(self) -> None:
+        if self._read_only:
+            raise Refused(f"'{printable(str(self._root))}' is a read-only source", hint="write to the vault instead")
+
+
+def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:
+    """Somebody may remove an empty folder between our making it and using it."""
+    for _ in range(_MAX_TRIES - 1):
+        with suppress(FileNotFoundError):
+            return call()
+    return call()
+
+
+def _compared(path: NotePath, descriptor: int, found: os.stat_result, expected: Etag) -> Compared:
+    if etag_of(descriptor) != expected:
+        raise PreconditionFailed(f"'{printable(path)}' was changed by somebody else", hint="read it again, then write")
+    return Compared(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
+
+
+def _in(folder: str, name: str) -> NotePath:
+    return NotePath(f"{folder}/{name}" if folder else name)

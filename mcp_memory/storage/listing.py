@@ -1,0 +1,154 @@
+"""The stat sweep: every note below a folder, by name and signature, without opening one.
+
+Links are never followed and hidden folders never entered. What cannot be used is a `Problem`, never an exception: one
+odd name must not hide the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import FileStat, NotePath, Problem
+from mcp_memory.storage.base import Listing
+from mcp_memory.storage.causes import reason
+from mcp_memory.storage.folders import kind, open_child, opened_file
+from mcp_memory.storage.ignore import IGNORE_FILE, MAX_FILE_BYTES, IgnoreRules, parse_ignore
+from mcp_memory.storage.paths import (
+    MAX_COMPONENT_BYTES,
+    MAX_DEPTH,
+    MAX_PATH_BYTES,
+    SKIPPED_FOLDERS,
+    is_note,
+    printable,
+    unnameable,
+)
+from mcp_memory.storage.reading import file_stat
+
+
+def read_ignore(root: int) -> IgnoreRules | None:
+    """The rules of the root's `.memoryignore`, if it has one that can be read."""
+    try:
+        with opened_file(root, IGNORE_FILE, IGNORE_FILE) as (descriptor, _):
+            return parse_ignore(os.read(descriptor, MAX_FILE_BYTES + 1))
+    except McpMemoryError as error:
+        if error.code == "not_found":
+            return None
+        return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: {error.message}"),))
+    except OSError as error:
+        return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: {reason(error)}"),))
+
+
+def list_notes(root: int, rules: IgnoreRules | None) -> Listing:
+    """All notes below the open folder `root`."""
+    sweep = _Sweep(rules.matches if rules else None)
+    sweep.problems.extend(rules.problems if rules else ())
+    sweep.visit(root, "", 0)
+    return Listing(sweep.files, sweep.problems, sweep.ignored, folders=frozenset(sweep.folders))
+
+
+class _Sweep:
+    """Walks depth first, so that only one descriptor a level is open."""
+
+    def __init__(self, ignores: Callable[[str], bool] | None) -> None:
+        self.files: dict[NotePath, FileStat] = {}
+        self.folders: set[NotePath] = set()
+        self.problems: list[Problem] = []
+        self.ignored = 0
+        self._ignores = ignores
+        self._now_ns = time.time_ns()
+
+    def visit(self, folder: int, prefix: str, depth: int, *, all_ignored: bool = False) -> None:
+        """Takes in one open folder; `prefix` is its path with a trailing slash."""
+        folders: list[str] = []
+        self.folders.add(NotePath(prefix.rstrip("/")))
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name[0] == ".":
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+                    elif is_note(name) or entry.is_symlink():
+                        self._take(entry, prefix, all_ignored=all_ignored)
+        except OSError as error:
+            self._report(prefix, f"folder not readable: {reason(error)}")
+        for name in folders:
+            self._enter(folder, name, prefix, depth + 1, all_ignored=all_ignored)
+
+    def _take(self, entry: os.DirEntry[str], prefix: str, *, all_ignored: bool) -> None:
+        path = prefix + entry.name
+        if all_ignored or (self._ignores is not None and self._ignores(path)):
+            self.ignored += is_note(path)
+            return
+        fault = unnameable(entry.name)
+        if fault:
+            self._report(path, fault)
+            return
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._report(path, f"not readable: {reason(error)}")
+            return
+        if stat.S_ISREG(found.st_mode):
+            self.files[NotePath(path)] = file_stat(path, found, self._now_ns)
+        else:
+            self._report(path, f"is {kind(found.st_mode)}: left out, and never followed")
+
+    def _enter(self, parent: int, name: str, prefix: str, depth: int, *, all_ignored: bool) -> None:
+        path = prefix + name
+        if name in SKIPPED_FOLDERS:
+            return
+        fault = unnameable(name) or _too_far(path, depth)
+        if fault:
+            self._report(path, f"{fault}; nothing in it is read")
+            return
+        try:
+            descriptor = open_child(parent, name, path)
+        except McpMemoryError as error:
+            if error.code != "not_found":
+                self._report(path, error.message)
+            return
+        except OSError as error:
+            self._report(path, f"folder not readable: {reason(error)}")
+            return
+        try:
+            ignored = all_ignored or (self._ignores is not None and self._ignores(path + "/"))
+            self.visit(descriptor, path + "/", depth, all_ignored=ignored)
+        finally:
+            os.close(descriptor)
+
+    def _report(self, path: str, fault: str) -> None:
+        self.problems.append(Problem(printable(path.rstrip("/") or "."), fault))
+
+
+def _too_far(path: str, depth: int) -> str | None:
+    if depth >= MAX_DEPTH:
+        return f"more than {MAX_DEPTH} folders deep"
+    if len(path.encode()) > MAX_PATH_BYTES - MAX_COMPONENT_BYTES - 1:
+        return f"paths in it may exceed {MAX_PATH_BYTES} bytes"
+    return None
+
+
+def walk_folders(root: int, use: Callable[[int, str], None], prefix: str = "", depth: int = 0) -> None:
+    """Calls `use(descriptor, prefix)` for the root and each folder that may hold notes, ignored ones included."""
+    use(root, prefix)
+    with os.scandir(root) as entries:
+        names = [entry.name for entry in entries if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)]
+    for name in names:
+        if name in SKIPPED_FOLDERS or depth + 1 >= MAX_DEPTH:
+            continue
+        # A folder that has gone or cannot be opened is the listing's to report.
+        with suppress(McpMemoryError, OSError):
+            descriptor = open_child(root, name, prefix + name)
+            try:
+                walk_folders(descriptor, use, prefix + name + "/", depth + 1)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,100 @@
+"""Locks on paths, held by the kernel: they end with the process, without a lease, a PID or a clock.
+
+A path falls into one of a fixed number of buckets, each a lock file that is never removed. The files live outside the
+vault, so that no sync client carries them about. Only programs that use this class take part; an editor does not,
+which is why a write also looks at what it displaced.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+import zlib
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.storage.paths import fold
+
+BUCKETS = 64
+_FIRST_WAIT_S = 0.0005
+_LONGEST_WAIT_S = 0.005
+
+
+class PathLocks:
+    """`folder` holds the lock files; without one, a single lock on the vault's own root serves every path."""
+
+    def __init__(self, folder: Path | None, root: Path, deadline_s: float) -> None:
+        self._folder = folder
+        self._root = root
+        self._deadline_s = deadline_s
+
+    @contextmanager
+    def hold(self, *paths: str) -> Generator[None]:
+        """Holds the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, and OSError.
+
+        Names that a case-folding file system would not keep apart share a lock. Buckets are taken in order, so two
+        holders of several cannot wait for each other.
+        """
+        until = time.monotonic() + self._deadline_s
+        with ExitStack() as held:
+            for bucket in sorted({zlib.crc32(fold(path).encode()) % BUCKETS for path in paths}):
+                descriptor = self._acquire(bucket, until)
+                held.callback(_release, descriptor)
+                if self._folder is None:
+                    break
+            yield
+
+    def _acquire(self, bucket: int, until: float) -> int:
+        while True:
+            descriptor = self._open(bucket)
+            try:
+                self._wait(descriptor, until)
+                if self._is_current(bucket, descriptor):
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            _release(descriptor)
+
+    def _open(self, bucket: int) -> int:
+        if self._folder is None:
+            return os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            return os.open(self._place(bucket), flags, 0o600)
+        except FileNotFoundError:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self._place(bucket), flags, 0o600)
+
+    def _wait(self, descriptor: int, until: float) -> None:
+        pause_s = _FIRST_WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise DeadlineExceeded(
+                        f"another writer has held the lock for {self._deadline_s:g} s", hint="try again"
+                    ) from None
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
+
+    def _is_current(self, bucket: int, descriptor: int) -> bool:
+        """False when somebody removed the lock file meanwhile: then the next comer would lock another one."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.stat(self._place(bucket)))  # noqa: PTH116
+        except FileNotFoundError:
+            return False
+
+    def _place(self, bucket: int) -> Path:
+        return self._root if self._folder is None else self._folder / f"path-{bucket:02}.lock"
+
+
+def _release(descriptor: int) -> None:
+    # Unlocking, not only closing: a child forked in between holds a copy of the descriptor.
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)

@@ -1,0 +1,165 @@
+"""The rules of names: which relative paths a back end touches, and which names count as the same. Pure functions.
+
+Two strengths. `validate_existing` asks what no name may be (it would leave the vault, be hidden, or forge a line of
+output). `validate_new` also asks that the name works on every file system that a synced vault may meet, so that a
+note made here can be checked out on Windows and macOS.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from mcp_memory.errors import AlreadyExists, PathRefused
+from mcp_memory.models import NotePath
+
+MAX_COMPONENT_BYTES = 255
+"""NAME_MAX of ext4, APFS, NTFS and nearly every other file system."""
+
+MAX_PATH_BYTES = 4096
+"""PATH_MAX on Linux."""
+
+MAX_DEPTH = 64
+"""Folders inside one another: one descriptor each while a path is walked."""
+
+SKIPPED_FOLDERS = frozenset({"node_modules"})
+"""Never looked into: full of other people's Markdown."""
+
+_NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
+"""Control characters, backslash (a separator elsewhere), lone surrogates (bytes that are not UTF-8)."""
+
+_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
+
+_DECEIVING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Line separators and bidirectional overrides: what is shown is not what is there."""
+
+_UNSHOWABLE = re.compile(f"{_NEVER.pattern}|{_DECEIVING.pattern}")
+
+_DEVICES = frozenset(
+    {"con", "prn", "aux", "nul", "conin$", "conout$"}
+    | {f"{port}{n}" for port in ("com", "lpt") for n in "123456789¹²³"}
+)
+"""Windows opens a device under these names, with any extension and in any folder."""
+
+
+def validate_existing(path: str) -> NotePath:
+    """The path, if a file of that name may be looked at. Raises PathRefused, naming the rule."""
+    _check(path, new=False)
+    return NotePath(path)
+
+
+def validate_new(path: str) -> NotePath:
+    """The path, if a note may be made under it: portable, not hidden, ends in `.md`. Raises PathRefused."""
+    _check(path, new=True)
+    if not is_note(path):
+        raise PathRefused(f"{path!r} does not end in .md", hint="a note is a Markdown file, say 'notes/name.md'")
+    return NotePath(path)
+
+
+def split(path: str) -> tuple[str, str]:
+    """Folder (`""` for the root) and name."""
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+def taken(path: str, other: str) -> AlreadyExists:
+    """The error for a new name where `other`, an entry of the same folder, is in the way."""
+    if split(path)[1] == other:
+        return AlreadyExists(f"'{printable(path)}' exists", hint="choose another name, or write with its etag")
+    return AlreadyExists(
+        f"'{printable(path)}' differs from the existing '{printable(other)}' only in case or Unicode form",
+        hint=f"use '{printable(other)}', or another name: some file systems would not keep them apart",
+    )
+
+
+def is_note(name: str) -> bool:
+    """Whether a name has the extension of a note, in any case."""
+    return name[-3:].lower() == ".md"
+
+
+def unnameable(name: str) -> str | None:
+    """Why a name found on disk can be given to no tool, or None. Hidden names are not its business."""
+    if len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
+        return "its name is longer than 255 bytes"
+    found = _NEVER.search(name)
+    if found is None:
+        return None
+    character = found.group()
+    if "\ud800" <= character <= "\udfff":
+        return "its name is not valid UTF-8"
+    return "its name holds a backslash" if character == "\\" else "its name holds a control character"
+
+
+def printable(path: str) -> str:
+    """The path as one line of valid Unicode: what cannot be shown is escaped."""
+    return _UNSHOWABLE.sub(lambda found: ascii(found.group())[1:-1], path)
+
+
+def fold(name: str) -> str:
+    """The form under which names collide on a file system that ignores case and normal form (APFS, NTFS, ext4 +F)."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _check(path: str, *, new: bool) -> None:
+    if not path:
+        raise PathRefused("the path is empty", hint="pass a relative path such as 'notes/name.md'")
+    if path.startswith("/"):
+        raise _refused(path, "is absolute", "pass it relative to the vault, without the leading '/'")
+    shown = unnameable_in(path)
+    if shown:
+        raise _refused(path, shown, "use '/' between folders and printable characters in names")
+    if len(path.encode()) > MAX_PATH_BYTES:
+        raise _refused(path[:80] + "…", f"is longer than {MAX_PATH_BYTES} bytes", "shorten it")
+    parts = path.split("/")
+    if len(parts) > MAX_DEPTH:
+        raise _refused(path[:80] + "…", f"is more than {MAX_DEPTH} folders deep", "use fewer folders")
+    for part in parts:
+        _check_component(path, part)
+        if new:
+            _check_new_component(path, part)
+    if new and parts[0] == "~":
+        raise _refused(path, "starts with '~'", "pass it relative to the vault")
+
+
+def unnameable_in(path: str) -> str | None:
+    """The rule that a character of the path breaks, or None."""
+    found = _NEVER.search(path)
+    if found is None:
+        return None
+    character = found.group()
+    if "\ud800" <= character <= "\udfff":
+        return "is not valid Unicode"
+    return "holds a backslash" if character == "\\" else "holds a control character"
+
+
+def _check_component(path: str, part: str) -> None:
+    if not part:
+        raise _refused(path, "has an empty part", "use single slashes, and none at the end")
+    if part in {".", ".."}:
+        raise _refused(path, f"holds {part!r}", "name the file directly, relative to the vault")
+    if part.startswith("."):
+        raise _refused(path, f"has a hidden part, {part!r}", "names that start with a dot are no notes")
+    if len(part.encode()) > MAX_COMPONENT_BYTES:
+        raise _refused(path[:80] + "…", f"has a part longer than {MAX_COMPONENT_BYTES} bytes", "shorten it")
+
+
+def _check_new_component(path: str, part: str) -> None:
+    if part in SKIPPED_FOLDERS:
+        raise _refused(path, f"lies in {part!r}, which is never indexed", "choose another folder")
+    if part.endswith((".", " ")):
+        raise _refused(
+            path, f"has a part that ends in a dot or a space, {part!r}", "Windows would drop it: leave it out"
+        )
+    if part.partition(".")[0].rstrip(" ").lower() in _DEVICES:
+        raise _refused(path, f"holds {part!r}, the name of a Windows device", "choose another name")
+    found = _NOT_ON_WINDOWS.search(part)
+    if found:
+        raise _refused(path, f"holds {found.group()!r}, which Windows does not allow", "leave it out")
+    if _DECEIVING.search(part):
+        raise _refused(path, "holds an invisible control character of text direction or line", "leave it out")
+
+
+def _refused(path: str, what: str, hint: str) -> PathRefused:
+    return PathRefused(f"path '{printable(path)}' {what}", hint=hint)

@@ -1,0 +1,302 @@
+"""The publish protocol: how bytes get under a name so that neither a crash nor an editor loses anything.
+
+Terms. TEMP: our new bytes, complete and fsynced, under a hidden name in the target's own folder. DISPLACED: the file
+that a publish put aside. HELD: a displaced file that is looked at again later, because an editor may still be writing
+to it through a descriptor that it opened before.
+
+Callers hold the path's lock, so only programs that do not take part (editors, sync clients) can race. All functions
+raise OSError where the file system refuses; then the old bytes are under the name, as far as it lets us put them back.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
+from mcp_memory.models import Etag
+from mcp_memory.storage.folders import etag_of, opened_file
+from mcp_memory.storage.hidden import HiddenName, conflict_name
+from mcp_memory.storage.renames import REFUSALS, Renames, move_free, publish_free
+
+NEW_FILE_MODE = 0o600
+"""Notes are private; a person who wants to share them changes the mode, which replacing keeps."""
+
+_MAX_COPIES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A name in an open folder; `folder_path` finds the folder again when the descriptor is closed."""
+
+    folder: int
+    folder_path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The file that a write was decided on: still open, so that its inode can be told from another one."""
+
+    descriptor: int
+    mode: int
+    etag: Etag
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A displaced file: where it is, what it held, and the name it had."""
+
+    folder_path: str
+    hidden: str
+    name: str
+    etag: Etag
+    since_s: float
+    """On the monotonic clock."""
+
+
+class Publisher:
+    """Publishes into open folders and remembers what it displaced. Thread-safe."""
+
+    def __init__(self, renames: Renames) -> None:
+        self._renames = renames
+        self._held: list[Held] = []
+        self._guard = threading.Lock()
+
+    def create(self, place: Place, data: bytes, etag: Etag) -> os.stat_result:
+        """Publishes under a free name. Raises FileExistsError."""
+        folder, name = place.folder, place.name
+        hidden = HiddenName.of(etag, None).fresh()
+        with _temp(folder, hidden, data, NEW_FILE_MODE) as descriptor:
+            try:
+                publish_free(self._renames, folder, hidden, name)
+            except OSError:
+                _discard(folder, hidden, descriptor)
+                raise
+            try:
+                sync(folder)
+            except OSError:
+                # Nothing was promised, so nothing stays. Held, not unlinked: an editor may have opened it already.
+                with suppress(OSError):
+                    move_free(self._renames, folder, name, folder, hidden)
+                    self._hold(place, hidden, etag)
+                raise
+            return os.fstat(descriptor)
+
+    def replace(self, place: Place, data: bytes, etag: Etag, old: Compared) -> tuple[os.stat_result, str | None]:
+        """Publishes over the file `old`.
+
+        Returns the new file's stat, and the name of the conflict copy if something else was displaced. Raises
+        PreconditionFailed if the name was taken away meanwhile.
+        """
+        label = HiddenName.of(etag, old.etag)
+        hidden = label.fresh()
+        with _temp(place.folder, hidden, data, old.mode) as descriptor:
+            try:
+                displaced = self._swap(place, hidden, label, old.etag)
+            except (OSError, PreconditionFailed):
+                _discard(place.folder, hidden, descriptor)
+                raise
+            conflict = None
+            try:
+                if not _still(place.folder, displaced, old):
+                    displaced = conflict = self._copy_aside(place.folder, displaced, place.name)
+                sync(place.folder)
+            except OSError:
+                with suppress(OSError, McpMemoryError):
+                    self._put_back(place, displaced, label, etag)
+                raise
+            if conflict is None:
+                self._hold(place, displaced, old.etag)
+            return os.fstat(descriptor), conflict
+
+    def remove(self, place: Place, old: Compared) -> None:
+        """Takes away the file `old`. Raises PreconditionFailed if it is another one by now; that one is kept."""
+        folder, name = place.folder, place.name
+        hidden = HiddenName.of(old.etag, old.etag).fresh()
+        try:
+            self._renames.rename(folder, name, folder, hidden)
+        except FileNotFoundError:
+            raise _vanished(name) from None
+        try:
+            unchanged = _still(folder, hidden, old)
+            if unchanged:
+                sync(folder)
+        except OSError:
+            with suppress(OSError):
+                move_free(self._renames, folder, hidden, folder, name)
+            raise
+        if unchanged:
+            self._hold(place, hidden, old.etag)
+            return
+        try:
+            move_free(self._renames, folder, hidden, folder, name)
+        except FileExistsError:
+            self._copy_aside(folder, hidden, name)
+        raise PreconditionFailed(f"'{name}' was changed in the last instant", hint="read it again")
+
+    def due(self, min_age_s: float) -> list[Held]:
+        """Takes out the held files that are old enough."""
+        latest = time.monotonic() - min_age_s
+        with self._guard:
+            ready = [held for held in self._held if held.since_s <= latest]
+            self._held = [held for held in self._held if held.since_s > latest]
+        return ready
+
+    def hold_again(self, held: list[Held]) -> None:
+        """Gives back what could not be looked at."""
+        with self._guard:
+            self._held.extend(held)
+
+    def look_again(self, folder: int, held: Held) -> str | None:
+        """Drops a held file that is as it was displaced; keeps a changed one and returns the copy's name."""
+        try:
+            with opened_file(folder, held.hidden, held.hidden) as (descriptor, _):
+                unchanged = etag_of(descriptor) == held.etag
+        except (NotFound, PathRefused):
+            return None
+        if unchanged:
+            with suppress(FileNotFoundError):
+                os.unlink(held.hidden, dir_fd=folder)
+            return None
+        copy = self._copy_aside(folder, held.hidden, held.name)
+        sync(folder)
+        return copy
+
+    def _swap(self, place: Place, source: str, label: HiddenName, displaced_etag: Etag) -> str:
+        """Puts `source` under the name, and returns the name under which the displaced file now is."""
+        try:
+            self._renames.exchange(place.folder, source, place.name)
+            return source
+        except FileNotFoundError:
+            raise _vanished(place.name) from None
+        except OSError as error:
+            if error.errno not in REFUSALS:
+                raise
+        return self._swap_in_steps(place, source, label, displaced_etag)
+
+    def _swap_in_steps(self, place: Place, source: str, label: HiddenName, displaced_etag: Etag) -> str:
+        """Without EXCHANGE: the old aside, then the new one under the free name.
+
+        The name is free for a moment. If we die in it, the next start puts the old file back (its hidden name says
+        where). A rename over the old file would have no such moment, but would destroy a save of the last instant.
+        """
+        folder, name = place.folder, place.name
+        aside = HiddenName(label.new, label.old, was=name).fresh()
+        if len(aside.encode()) > os.fpathconf(folder, "PC_NAME_MAX"):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
+        try:
+            self._renames.rename(folder, name, folder, aside)
+        except FileNotFoundError:
+            raise _vanished(name) from None
+        try:
+            publish_free(self._renames, folder, source, name)
+        except FileExistsError:
+            # An editor saved under the free name: its version stays, and what we put aside is looked at later.
+            self._hold(place, aside, displaced_etag)
+            raise PreconditionFailed(f"'{name}' was saved by somebody else", hint="read it again") from None
+        except OSError:
+            with suppress(OSError):
+                move_free(self._renames, folder, aside, folder, name)
+            raise
+        return aside
+
+    def _put_back(self, place: Place, displaced: str, label: HiddenName, etag: Etag) -> None:
+        """Undoes a swap that cannot be made durable. Our own file is held: an editor may have opened it already."""
+        ours = self._swap(place, displaced, label, etag)
+        if HiddenName.parse(ours) is None:
+            hidden = label.fresh()
+            move_free(self._renames, place.folder, ours, place.folder, hidden)
+            ours = hidden
+        self._hold(place, ours, etag)
+
+    def _copy_aside(self, folder: int, hidden: str, name: str) -> str:
+        """Gives a displaced file a readable name beside `name`, and returns it."""
+        moment = datetime.now()  # local: a label for the person whose editor it was
+        for number in range(1, _MAX_COPIES):
+            copy = conflict_name(name, moment, number)
+            try:
+                publish_free(self._renames, folder, hidden, copy)
+            except FileExistsError:
+                continue
+            return copy
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+
+    def _hold(self, place: Place, hidden: str, etag: Etag) -> None:
+        with self._guard:
+            self._held.append(Held(place.folder_path, hidden, place.name, etag, time.monotonic()))
+
+
+def sync(descriptor: int) -> None:
+    """fsync, down to the platter: macOS needs a call of its own for that."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
+
+
+@contextmanager
+def _temp(folder: int, hidden: str, data: bytes, mode: int) -> Generator[int]:
+    """A new hidden file with these bytes, durable, open and locked against a sweep of leftovers.
+
+    If writing or fsync fails the file is dropped, and fsync is never tried again on it: Linux has dropped the dirty
+    pages, so a second fsync would succeed without them.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(hidden, flags, NEW_FILE_MODE, dir_fd=folder)
+    try:
+        try:
+            # Not every file system has locks; the sweep also looks at the age.
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if mode != NEW_FILE_MODE:
+                os.fchmod(descriptor, mode)
+            _write_all(descriptor, data)
+            sync(descriptor)
+        except OSError:
+            _discard(folder, hidden, descriptor)
+            raise
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _still(folder: int, displaced: str, old: Compared) -> bool:
+    """Whether the displaced file holds the bytes that were compared. Raises OSError where it cannot be read."""
+    found = os.stat(displaced, dir_fd=folder, follow_symlinks=False)
+    if os.path.samestat(found, os.fstat(old.descriptor)):
+        return etag_of(old.descriptor) == old.etag
+    try:
+        with opened_file(folder, displaced, displaced) as (descriptor, _):
+            return etag_of(descriptor) == old.etag
+    except PathRefused:
+        return False
+
+
+def _discard(folder: int, hidden: str, descriptor: int) -> None:
+    """Takes away our own temp. One that cannot be is a leftover: swept later.
+
+    Only if the name still is that file: a network file system may answer with an error after it did the exchange, and
+    then the displaced file is there.
+    """
+    with suppress(OSError):
+        if os.path.samestat(os.stat(hidden, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor)):
+            os.unlink(hidden, dir_fd=folder)
+
+
+def _vanished(name: str) -> PreconditionFailed:
+    return PreconditionFailed(f"'{name}' was moved or deleted in the last instant", hint="list or search again")

@@ -1,0 +1,124 @@
+"""The file system's ways to give a file a name, strictest first.
+
+`Renames` is the seam through which a publish reaches them: `KernelRenames` is what this machine offers, and a file
+system that lacks a call (FUSE without EXCHANGE, exFAT without links) answers with one of `REFUSALS`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+REFUSALS = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
+"""What a file system answers to a call that it does not have. EPERM: hard links on FAT and exFAT."""
+
+
+class Renames(Protocol):
+    """Each call works on names inside open folders, follows no link, and raises OSError."""
+
+    def exchange(self, folder: int, a: str, b: str) -> None:
+        """Swaps two existing names in one step. Raises FileNotFoundError if either is missing."""
+        ...
+
+    def rename_free(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
+        """Renames onto a free name in one step. Raises FileExistsError."""
+        ...
+
+    def link(self, folder: int, source: str, target: str) -> None:
+        """Gives a file a second name. Raises FileExistsError."""
+        ...
+
+    def rename(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
+        """Renames, over an existing file if there is one."""
+        ...
+
+
+class KernelRenames:
+    """`renameat2` on Linux, `renameatx_np` on macOS; elsewhere both special forms answer ENOSYS."""
+
+    def __init__(self) -> None:
+        self._call, self._exclusive, self._swap = _special_rename()
+
+    def exchange(self, folder: int, a: str, b: str) -> None:
+        self._special(folder, a, folder, b, self._swap)
+
+    def rename_free(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
+        self._special(source_folder, source, target_folder, target, self._exclusive)
+
+    def link(self, folder: int, source: str, target: str) -> None:
+        os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+
+    def rename(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
+        os.rename(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder)
+
+    def _special(self, source_folder: int, source: str, target_folder: int, target: str, flag: int) -> None:
+        if self._call is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if self._call(source_folder, os.fsencode(source), target_folder, os.fsencode(target), flag) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), source, None, target)
+
+
+def publish_free(renames: Renames, folder: int, source: str, target: str) -> None:
+    """Gives a hidden `source` the free name `target`. Raises FileExistsError, and then both are as they were.
+
+    Strictest way first: rename without replacing; else a hard link, then the old name goes; else a look and a plain
+    rename (the only one with a gap in which somebody's new file could be replaced).
+    """
+    try:
+        renames.rename_free(folder, source, folder, target)
+        return
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
+    try:
+        renames.link(folder, source, target)
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
+        _rename_if_free(renames, folder, source, folder, target)
+    else:
+        # The name is given. A source name that cannot be taken away is a leftover with known bytes: swept later.
+        with suppress(OSError):
+            os.unlink(source, dir_fd=folder)
+
+
+def move_free(renames: Renames, source_folder: int, source: str, target_folder: int, target: str) -> None:
+    """As `publish_free`, between folders, but never by link and unlink: a crash would show the file twice."""
+    try:
+        renames.rename_free(source_folder, source, target_folder, target)
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
+        _rename_if_free(renames, source_folder, source, target_folder, target)
+
+
+def exists(folder: int, name: str) -> bool:
+    """Whether the folder holds that name, be it a dangling link."""
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _rename_if_free(renames: Renames, source_folder: int, source: str, target_folder: int, target: str) -> None:
+    if exists(target_folder, target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    renames.rename(source_folder, source, target_folder, target)
+
+
+def _special_rename() -> tuple[Callable[[int, bytes, int, bytes, int], int] | None, int, int]:
+    """The C function with its flags for "do not replace" and "exchange" (linux/fs.h; macOS sys/stdio.h)."""
+    library = ctypes.CDLL(None, use_errno=True)
+    name, exclusive, swap = ("renameatx_np", 4, 2) if sys.platform == "darwin" else ("renameat2", 1, 2)
+    function = getattr(library, name, None)
+    if function is not None:
+        function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+        function.restype = ctypes.c_int
+    return function, exclusive, swap

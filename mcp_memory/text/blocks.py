@@ -1,0 +1,291 @@
+"""A Markdown text as a row of blocks: headings, paragraphs, list items, fences, tables, quotes.
+
+One pass over the lines, no pattern that could backtrack, so that time grows with length alone. Only what tells
+blocks apart is understood, after CommonMark 0.31 and GitHub's tables. Deliberate differences: a list item is one
+block with all that is nested in it; an underlined heading is one line long; a comment or `<pre>` without its end is
+a paragraph, so that a slip hides nothing; indented code is a paragraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+MAX_HEADING_CHARS = 300
+"""A longer line is a paragraph even behind a `#`: a heading is repeated in each of its chunks' paths."""
+
+_BULLETS = "-*+"
+_MAX_NESTED_MARKERS = 8
+_HTML_ENDS = {
+    "<!--": "-->",
+    "<pre": "</pre>",
+    "<script": "</script>",
+    "<style": "</style>",
+    "<textarea": "</textarea>",
+}
+
+
+class Kind(Enum):
+    """What a block is."""
+
+    HEADING = auto()
+    PARAGRAPH = auto()
+    ITEM = auto()
+    FENCE = auto()
+    TABLE = auto()
+    QUOTE = auto()
+    HTML = auto()
+    RULE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`text[start:end]` is the block from the start of its first line to the end of its last, without the newline."""
+
+    kind: Kind
+    start: int
+    end: int
+    level: int = 0
+    """1 to 6 for a heading."""
+    title: str = ""
+    """A heading's words, without its marks."""
+    unclosed_fence: str = ""
+    """The marks that would close a fence which runs to the end of the text for want of them."""
+    fences: tuple[tuple[int, int], ...] = ()
+    """Inside a list item: start and end of each fence."""
+
+
+def scan(text: str, start: int = 0, *, breaks: Callable[[str], bool] | None = None) -> Iterator[Block]:
+    """The blocks of `text[start:]` in order; blank lines belong to none, every other line to exactly one.
+
+    `breaks` names lines (given without their ending) which start a block of their own even inside a comment.
+    """
+    return _Scanner(text, start, breaks).blocks()
+
+
+def split_heading(line: str) -> tuple[int, str] | None:
+    """`## Words ##` → (2, "Words"); None for any other line."""
+    level = len(line) - len(line.lstrip("#"))
+    if not 1 <= level <= 6 or len(line) > MAX_HEADING_CHARS or (line[level:] and line[level] not in " \t"):
+        return None
+    words = line[level:].strip()
+    bare = words.rstrip("#")
+    return level, bare.rstrip() if not bare or bare[-1] in " \t" else words
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line: where it stands, how far it is indented (in columns), and its text without outer white space."""
+
+    start: int
+    end: int
+    indent: int
+    body: str
+
+
+class _Scanner:
+    def __init__(self, text: str, start: int, breaks: Callable[[str], bool] | None) -> None:
+        self._text = text
+        self._rows = list(_rows(text, start))
+        self._breaks = breaks
+        self._last_html_end: dict[str, int] = {}
+
+    def blocks(self) -> Iterator[Block]:
+        rows, at = self._rows, 0
+        while at < len(rows):
+            if not rows[at].body:
+                at += 1
+                continue
+            block, at = self._block(at)
+            yield block
+
+    def _block(self, at: int) -> tuple[Block, int]:
+        """The block that begins at row `at`, and the row after it."""
+        row = self._rows[at]
+        if row.indent < 4:
+            if marks := _fence_marks(row.body):
+                return self._fence(at, marks)
+            if heading := split_heading(row.body):
+                level, title = heading
+                return Block(Kind.HEADING, row.start, row.end, level, title), at + 1
+            if _is_rule(row.body):
+                return self._made(Kind.RULE, at, at + 1), at + 1
+            if _marker_width(row.body):
+                return self._item(at)
+            if (after := self._html(at)) is not None:
+                return self._made(Kind.HTML, at, after), after
+        return self._paragraph(at)
+
+    def _made(self, kind: Kind, first: int, after: int) -> Block:
+        return Block(kind, self._rows[first].start, self._rows[after - 1].end)
+
+    def _fence(self, at: int, marks: str) -> tuple[Block, int]:
+        rows = self._rows
+        for index in range(at + 1, len(rows)):
+            if rows[index].indent < 4 and _closes(rows[index].body, marks):
+                return self._made(Kind.FENCE, at, index + 1), index + 1
+        return Block(Kind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
+
+    def _html(self, at: int) -> int | None:
+        """The row after a comment or raw element that begins at `at` and has an end; else None."""
+        opening = self._rows[at].body[:10].lower()
+        end = next((end for begin, end in _HTML_ENDS.items() if opening.startswith(begin)), None)
+        if end is None or self._last_row_with(end) < at:
+            return None
+        for index in range(at, len(self._rows)):
+            if index > at and self._is_break(index):
+                return index
+            if end in self._rows[index].body.lower():
+                return index + 1
+        return None
+
+    def _last_row_with(self, end: str) -> int:
+        if end not in self._last_html_end:
+            indexes = range(len(self._rows) - 1, -1, -1)
+            self._last_html_end[end] = next((i for i in indexes if end in self._rows[i].body.lower()), -1)
+        return self._last_html_end[end]
+
+    def _is_break(self, at: int) -> bool:
+        row = self._rows[at]
+        return self._breaks is not None and self._breaks(self._text[row.start : row.end])
+
+    def _item(self, at: int) -> tuple[Block, int]:
+        """A list item with its continuation: what is indented at least as far as its text, and lazy lines."""
+        rows = self._rows
+        content_indent, inner = _item_content(rows[at])
+        fences: list[tuple[int, int]] = []
+        marks, opened = _fence_marks(inner), at
+        last, index = at, at + 1
+        while index < len(rows):
+            row = rows[index]
+            if row.body:
+                inside = row.indent >= content_indent
+                lazy = not marks and index == last + 1 and not _marker_width(row.body) and not self._interrupts(index)
+                if not (inside or lazy):
+                    break
+                if not marks:
+                    marks, opened = _fence_marks(_without_markers(row.body)) if inside else "", index
+                elif _closes(row.body, marks):
+                    fences.append((rows[opened].start, row.end))
+                    marks = ""
+                last = index
+            index += 1
+        if marks:
+            fences.append((rows[opened].start, rows[last].end))
+        return Block(Kind.ITEM, rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
+
+    def _paragraph(self, at: int) -> tuple[Block, int]:
+        """A quote, a table or plain lines, up to a blank line or whatever may interrupt."""
+        rows = self._rows
+        kind = Kind.PARAGRAPH
+        if rows[at].body.startswith(">") and rows[at].indent < 4:
+            kind = Kind.QUOTE
+        elif self._is_table(at):
+            kind = Kind.TABLE
+        index = at + 2 if kind is Kind.TABLE else at + 1
+        while index < len(rows) and rows[index].body:
+            row = rows[index]
+            if kind is Kind.PARAGRAPH and index == at + 1 and rows[at].indent < 4:
+                level = _underline_level(row)
+                if level and len(rows[at].body) <= MAX_HEADING_CHARS:
+                    return Block(Kind.HEADING, rows[at].start, row.end, level, rows[at].body), index + 1
+            if kind is Kind.QUOTE and row.body.startswith(">"):
+                index += 1
+                continue
+            if self._interrupts(index):
+                break
+            index += 1
+        return self._made(kind, at, index), index
+
+    def _interrupts(self, at: int) -> bool:
+        """Whether row `at` begins a block of its own even right below a paragraph's line."""
+        row = self._rows[at]
+        if row.indent >= 4:
+            return False
+        body = row.body
+        if body[0] == "#":
+            return split_heading(body) is not None
+        if body[0] in "`~":
+            return bool(_fence_marks(body))
+        if body[0] == ">" or _is_rule(body):
+            return True
+        if width := _marker_width(body):
+            return len(body) > width and (body[0] in _BULLETS or body[:2] in {"1.", "1)"})
+        return self._is_table(at) or (body[0] == "<" and self._html(at) is not None)
+
+    def _is_table(self, at: int) -> bool:
+        if "|" not in self._rows[at].body or at + 1 >= len(self._rows):
+            return False
+        below = self._rows[at + 1].body
+        return "|" in below and "-" in below and not below.strip("|-: \t")
+
+
+def _rows(text: str, start: int) -> Iterator[_Row]:
+    while start < len(text):
+        newline = text.find("\n", start)
+        end = newline if newline >= 0 else len(text)
+        line = text[start:end]
+        body = line.lstrip(" \t")
+        indent = len(line) - len(body)
+        if "\t" in line[:indent]:
+            indent = len(line[:indent].expandtabs(4))
+        yield _Row(start, end, indent, body.strip())
+        start = end + 1
+
+
+def _fence_marks(body: str) -> str:
+    """The run of ``` or ~~~ that opens a fence, else the empty string."""
+    if not body.startswith(("```", "~~~")):
+        return ""
+    rest = body.lstrip(body[0])
+    return "" if body[0] == "`" and "`" in rest else body[: len(body) - len(rest)]
+
+
+def _closes(body: str, marks: str) -> bool:
+    return body.startswith(marks) and not body.strip(marks[0])
+
+
+def _is_rule(body: str) -> bool:
+    if body[:1] not in {"-", "*", "_"} or body.strip(body[0] + " \t"):
+        return False
+    return body.count(body[0]) >= 3
+
+
+def _underline_level(row: _Row) -> int:
+    """2 for `---`, 1 for `==`, 0 for anything else; single marks are too often slips."""
+    if row.indent >= 4:
+        return 0
+    if len(row.body) >= 2 and not row.body.strip("="):
+        return 1
+    return 2 if len(row.body) >= 3 and not row.body.strip("-") else 0
+
+
+def _marker_width(body: str) -> int:
+    """Length of a list marker (`-`, `12.`, `3)`) that white space or the line's end follows; else 0."""
+    if body[:1] and body[0] in _BULLETS:
+        width = 1
+    else:
+        digits = len(body[:10]) - len(body[:10].lstrip("0123456789"))
+        if not 1 <= digits <= 9 or body[digits : digits + 1] not in {".", ")"}:
+            return 0
+        width = digits + 1
+    return width if len(body) == width or body[width] in " \t" else 0
+
+
+def _item_content(row: _Row) -> tuple[int, str]:
+    """The column at which an item's text begins, and that text without further markers."""
+    width = _marker_width(row.body)
+    rest = row.body[width:]
+    content = rest.lstrip(" \t")
+    gap = len(rest) - len(content)
+    return row.indent + width + (gap if content and gap <= 4 else 1), _without_markers(content)
+
+
+def _without_markers(body: str) -> str:
+    for _ in range(_MAX_NESTED_MARKERS):
+        width = _marker_width(body)
+        if not width:
+            break
+        body = body[width:].lstrip(" \t")
+    return body

@@ -1,0 +1,68 @@
+"""Where a text may be cut: at a line end, after a sentence, between words, and inside a word only in last resort."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_SENTENCE_ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；", "… ")
+_WORD_ENDS = (" ", "\t", "\u3000", "、", "，")
+_LONGEST_CLUSTER_CHARS = 64
+"""Further back than this no cut is moved: a longer run of combining marks is noise, not writing."""
+
+
+def best_cut(text: str, start: int, limit: int) -> int:
+    """The best place in `(start, limit]` to end a piece that begins at `start`; text before the place belongs to it.
+
+    Looks in the second half only, so that pieces stay large: first for a line end, then for a sentence's, then a
+    word's; else the cut is a hard one, moved back so that it does not split a character from its combining marks.
+    `limit` must lie inside the text and after `start`.
+    """
+    half = start + (limit - start) // 2
+    line_end = text.rfind("\n", half, limit)
+    if line_end >= 0:
+        return line_end + 1
+    for ends in (_SENTENCE_ENDS, _WORD_ENDS):
+        cut = max(found + len(end) if (found := text.rfind(end, half, limit)) >= 0 else -1 for end in ends)
+        if cut > start:
+            return cut
+    return cluster_start(text, start, limit)
+
+
+def cluster_start(text: str, start: int, cut: int) -> int:
+    """`cut`, or a place shortly before it where no grapheme cluster is split; always after `start`.
+
+    An approximation of Unicode's text segmentation (UAX 29): marks, joiners, emoji modifiers, flags, surrogate
+    pairs and CRLF. A cluster that would leave nothing before the cut is split.
+    """
+    floor = max(start, cut - _LONGEST_CLUSTER_CHARS)
+    place = cut
+    while place > floor and _joined(text, place):
+        place -= 1
+    return place if place > floor else cut
+
+
+def _joined(text: str, place: int) -> bool:
+    """Whether the characters before and at `place` belong together."""
+    if not 0 < place < len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    if after.isascii() and before.isascii():
+        return before == "\r" and after == "\n"
+    if unicodedata.category(after) in {"Mn", "Me", "Mc"} or after == "\u200d" or before == "\u200d":
+        return True
+    if "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
+        return True
+    if _is_flag_half(before) and _is_flag_half(after):
+        return _flag_halves_before(text, place) % 2 == 1
+    return "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+
+
+def _is_flag_half(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _flag_halves_before(text: str, place: int) -> int:
+    first = place
+    while first > 0 and place - first < _LONGEST_CLUSTER_CHARS and _is_flag_half(text[first - 1]):
+        first -= 1
+    return place - first

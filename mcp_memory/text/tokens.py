@@ -1,0 +1,32 @@
+"""Tokens as budgets count them: four characters each.
+
+The figure is the one that OpenAI gives for English text, and the one that the retrieval scores of this project are
+reckoned in, so that a budget means the same everywhere. It is an estimate by design: a tokenizer would tie budgets
+to one model. Chinese, Japanese and Korean cost a model up to four times as much; who recalls those should ask for a
+smaller budget.
+"""
+
+from __future__ import annotations
+
+from mcp_memory.text.boundaries import best_cut
+
+CHARS_PER_TOKEN = 4
+_ELLIPSIS = "…"
+
+
+def count_tokens(text: str) -> int:
+    """Length in tokens, rounded up: 0 for the empty text, 1 for one to four characters."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def truncate(text: str, budget_tokens: int) -> str:
+    """`text` if it fits the budget, else its beginning, cut at the best boundary and ended by an ellipsis.
+
+    Never longer than `budget_tokens`; empty for a budget of 0 or less.
+    """
+    if budget_tokens <= 0:
+        return ""
+    limit_chars = budget_tokens * CHARS_PER_TOKEN
+    if len(text) <= limit_chars:
+        return text
+    return text[: best_cut(text, 0, limit_chars - len(_ELLIPSIS))].rstrip() + _ELLIPSIS

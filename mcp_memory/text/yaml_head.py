@@ -1,0 +1,281 @@
+"""The YAML of a note's head: read with suspicion, located to the character, written so that any reader agrees.
+
+The only module of this room that imports PyYAML; `frontmatter` loads it when a head is at hand.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, cast
+
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+
+from mcp_memory.errors import InvalidInput
+
+# PyYAML ships without types for these; libyaml's loader is ten times the speed of the pure one, where it was built.
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_parse_events = cast("Any", yaml).parse
+
+MAX_HEAD_BYTES = 64 * 1024
+MAX_DEPTH = 20
+_LONGEST_NUMBER_CHARS = 100
+"""Longer digits are kept as a string: Python refuses to convert 4,300 of them, and base 60 takes quadratic time."""
+
+_KEY_LINE = re.compile(r"^[ \t]*[^\s#:][^:\n]{0,100}:(?:\s|$)", re.MULTILINE)
+_PLAIN_PUNCTUATION = frozenset(" _-./'()+&!?;=@,–—")
+_NUMBER_CHARACTERS = frozenset("0123456789abcdefABCDEFxXoO_+-.:, TtZz/'")
+_READ_AS_OTHER = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"))
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class HeadRefused(Exception):
+    """The head is no YAML that we read; the message says where and why, without its text."""
+
+
+class NotAMapping(HeadRefused):
+    """What stands between the delimiters is prose or a list: not frontmatter at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One top-level key with its value, as offsets into the YAML."""
+
+    key: str
+    line_start: int
+    key_start: int
+    after_colon: int
+    value_start: int
+    value_end: int
+    """Equal to `value_start` for an empty value."""
+    content_end: int
+    """Where the value's last line that is not blank ends, before its newline."""
+
+    @property
+    def is_empty(self) -> bool:
+        return self.value_start == self.value_end
+
+
+def load(text: str) -> tuple[dict[str, Any], int | None]:
+    """The mapping, and the number of the first line (in the head, 1-based) that repeats a key.
+
+    Raises HeadRefused.
+    """
+    found = survey(text)
+    seen: set[str] = set()
+    repeated = next((each for each in found if each.key in seen or seen.add(each.key)), None)
+    try:
+        meta: Any = YAMLHandler().load(text, Loader=_Loader) if found else {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise HeadRefused(_where(error)) from error
+    return meta, None if repeated is None else text.count("\n", 0, repeated.line_start) + 1
+
+
+def survey(text: str) -> list[Entry]:
+    """The top-level entries in order. Raises HeadRefused for what is too large, too deep, or not allowed.
+
+    Works on the parser's events, without recursion, and stops at the first offence: only text that has passed is
+    handed to a loader.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_HEAD_BYTES:
+        raise HeadRefused(f"larger than {MAX_HEAD_BYTES // 1024} KB")
+    try:
+        return _Survey(text).entries()
+    except (yaml.YAMLError, ValueError) as error:
+        if not _KEY_LINE.search(text):
+            raise NotAMapping("prose") from error
+        raise HeadRefused(_where(error)) from error
+
+
+def write(value: Any, *, flow: bool = False) -> str:
+    """`value` as YAML on one line. Raises InvalidInput for what YAML cannot hold."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _write_string(str(value), flow=flow)
+        case int():
+            return str(value)
+        case float():
+            return _write_float(value)
+        case date():
+            return value.isoformat()
+        case Mapping():
+            pairs = cast("Mapping[Any, Any]", value).items()
+            return (
+                "{" + ", ".join(f"{write(str(key), flow=True)}: {write(each, flow=True)}" for key, each in pairs) + "}"
+            )
+        case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
+            return "[" + ", ".join(write(each, flow=True) for each in cast("Sequence[Any]", value)) + "]"
+        case _:
+            raise InvalidInput(
+                f"a property cannot be a {type(value).__name__}", hint="pass text, numbers, dates or lists"
+            )
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal in value and in kind: 1 is neither True nor 1.0, NaN is NaN, a time keeps its offset."""
+    match one, other:
+        case (str(), str()):
+            return str(one) == str(other)
+        case (float(), float()):
+            return one == other or (math.isnan(one) and math.isnan(other))
+        case (datetime(), datetime()):
+            return one.isoformat() == other.isoformat()
+        case (Mapping(), Mapping()):
+            left, right = cast("Mapping[Any, Any]", one), cast("Mapping[Any, Any]", other)
+            return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+        case (list() | tuple(), list() | tuple()):
+            pairs = cast("Sequence[Any]", one), cast("Sequence[Any]", other)
+            return len(pairs[0]) == len(pairs[1]) and all(map(same, *pairs))
+        case _:
+            return type(one) is type(other) and one == other
+
+
+class _Survey:
+    """Walks the events of one document once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._open: list[bool] = []
+        """For each open collection whether it is written in flow style."""
+        self._entries: list[Entry] = []
+        self._key: yaml.ScalarEvent | None = None
+        self._value: tuple[int, int] | None = None
+
+    def entries(self) -> list[Entry]:
+        for event in _parse_events(self._text, Loader=_SafeLoader):
+            self._refuse(event)
+            match event:
+                case yaml.CollectionStartEvent():
+                    self._begin(event)
+                case yaml.CollectionEndEvent():
+                    is_flow = self._open.pop()
+                    if self._open:
+                        self._reach(event.end_mark.index if is_flow else 0)
+                        self._value_done()
+                case yaml.ScalarEvent():
+                    self._scalar(event)
+                case _:
+                    pass
+        return self._entries
+
+    def _refuse(self, event: Any) -> None:
+        if getattr(event, "anchor", None) is not None:
+            raise HeadRefused(f"{_line(event.start_mark)}: anchors and aliases are not allowed")
+        if getattr(event, "tag", None) is not None:
+            raise HeadRefused(f"{_line(event.start_mark)}: tags are not allowed")
+
+    def _begin(self, event: Any) -> None:
+        if not self._open and not isinstance(event, yaml.MappingStartEvent):
+            raise NotAMapping("a list")
+        if len(self._open) == 1 and self._key is None:
+            raise HeadRefused(f"{_line(event.start_mark)}: a key must be one word or text")
+        if len(self._open) >= MAX_DEPTH:
+            raise HeadRefused(f"{_line(event.start_mark)}: deeper than {MAX_DEPTH} levels")
+        self._open.append(bool(event.flow_style))
+        if len(self._open) == 2:
+            self._value = (event.start_mark.index, event.start_mark.index)
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        if not self._open:
+            raise NotAMapping("prose")
+        if len(self._open) == 1 and self._key is None:
+            self._key = event
+            return
+        if self._value is None:
+            self._value = (event.start_mark.index, event.end_mark.index)
+        self._reach(event.end_mark.index)
+        self._value_done()
+
+    def _reach(self, end: int) -> None:
+        """A block collection's own end lies behind the comments after it; its last scalar's does not."""
+        if self._value is not None:
+            self._value = (self._value[0], max(self._value[1], end))
+
+    def _value_done(self) -> None:
+        if len(self._open) != 1 or self._key is None or self._value is None:
+            return
+        text, (start, end) = self._text, self._value
+        key_start = self._key.start_mark.index
+        after_colon = text.index(":", self._key.end_mark.index) + 1
+        content_end = max(after_colon, start + len(text[start:end].rstrip()))
+        line_end = text.find("\n", content_end)
+        line_end = len(text) if line_end < 0 else line_end
+        line_end -= text[line_end - 1] == "\r"
+        line_start = text.rfind("\n", 0, key_start) + 1
+        self._entries.append(
+            Entry(str(self._key.value), line_start, key_start, after_colon, start, end, max(line_end, content_end))
+        )
+        self._key = self._value = None
+
+
+class _Loader(_SafeLoader):
+    """Safe, and plain: every key a string, nothing merged, what is no number or date after all a string."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        return {str(key.value): self.construct_object(value, deep=deep) for key, value in node.value}
+
+    def construct_lenient(self, node: Any) -> Any:
+        tag = node.tag.rpartition(":")[2]
+        if len(node.value) > _LONGEST_NUMBER_CHARS:
+            return node.value
+        try:
+            return getattr(super(), f"construct_yaml_{tag}")(node)
+        except (ValueError, OverflowError, IndexError):
+            return node.value
+
+    def construct_plain(self, node: Any) -> str:
+        return str(node.value)
+
+
+for _tag in ("int", "float", "timestamp"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_lenient)
+for _tag in ("merge", "value"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_plain)
+
+
+def _where(error: Exception) -> str:
+    """The place of a fault; PyYAML's own words would quote the text."""
+    mark = getattr(error, "problem_mark", None)
+    return f"{_line(mark)}: not valid YAML" if mark is not None else "not valid YAML"
+
+
+def _line(mark: Any) -> str:
+    return f"line {mark.line + 2}"
+
+
+def _write_string(text: str, *, flow: bool) -> str:
+    if _SURROGATE.search(text):
+        raise InvalidInput("a property holds half of a surrogate pair, which no UTF-8 file can hold")
+    if _is_plain(text) and not (flow and "," in text):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every YAML reader, of version 1.1 or 1.2, takes the bare text for this string."""
+    if not text or not text[0].isalnum() or text[-1] == " " or text.lower() in _READ_AS_OTHER:
+        return False
+    if text[0].isdigit() and _NUMBER_CHARACTERS.issuperset(text):
+        return False
+    return all(character.isalnum() or character in _PLAIN_PUNCTUATION for character in text)
+
+
+def _write_float(value: float) -> str:
+    if math.isnan(value):
+        return ".nan"
+    if math.isinf(value):
+        return ".inf" if value > 0 else "-.inf"
+    digits, exponent, power = repr(value).partition("e")
+    # YAML 1.1 reads `1e+20` as text: it wants the point.
+    return (digits if "." in digits else digits + ".0") + exponent + power
