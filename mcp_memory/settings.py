@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import math
 import os
 import re
 import tomllib
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
-from mcp_memory.errors import ConfigInvalid
+from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.text.chunking import ChunkingConfig
 
 PREFIX = "MCP_MEMORY_"
 PREFERRED_PORT = 8423
+
+Origin = Callable[[str], str]
+"""Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,11 @@ class Settings:
     @property
     def vault_path(self) -> Path:
         """The vault's folder, links resolved, so that one vault has one daemon however it is spelled."""
-        return Path(self.vault.path).expanduser().resolve()
+        path = _folder(self.vault.path)
+        try:
+            return path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ConfigInvalid(f"vault.path {str(path)!r} leads nowhere: {error}") from error
 
     @property
     def state(self) -> StateFolder:
@@ -82,7 +90,12 @@ class StateFolder:
         digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
         slug = re.sub(r"[^A-Za-z0-9]+", "-", vault.name).strip("-").lower() or "vault"
         models = environ.get(PREFIX + "MODELS")
-        return cls(home / "vaults" / f"{slug}-{digest}", Path(models).expanduser() if models else home / "models")
+        return cls(home / "vaults" / f"{slug}-{digest}", _folder(models) if models else home / "models")
+
+    @property
+    def home(self) -> Path:
+        """The folder that all vaults of this user share."""
+        return self.root.parents[1]
 
     @property
     def lock(self) -> Path:
@@ -121,32 +134,41 @@ class StateFolder:
         return self.root / "log" / "daemon.log"
 
     def make(self) -> None:
-        """Create the folder, private from the start; refuse one that somebody else owns."""
-        for folder in (self.root, self.undo, self.locks, self.index, self.log.parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        owner = self.root.stat().st_uid
-        if hasattr(os, "geteuid") and owner != os.geteuid():
-            raise ConfigInvalid(
-                f"the state folder {self.root} belongs to user {owner}",
-                hint=f"set {PREFIX}STATE to a folder of your own",
-            )
-        self.root.chmod(0o700)
+        """Create the folder, private from the start.
+
+        Raises ConfigInvalid for one that somebody else owns, StorageFailed where it cannot be made.
+        """
+        try:
+            for folder in (self.home, self.root.parent, self.root):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                owner = folder.stat().st_uid
+                if owner != os.geteuid():
+                    raise ConfigInvalid(
+                        f"the state folder {folder} belongs to user {owner}",
+                        hint=f"set {PREFIX}STATE to a folder of your own",
+                    )
+            self.root.chmod(0o700)
+            for folder in (self.undo, self.locks, self.index, self.log.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(
+                f"cannot use the state folder {self.root}: {error.strerror}",
+                hint=f"set {PREFIX}STATE to a folder that you can write",
+            ) from error
 
 
 def state_home(environ: Mapping[str, str]) -> Path:
     """`$MCP_MEMORY_STATE`, else `$XDG_STATE_HOME/mcp-memory`, else `~/.local/state/mcp-memory`."""
     if chosen := environ.get(PREFIX + "STATE"):
-        return Path(chosen).expanduser()
-    base = environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path("~/.local/state").expanduser()) / "mcp-memory"
+        return _folder(chosen)
+    return _folder(environ.get("XDG_STATE_HOME") or "~/.local/state") / "mcp-memory"
 
 
 def config_path(environ: Mapping[str, str]) -> Path:
     """`$MCP_MEMORY_CONFIG`, else `$XDG_CONFIG_HOME/mcp-memory/config.toml`, else the same under `~/.config`."""
     if chosen := environ.get(PREFIX + "CONFIG"):
-        return Path(chosen).expanduser()
-    base = environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path("~/.config").expanduser()) / "mcp-memory" / "config.toml"
+        return _folder(chosen)
+    return _folder(environ.get("XDG_CONFIG_HOME") or "~/.config") / "mcp-memory" / "config.toml"
 
 
 def load(
@@ -158,17 +180,20 @@ def load(
     value of the wrong type.
     """
     path = file or config_path(environ)
-    named = file is not None or PREFIX + "CONFIG" in environ
+    named = file is not None or bool(environ.get(PREFIX + "CONFIG"))
     tree: dict[str, Any] = {}
     read: Path | None = None
     if named or path.exists():
         tree, read = _read_toml(path), path
-    for key, value in _from_environment(environ):
-        _put(tree, key, value)
+    given: dict[str, str] = {}
+    for name, key, value in _from_environment(environ):
+        _put(tree, key, value, str(path))
+        given[key] = f"the environment ({name})"
     for key, value in (flags or {}).items():
         if value is not None:
-            _put(tree, key, value)
-    settings = _build(Settings, tree, "", str(read) if read else "the settings", skip={"file", "environ"})
+            _put(tree, key, value, str(path))
+            given[key] = "the command line"
+    settings = _build(Settings, tree, "", lambda key: given.get(key, str(path)), skip={"file", "environ"})
     checked = _with(settings, file=read, environ=dict(environ))
     _check(checked)
     return checked
@@ -186,8 +211,18 @@ def as_tree(settings: Settings) -> dict[str, Any]:
     return {f.name: _plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
 
 
+def _folder(path: str) -> Path:
+    """Absolute, because a daemon works in another folder than the shell that started it."""
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out") from error
+
+
 def _check(settings: Settings) -> None:
     daemon = settings.daemon
+    if not settings.vault.path.strip():
+        raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
     if not 0 <= daemon.port <= 65535:
         raise ConfigInvalid(f"daemon.port is {daemon.port}", hint="use 0 (chosen once and kept) or 1 to 65535")
     if daemon.host not in {"127.0.0.1", "::1", "localhost"} and not daemon.allow_remote:
@@ -210,32 +245,35 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigInvalid(f"{path} is not valid TOML: {error}") from error
 
 
-def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """`MCP_MEMORY_VAULT` and `MCP_MEMORY_<SECTION>_<KEY>`; other names are not ours to judge."""
+def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Name, dotted key and value of `MCP_MEMORY_VAULT` and `MCP_MEMORY_<SECTION>_<KEY>`.
+
+    Other names are not ours to judge, and an empty variable is one that was not set.
+    """
     sections = {f.name for f in fields(Settings)} - {"file", "environ", "kinds"}
     for name, value in environ.items():
-        if not name.startswith(PREFIX):
+        if not name.startswith(PREFIX) or not value:
             continue
         rest = name.removeprefix(PREFIX).lower()
         if rest == "vault":
-            yield "vault.path", value
+            yield name, "vault.path", value
             continue
         section, _, key = rest.partition("_")
         if section in sections and key:
-            yield f"{section}.{key}", value
+            yield name, f"{section}.{key}", value
 
 
-def _put(tree: dict[str, Any], dotted: str, value: object) -> None:
+def _put(tree: dict[str, Any], dotted: str, value: object, file: str) -> None:
     *parents, last = dotted.split(".")
     for parent in parents:
         below = tree.setdefault(parent, {})
         if not isinstance(below, dict):
-            raise ConfigInvalid(f"{parent} must be a table, not {_kind_of(below)}")
+            raise _wrong(parent, below, "a table", lambda _: file)
         tree = cast("dict[str, Any]", below)
     tree[last] = value
 
 
-def _build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: str, skip: set[str] | None = None) -> Any:
+def _build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, skip: set[str] | None = None) -> Any:
     hints = get_type_hints(cls)
     known = [f.name for f in fields(cls) if f.name not in (skip or set())]
     values: dict[str, Any] = {}
@@ -243,15 +281,15 @@ def _build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: str, sk
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
-            raise ConfigInvalid(f"unknown key {prefix}{key} in {origin}", hint=hint)
+            raise ConfigInvalid(f"unknown key {prefix}{key} in {origin(prefix + key)}", hint=hint)
         values[key] = _convert(value, hints[key], f"{prefix}{key}", origin)
     for f in fields(cls):
         if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
-            raise ConfigInvalid(f"{prefix}{f.name} is missing in {origin}")
+            raise ConfigInvalid(f"{prefix}{f.name} is missing in {origin(prefix + f.name)}")
     return cls(**values)
 
 
-def _convert(value: Any, hint: Any, key: str, origin: str) -> Any:
+def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
     kind, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
         if not isinstance(value, dict):
@@ -277,7 +315,7 @@ def _convert(value: Any, hint: Any, key: str, origin: str) -> Any:
     return _scalar(value, hint, key, origin)
 
 
-def _scalar(value: Any, hint: Any, key: str, origin: str) -> Any:
+def _scalar(value: Any, hint: Any, key: str, origin: Origin) -> Any:
     """Text from the environment is read as the type that the key has."""
     if hint is bool:
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -287,21 +325,27 @@ def _scalar(value: Any, hint: Any, key: str, origin: str) -> Any:
             return value
         raise _wrong(key, value, "true or false", origin)
     if hint in (int, float):
-        if isinstance(value, str):
-            try:
-                return hint(value)
-            except ValueError:
-                raise _wrong(key, value, "a number", origin) from None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or (hint is int and value != int(value)):
-            raise _wrong(key, value, "a whole number" if hint is int else "a number", origin)
-        return hint(value)
+        return _number(value, hint, key, origin)
     if not isinstance(value, (str, Path)):
         raise _wrong(key, value, "a string", origin)
     return str(value)
 
 
-def _wrong(key: str, value: object, wanted: str, origin: str) -> ConfigInvalid:
-    return ConfigInvalid(f"{key} in {origin} must be {wanted}, not {_kind_of(value)} {value!r}")
+def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin) -> int | float:
+    """No setting is negative, infinite or not a number."""
+    wanted = "a whole number" if hint is int else "a number"
+    try:
+        number = hint(value) if isinstance(value, str) else value
+        plain = isinstance(number, (int, float)) and not isinstance(number, bool)
+        if plain and math.isfinite(number) and number >= 0 and number == hint(number):
+            return hint(number)
+    except ValueError:
+        pass
+    raise _wrong(key, value, f"{wanted}, 0 or more", origin)
+
+
+def _wrong(key: str, value: object, wanted: str, origin: Origin) -> ConfigInvalid:
+    return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}")
 
 
 def _kind_of(value: object) -> str:
@@ -311,6 +355,7 @@ def _kind_of(value: object) -> str:
         str: "the string",
         bool: "the truth value",
         int: "the number",
+        float: "the number",
     }
     return names.get(type(value), type(value).__name__)
 

@@ -15,6 +15,7 @@ FORCED = {
     "DO_NOT_TRACK": "1",  # the convention that the hub and others obey
     "FASTMCP_ENV_FILE": os.devnull,  # FastMCP reads ./.env of whatever folder we were started in
     "FASTMCP_CHECK_FOR_UPDATES": "off",  # FastMCP asks PyPI for a newer version
+    "FASTMCP_LOG_ENABLED": "false",  # FastMCP writes on stderr, at import, what it was called with
 }
 """Set whatever the environment says: a promise of ours depends on them."""
 

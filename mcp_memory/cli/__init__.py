@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 
 
 def main() -> int:
@@ -19,4 +21,15 @@ def main() -> int:
     switch_off()
     from mcp_memory.cli.app import run
 
-    return run()
+    code = run()
+    _leave_threads(code)
+    return code
+
+
+def _leave_threads(code: int) -> None:
+    """End now if a thread still hangs in a dead disk or a model that compiles: Python would wait for it for ever."""
+    if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

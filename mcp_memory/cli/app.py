@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mcp_memory import __version__
-from mcp_memory.cli.console import fail
+from mcp_memory.cli.console import emit, fail
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
 from mcp_memory.settings import Settings, load
 
@@ -34,10 +34,10 @@ class Common:
 class Commands(click.Group):
     """Commands in the order a newcomer needs them, their modules imported when one is run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name].partition(":")
@@ -85,8 +85,13 @@ def commands(ctx: click.Context, vault: str | None, config: Path | None) -> None
 
 def run() -> int:
     """Every error of the tree ends here, as one line on standard error (a JSON object with --json)."""
+    for stream in (sys.stdout, sys.stderr):
+        # A file's name may hold bytes that are no UTF-8, and a pipe may want ASCII.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        commands.main(prog_name="mcp-memory", standalone_mode=False)
+        code = commands.main(prog_name="mcp-memory", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         return 130
     except click.exceptions.NoArgsIsHelpError as shown:
@@ -95,21 +100,19 @@ def run() -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.exceptions.Exit as done:
-        return done.exit_code
     except BrokenPipeError:
         # The reader (say, `head`) has seen enough; what is left in the buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except McpMemoryError as error:
         return _report(error)
-    return 0
+    return code if isinstance(code, int) else 0  # of `ctx.exit`, also for --help
 
 
 def _report(error: McpMemoryError) -> int:
     if "--json" in sys.argv:
         facts: dict[str, Any] = {"error": error.message, "code": error.code, "hint": error.hint}
-        print(json.dumps(facts, ensure_ascii=False))
+        emit(facts)
     else:
         fail(error.message, error.hint)
     return next((code for kind, code in _EXIT if isinstance(error, kind)), 1)

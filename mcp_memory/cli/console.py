@@ -1,11 +1,15 @@
-"""What is printed: rich on a terminal, plain when piped, JSON when asked."""
+"""What is printed: rich on a terminal, plain when piped, JSON when asked.
+
+A stored text must not steer the terminal: characters that hide, reorder or command are shown, never sent.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from typing import Any
+
+from mcp_memory.engine.assemble import visible
 
 
 def is_terminal() -> bool:
@@ -14,38 +18,26 @@ def is_terminal() -> bool:
 
 def emit(payload: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(payload, ensure_ascii=False, indent=2 if is_terminal() else None))
+    text = json.dumps(payload, ensure_ascii=False, indent=2 if is_terminal() else None)
+    print("".join(c if c.isascii() or visible(c) == c else json.dumps(c)[1:-1] for c in text))
 
 
 def say(line: str = "") -> None:
-    """Plain text on standard output."""
-    print(line)
+    """Text on standard output."""
+    print(visible(line))
+
+
+def head(line: str) -> None:
+    """A line that stands out on a terminal."""
+    print(f"\x1b[1m{visible(line)}\x1b[0m" if is_terminal() else visible(line))
 
 
 def tell(line: str) -> None:
     """Progress and remarks, on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    print(visible(line), file=sys.stderr, flush=True)
 
 
 def fail(message: str, hint: str | None) -> None:
     tell(f"mcp-memory: {message}")
     if hint:
         tell(f"  → {hint}")
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal, tab-separated lines when piped."""
-    if not is_terminal():
-        for row in rows:
-            print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        drawn.add_column(column, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    Console().print(drawn)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.app import Common
-from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.console import emit, head, say, tell
 from mcp_memory.client.connection import Address
 from mcp_memory.daemon import launch
 from mcp_memory.errors import NotRunning
@@ -40,7 +40,8 @@ def start(common: Common, vault: str | None, port: int | None, as_json: bool) ->
         return
     say("started" if started else "already running")
     _describe(connection.address, status)
-    _paste(settings, connection.address)
+    if not connection.address.uds:  # MCP clients connect to a port
+        _paste(settings, connection.address)
 
 
 @click.command()
@@ -97,7 +98,7 @@ def serve(common: Common, vault: str | None, host: str | None, port: int | None,
     settings = common.settings(daemon__host=host, daemon__port=port, daemon__uds=uds)
 
     def listening(address: Address) -> None:
-        tell(f"serving {address.vault} at {address.uds or address.url} (pid {address.pid}); Ctrl-C stops")
+        tell(f"serving {address.vault} at {address.place} (pid {address.pid}); Ctrl-C stops")
 
     run(settings, on_listening=listening, on_progress=tell)
 
@@ -142,7 +143,7 @@ def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
 
 def _describe(address: Address, status: dict[str, Any]) -> None:
     rows = [
-        ("address", address.uds or address.url),
+        ("address", address.place),
         ("vault", status["vault"]),
         ("model", status["model"] or f"keywords only ({status['model_state']})"),
         ("indexed", f"{status['notes']} notes, {status['chunks']} chunks, {status['pending']} without vectors yet"),
@@ -161,5 +162,6 @@ def _paste(settings: Settings, address: Address) -> None:
 
     say("\nconnect a client (paste one of these):")
     for name, text in snippets(settings, address).items():
-        say(f"\n# {name}" if not is_terminal() else f"\n\x1b[1m# {name}\x1b[0m")
+        say()
+        head(f"# {name}")
         say(text)

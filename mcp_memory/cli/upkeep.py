@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from mcp_memory.cli.app import Common
@@ -40,7 +38,7 @@ def doctor(common: Common, accept: bool, as_json: bool) -> None:
             say(f"{finding['severity']}: {finding['what']}")
             say(f"  → {finding['remedy']}")
     if any(finding["severity"] == "error" for finding in findings):
-        sys.exit(1)
+        click.get_current_context().exit(1)
 
 
 @click.command()
@@ -153,4 +151,4 @@ def headers(ctx: click.Context) -> None:
     common: Common = ctx.obj
     given = ["--vault", common.vault] if common.vault else []
     given += ["--config", str(common.config)] if common.config else []
-    sys.exit(run([*given, *ctx.args]))
+    ctx.exit(run([*given, *ctx.args]))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import os
 import secrets
 import socket
-from collections.abc import Mapping
+import threading
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +21,9 @@ from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, No
 API = "/api/"
 HEALTH = "/health"
 SERVICE = "mcp-memory"
+
+MAX_ANSWER_BYTES = 64_000_000
+"""More than any answer of ours: whatever sends more is not our daemon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,9 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What an MCP client connects to."""
+        """What an MCP client connects to; behind a Unix socket the host counts for nothing."""
+        if self.uds:
+            return f"http://{self.host}/mcp"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/mcp"
 
@@ -42,9 +50,16 @@ class Address:
         """What the daemon's proof is about."""
         return self.uds or f"{self.host}:{self.port}"
 
+    @property
+    def place(self) -> str:
+        """For people: the socket's path, or the URL."""
+        return self.uds or self.url
+
     def write(self, file: Path) -> None:
         draft = file.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as out:
+            json.dump(asdict(self), out)
         draft.replace(file)
 
     @classmethod
@@ -89,19 +104,19 @@ class Connection:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, deadline_s: float
     ) -> tuple[int, dict[str, Any]]:
         connection = self._open(deadline_s)
-        try:
-            connection.request(method, target, body, dict(headers))
-            response = connection.getresponse()
-            answer: Any = json.loads(response.read())
-            return response.status, cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-        except TimeoutError as error:
-            raise DeadlineExceeded(
-                f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
-            ) from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
-        finally:
-            connection.close()
+        with contextlib.closing(connection), _hanging_up(connection, deadline_s) as late:
+            try:
+                with contextlib.suppress(BrokenPipeError):  # refused before all was sent: the answer says why
+                    connection.request(method, target, body, dict(headers))
+                response = connection.getresponse()
+                answer: Any = json.loads(response.read(MAX_ANSWER_BYTES))
+                return response.status, cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                if late.is_set() or isinstance(error, TimeoutError):
+                    raise DeadlineExceeded(
+                        f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
+                    ) from error
+                raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
 
     def _open(self, deadline_s: float) -> http.client.HTTPConnection:
         if not self.address.uds:
@@ -115,6 +130,26 @@ class Connection:
             connection.close()
             raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
         return connection
+
+
+@contextlib.contextmanager
+def _hanging_up(connection: http.client.HTTPConnection, deadline_s: float) -> Generator[threading.Event]:
+    """A socket's timeout starts anew with each byte; this ends the whole exchange. The event says that it did."""
+    late = threading.Event()
+
+    def hang_up() -> None:
+        late.set()
+        with contextlib.suppress(OSError):
+            if connection.sock:
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(deadline_s, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
 
 
 def _error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:

@@ -6,6 +6,7 @@ with it the daemon proves itself to our own programs, since another program may 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
@@ -13,8 +14,10 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, StorageFailed
 
@@ -29,28 +32,28 @@ class Credentials:
 
     def token(self, client: str = DEFAULT_CLIENT) -> str:
         """This client's token, made at first use. Raises InvalidInput for a name that is no plain word."""
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
-            raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
-        table = self._read_or_make()
-        if client not in table["tokens"]:
-            table["tokens"][client] = secrets.token_urlsafe(32)
-            self._write(table)
-        return str(table["tokens"][client])
+        known = self._read_or_make()["tokens"].get(_checked(client))
+        if known:
+            return str(known)
+        with self._changing() as table:
+            return str(table["tokens"].setdefault(client, secrets.token_urlsafe(32)))
 
     def rotate(self, client: str) -> str:
         """A new token for this client; the old one is refused from now on."""
-        self._drop(client)
-        return self.token(client)
+        with self._changing() as table:
+            table["tokens"][_checked(client)] = token = secrets.token_urlsafe(32)
+        return token
 
     def revoke(self, client: str) -> None:
         """Raises NotFound for a client that has no token."""
-        if not self._drop(client):
-            raise NotFound(f"no client named {client!r} has a token")
+        with self._changing() as table:
+            if table["tokens"].pop(client, None) is None:
+                raise NotFound(f"no client named {client[:80]!r} has a token")
 
     def client_of(self, token: str) -> str | None:
         """Who holds this token, compared in constant time."""
         found = None
-        for client, known in self._read()["tokens"].items():
+        for client, known in self._read_or_make()["tokens"].items():
             if hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
                 found = client
         return found
@@ -60,28 +63,38 @@ class Credentials:
         secret = str(self._read_or_make()["secret"])
         return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), hashlib.sha256).hexdigest()
 
-    def _drop(self, client: str) -> bool:
-        table = self._read_or_make()
-        if table["tokens"].pop(client, None) is None:
-            return False
-        self._write(table)
-        return True
+    @contextmanager
+    def _changing(self) -> Generator[dict[str, Any]]:
+        """The table, written back if it was changed; several clients ask for their first token at once."""
+        self._read_or_make()
+        descriptor = os.open(
+            self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            table = self._read()
+            before = dict(table["tokens"])
+            yield table
+            if table["tokens"] != before:
+                self._write(table)
+        finally:
+            os.close(descriptor)
 
-    def _read_or_make(self) -> dict[str, dict[str, str]]:
+    def _read_or_make(self) -> dict[str, Any]:
         try:
             return self._read()
         except FileNotFoundError:
-            self._write({"secret": secrets.token_urlsafe(32), "tokens": {}}, only_new=True)  # pyright: ignore[reportArgumentType]
+            self._write({"secret": secrets.token_urlsafe(32), "tokens": {}}, only_new=True)
             return self._read()
 
-    def _read(self) -> dict[str, dict[str, str]]:
+    def _read(self) -> dict[str, Any]:
         try:
             descriptor = os.open(self._file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise StorageFailed(f"cannot read {self._file}: {error.strerror}") from error
-        with open(descriptor, encoding="utf-8") as file:
+        with os.fdopen(descriptor, encoding="utf-8") as file:
             facts = os.fstat(file.fileno())
             if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
                 raise ConfigInvalid(
@@ -96,10 +109,17 @@ class Credentials:
         raise ConfigInvalid(f"{self._file} is damaged", hint="delete it; clients get new tokens")
 
     def _write(self, table: Mapping[str, object], *, only_new: bool = False) -> None:
+        """Whole or not at all; `only_new` leaves a file alone that is there already."""
+        try:
+            self._replace(table, only_new=only_new)
+        except OSError as error:
+            raise StorageFailed(f"cannot write {self._file}: {error.strerror}") from error
+
+    def _replace(self, table: Mapping[str, object], *, only_new: bool) -> None:
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, draft = tempfile.mkstemp(dir=self._file.parent, prefix=".tokens-")  # 0600 from creation
         try:
-            with open(descriptor, "w", encoding="utf-8") as file:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(table, file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -112,3 +132,9 @@ class Credentials:
                 os.replace(draft, self._file)  # noqa: PTH105
         finally:
             Path(draft).unlink(missing_ok=True)
+
+
+def _checked(client: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
+        raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
+    return client

@@ -24,6 +24,7 @@ def only_instance(state: StateFolder) -> Generator[None]:
             raise Busy(_who(state), hint="mcp-memory status") from None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
+        state.daemon.unlink(missing_ok=True)  # of a daemon that was killed: its address must not pass for ours
         yield
     finally:
         os.close(descriptor)
@@ -57,4 +58,4 @@ def _who(state: StateFolder) -> str:
         address = Address.read(state.daemon)
     except NotRunning:
         return f"another mcp-memory process (pid {holder(state)}) uses this vault"
-    return f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.url}"
+    return f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.place}"

@@ -15,7 +15,7 @@ from typing import Any
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.instance import holder, is_held
-from mcp_memory.errors import Busy, DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
 from mcp_memory.settings import PREFIX, Settings
 
 LISTEN_DEADLINE_S = 30.0
@@ -49,7 +49,7 @@ def launch(settings: Settings, arguments: list[str]) -> tuple[Connection, bool]:
             if found := running(settings):
                 return found, found.address.pid == child.pid
         if child.poll() is not None and not is_held(settings.state):
-            raise McpMemoryError(f"the daemon ended at once (exit code {child.returncode})", hint=_tail(output))
+            raise _reason(child.returncode, output)
         time.sleep(POLL_S)
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
 
@@ -88,10 +88,11 @@ def _spawn(settings: Settings, arguments: list[str], output: Path) -> subprocess
     if settings.file:
         command += ["--config", str(settings.file.resolve())]
     environ = {**os.environ, **{k: v for k, v in settings.environ.items() if k.startswith(PREFIX)}}
+    environ |= {PREFIX + "STATE": str(settings.state.home), PREFIX + "MODELS": str(settings.state.models)}
     # `-m` must find this very package also where it runs from a source tree.
     package_root = str(Path(__file__).resolve().parents[2])
     environ["PYTHONPATH"] = os.pathsep.join(p for p in (package_root, environ.get("PYTHONPATH")) if p)
-    with output.open("wb") as out:
+    with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
         return subprocess.Popen(
             [*command, "serve", *arguments],
             stdin=subprocess.DEVNULL,
@@ -103,6 +104,12 @@ def _spawn(settings: Settings, arguments: list[str], output: Path) -> subprocess
         )
 
 
-def _tail(output: Path) -> str:
-    lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return " / ".join(line.strip() for line in lines[-3:]) or f"see {output}"
+def _reason(exit_code: int, output: Path) -> McpMemoryError:
+    """What the daemon itself said on its way out: its message, then its hint after an arrow."""
+    said = output.read_text(encoding="utf-8", errors="replace")
+    message, _, hint = said.rpartition("mcp-memory: ")[2].partition("→")
+    kind = {2: ConfigInvalid, 3: Busy}.get(exit_code, McpMemoryError)
+    return kind(
+        " ".join(message.split()) or f"the daemon ended at once (exit code {exit_code})",
+        hint=" ".join(hint.split()) or f"see {output}",
+    )

@@ -19,7 +19,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     kept, so that client configurations stay true.
     """
     if config.uds:
-        return _bind_uds(Path(config.uds).expanduser())
+        return _bind_uds(Path(config.uds).expanduser().absolute())
     if config.port:
         return _bind_tcp(config.host, config.port)
     if kept := _kept_port(state):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from types import FrameType
 
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
@@ -16,14 +18,16 @@ from mcp_memory.daemon.listen import bind
 from mcp_memory.settings import Settings
 from mcp_memory.telemetry import switch_off
 
-GRACE_S = 10
-"""How long running calls may take to finish after SIGTERM."""
+GRACE_S = 8
+"""How long running calls may take to finish after SIGTERM; with what else there is to close, 10 s in all."""
 
 Ready = Callable[[Address], None]
 
 
 def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. Raises Busy when the vault or the port is taken."""
+    # Until the server is up and handles it: unwind, rather than die with the address published.
+    signal.signal(signal.SIGTERM, _unwind)
     state = settings.state
     state.make()
     with only_instance(state), bind(settings.daemon, state) as listening:
@@ -39,6 +43,10 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
         with _published(address, settings):
             anyio.run(_serve, settings, listening, address, on_listening, on_progress)
         log.info("stopped")
+
+
+def _unwind(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
 
 
 async def _serve(

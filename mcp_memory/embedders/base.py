@@ -24,7 +24,9 @@ class EmbedderConfig:
     model: str = ""
     precision: str = "int8"
     batch_size: int = 8
+    """Texts in one run of the torch fallback; the compiled engine runs them one by one."""
     threads: int = 0
+    """Runs of the compiled engine at once; 0 = one a core, at most 8."""
     hub_timeout_s: float = 10.0
     compile_timeout_s: float = 600.0
     endpoint: str = ""

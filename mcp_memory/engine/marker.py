@@ -1,18 +1,23 @@
 """The marker `.mcp-memory/vault.toml`: says that a folder is a vault, who it is and where home is.
 
-A vault whose marker has vanished (an unmounted disk, a half-synced folder) is never taken for an empty one.
+A vault whose marker has vanished (an unmounted disk, a half-synced folder) is never taken for an empty one: the state
+folder keeps a copy, and as long as only that is there nothing is pruned and nothing is written.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ulid import ULID
 
-from mcp_memory.errors import ConfigInvalid, StorageFailed
+from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
+from mcp_memory.storage.paths import validate_existing
+from mcp_memory.storage.publish import sync
+from mcp_memory.storage.renames import KernelRenames, publish_free
 
 FOLDER, FILE = ".mcp-memory", "vault.toml"
 MARKER = f"{FOLDER}/{FILE}"
@@ -23,69 +28,120 @@ HOME_IN_A_STRANGERS_FOLDER = "Agent"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`made` is true when this call created the vault's marker; `writable` false when it could not be."""
+    """`made`: this call created the vault's marker. `writable`: the folder can be written. `present`: the vault has
+    its marker on disk; false where it could not be written, or where the vault is not there now."""
 
     id: str
     home: str
     made: bool = False
     writable: bool = True
+    present: bool = True
 
 
-def open_marker(root: Path) -> Marker:
+def open_marker(root: Path, copy: Path | None = None) -> Marker:
     """Read the marker, or make it: home is the root of a new or empty folder, else `Agent/`.
 
-    Raises ConfigInvalid for a marker of a later format or without sense, StorageFailed when the folder cannot
-    be made. A folder that cannot be written gets a marker in memory only.
+    `copy` is our own copy in the state folder; where only that is left, nothing is made. Raises ConfigInvalid for a
+    marker of a later format or without sense, StorageFailed when the folder cannot be made. A folder that cannot be
+    written gets a marker in memory only.
     """
-    file = root / FOLDER / FILE
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        return _parse(file)
+        marker = _parse(root / MARKER)
     except FileNotFoundError:
-        pass
+        if copy and (known := _remembered(copy)):
+            return replace(known, present=False)
+        marker = _made(root)
     except OSError as error:
         raise StorageFailed(f"cannot open the vault {root}: {error.strerror}") from error
-    empty = not any(not entry.name.startswith(".") for entry in root.iterdir())
+    if copy and marker.present:
+        _remember(copy, marker)
+    return replace(marker, writable=marker.writable and os.access(root, os.W_OK))
+
+
+def renew_marker(root: Path, marker: Marker) -> None:
+    """A person says that this folder is the vault, although its marker is gone: it gets the same one again.
+
+    Raises StorageFailed.
+    """
+    try:
+        _publish(root, marker)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise StorageFailed(f"cannot write the marker of {root}: {error.strerror}") from error
+
+
+def _made(root: Path) -> Marker:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        empty = all(entry.name.startswith(".") for entry in root.iterdir())
+    except OSError as error:
+        raise StorageFailed(f"cannot open the vault {root}: {error.strerror}") from error
     marker = Marker(str(ULID()), "" if empty else HOME_IN_A_STRANGERS_FOLDER, made=True)
     try:
-        _publish(file, marker)
+        _publish(root, marker)
     except FileExistsError:  # another process was first
-        return _parse(file)
+        return _parse(root / MARKER)
     except OSError:
-        return Marker(marker.id, marker.home, writable=False)
+        return replace(marker, made=False, writable=False, present=False)
     return marker
 
 
 def _parse(file: Path) -> Marker:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-        version, home = int(table["format"]), str(table["home"])
-        marker = Marker(str(table["id"]), home.strip("/"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, ValueError, TypeError) as error:
+        version, home = int(table["format"]), str(table["home"]).strip("/")
+        if home:
+            validate_existing(home)
+        marker = Marker(str(table["id"]), home)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, ValueError, TypeError, PathRefused) as error:
         raise ConfigInvalid(f"{file} is damaged: {error}", hint="restore it from a backup, or delete it") from error
     if version > FORMAT:
         raise ConfigInvalid(f"the vault has format {version}, newer than {FORMAT}", hint="upgrade mcp-memory")
     return marker
 
 
-def _publish(file: Path, marker: Marker) -> None:
-    file.parent.mkdir(exist_ok=True)
-    text = (
+def _remembered(copy: Path) -> Marker | None:
+    with suppress(FileNotFoundError, ConfigInvalid):  # a damaged copy tells nothing
+        return _parse(copy)
+    return None
+
+
+def _remember(copy: Path, marker: Marker) -> None:
+    try:
+        if _remembered(copy) != replace(marker, made=False):
+            draft = copy.with_suffix(f".{ULID()}")
+            draft.write_text(_text(marker), encoding="utf-8")
+            draft.chmod(0o600)
+            draft.replace(copy)
+    except OSError as error:
+        raise StorageFailed(f"cannot write the state folder {copy.parent}: {error.strerror}") from error
+
+
+def _publish(root: Path, marker: Marker) -> None:
+    """Exclusive, so that two processes make one marker. Raises FileExistsError, OSError."""
+    folder = root / FOLDER
+    folder.mkdir(exist_ok=True)
+    draft = folder / f".{FILE}.{ULID()}"
+    try:
+        with draft.open("x", encoding="utf-8") as out:
+            out.write(_text(marker))
+            out.flush()
+            os.fsync(out.fileno())
+        opened = [os.open(each, os.O_RDONLY | os.O_DIRECTORY) for each in (folder, root)]
+        try:
+            publish_free(KernelRenames(), opened[0], draft.name, FILE)
+            for descriptor in opened:
+                sync(descriptor)
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _text(marker: Marker) -> str:
+    return (
         "# This folder is an mcp-memory vault. Keep this file: without it nothing is pruned from the index.\n"
         f'id = "{marker.id}"\nformat = {FORMAT}\nhome = "{marker.home}"\n'
     )
-    draft = file.with_name(f".{FILE}.{os.getpid()}")
-    try:
-        with draft.open("x", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.link(draft, file)  # exclusive: two processes make one marker
-    finally:
-        draft.unlink(missing_ok=True)
-    for folder in (file.parent, file.parent.parent):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

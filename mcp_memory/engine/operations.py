@@ -7,10 +7,10 @@ that they cannot differ.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, cast, get_args
 
 from mcp_memory.engine.doctor import examine
-from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
@@ -18,13 +18,25 @@ Payload = dict[str, Any]
 
 
 async def perform(engine: Engine, operation: str, arguments: Mapping[str, Any]) -> Payload:
-    """Run one operation. Raises InvalidInput for an unknown name or argument, and what the engine raises."""
+    """Run one operation; an argument that is None counts as not given.
+
+    Raises InvalidInput for an unknown name, an unknown or missing argument or one of the wrong type, and what the
+    engine raises.
+    """
     if operation not in _OPERATIONS:
         raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(_OPERATIONS)}")
     work, allowed = _OPERATIONS[operation]
-    if unknown := set(arguments) - allowed:
-        raise InvalidInput(f"{operation} has no argument {min(unknown)!r}", hint=f"known: {', '.join(sorted(allowed))}")
-    return await work(engine, dict(arguments))
+    given = {name: value for name, value in arguments.items() if value is not None}
+    known = f"it takes: {', '.join(sorted(allowed)) or 'nothing'}"
+    for name, value in given.items():
+        if name not in allowed:
+            raise InvalidInput(f"{operation} has no argument {name[:100]!r}", hint=known)
+        wanted, fits = _TYPES.get(name, _TEXT)
+        if not fits(value):
+            raise InvalidInput(f"{name} must be {wanted}")
+    if missing := _REQUIRED.get(operation, set()) - set(given):
+        raise InvalidInput(f"{operation} needs {min(missing)}", hint=known)
+    return await work(engine, given)
 
 
 async def search(engine: Engine, arguments: Payload) -> Payload:
@@ -121,6 +133,22 @@ def forgotten_payload(record: NoteRecord, target: str, *, restored: bool) -> Pay
 
 
 Operation = Callable[[Engine, Payload], Awaitable[Payload]]
+Type = tuple[str, Callable[[Any], bool]]
+"""A type's name for people, and whether a value is of it."""
+
+_TEXT: Type = ("text", lambda value: isinstance(value, str))
+_TEXTS: Type = ("a list of texts", lambda value: isinstance(value, list) and all(map(_TEXT[1], cast("Any", value))))
+_WHOLE: Type = ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
+_YES_NO: Type = ("true or false", lambda value: isinstance(value, bool))
+_MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode))
+
+_TYPES: Mapping[str, Type] = {
+    "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
+    "include_archived": _YES_NO, "explain": _YES_NO, "mode": _MODE,
+}  # fmt: skip
+"""Of the arguments that are not text."""
+
+_REQUIRED = {"search": {"query"}, "append": {"content"}, "forget": {"target"}, "restore": {"target"}}
 
 _SEARCH = {
     "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived", "mode", "explain",

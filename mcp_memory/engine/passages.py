@@ -34,9 +34,9 @@ def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingCo
 
 def _indexed(record: NoteRecord, above: Sequence[str], chunks: Sequence[Chunk], at: int) -> IndexedChunk:
     chunk = chunks[at]
-    context = chunking.context(chunks, at)
-    if not record.is_log:
-        context = "\n".join([*_unsaid(above, chunk.headings), *chunk.headings, context])
+    # The heading right above, in a log the entry's title, is searched as if it stood in the chunk: +1 point of
+    # evidence on documentation; the whole path gives nothing, it is the same for all of a file.
+    context = "\n".join([*_unsaid(above, chunk.headings), *chunk.headings[-1:], chunking.context(chunks, at)])
     embedded = chunk.text if record.is_log else _with_place(record, above, chunk)
     return IndexedChunk(chunk, context, embedded, _hash(embedded))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
-from mcp_memory.index.fusion import DENSE, LEXICAL, SECTION, Fused, Legs
+from mcp_memory.index.fusion import DENSE, LEXICAL, SECTION, FusionWeights, Legs, shares
 from mcp_memory.models import Hit, NoteId, Passage
 from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.terms import fold, folded
@@ -16,11 +16,11 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A passage with its fused score, and the boosts that were added."""
+    """A passage with its score: what the legs gave (`fused`) and the boosts that were added."""
 
     passage: Passage
     score: float
-    fused: Fused
+    fused: float
     boosts: Mapping[str, float]
 
 
@@ -34,14 +34,14 @@ class Ranked:
 
 
 def weigh(
-    fused: Mapping[int, Fused], passages: Mapping[int, Passage], question: Question, weights: BoostWeights
+    fused: Mapping[int, float], passages: Mapping[int, Passage], question: Question, weights: BoostWeights
 ) -> list[Weighed]:
     """The passages, best first; of equals the newer one, then by place, so that the order never depends on when
     something was indexed."""
     weighed: list[Weighed] = []
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
-        weighed.append(Weighed(passage, fused[chunk].score + sum(added.values()), fused[chunk], added))
+        weighed.append(Weighed(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
     return sorted(weighed, key=_place)
 
 
@@ -64,9 +64,12 @@ def scored(best: Sequence[Weighed], confidence: float) -> list[float]:
     return [round(confidence * max(each.score, 0.0) / top, 4) if top > 0 else 0.0 for each in best]
 
 
-def explained(best: Iterable[Weighed], legs: Legs, words: Iterable[str]) -> list[dict[str, Any]]:
-    """For each passage, as JSON: its rank (from 1) and raw score in each leg, its shares of the fused score, its
+def explained(
+    best: Iterable[Weighed], legs: Legs, weights: FusionWeights, words: Iterable[str]
+) -> list[dict[str, Any]]:
+    """For each passage, as JSON: its rank (from 1) and raw score in each leg, what each leg added to its score, its
     boosts, and which of the question's words it has."""
+    parts = shares(legs, weights)
     rows = {
         name: {row.chunk_id: (rank, row.score) for rank, row in enumerate(leg, 1)}
         for name, leg in ((LEXICAL, legs.lexical), (SECTION, legs.section), (DENSE, legs.dense))
@@ -74,16 +77,17 @@ def explained(best: Iterable[Weighed], legs: Legs, words: Iterable[str]) -> list
     by_form = {word: fold(word) for word in words}
     reasons: list[dict[str, Any]] = []
     for each in best:
-        listed = {name: leg[each.passage.chunk_id] for name, leg in rows.items() if each.passage.chunk_id in leg}
+        chunk = each.passage.chunk_id
+        listed = {name: leg[chunk] for name, leg in rows.items() if chunk in leg}
         said = folded(each.passage.chunk.text)
         reasons.append(
             {
                 "ranks": {name: rank for name, (rank, _) in listed.items()},
                 "scores": {name: round(score, 4) for name, (_, score) in listed.items()},
                 "cosine": round(listed[DENSE][1], 4) if DENSE in listed else None,
-                "parts": {name: round(share, 4) for name, share in each.fused.parts.items()},
+                "parts": {name: round(parts[name].get(chunk, 0.0), 4) for name in listed},
+                "fused": round(each.fused, 4),
                 "boosts": dict(each.boosts),
-                "fused": round(each.score, 4),
                 "terms": [word for word, form in by_form.items() if form in said],
             }
         )

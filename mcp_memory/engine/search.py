@@ -90,7 +90,7 @@ class Searcher:
         legs = self._legs_of(found)
         best = await self._best(legs, read_question(asked, self._clock()), limit)
         sure = _confidence(found, best)
-        reasons = explained(best, legs, found.frequencies) if explain else [None] * len(best)
+        reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)

@@ -8,7 +8,7 @@ one question only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mcp_memory.models import Scored
 
@@ -46,48 +46,49 @@ class Legs:
     """As many rows as were asked for came back, so that further ones exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """`parts` holds each leg's weighted share of the score; the neighbours' share is `neighbour`."""
-
-    score: float
-    parts: Mapping[str, float] = field(default_factory=dict[str, float])
-
-
 def candidates(legs: Legs) -> list[int]:
-    """Every chunk that a leg lists, without repeats."""
-    rows = (row.chunk_id for leg in (legs.lexical, legs.dense, legs.section) for row in leg)
-    return list(dict.fromkeys(rows))
+    """Every chunk that the keyword or the vector leg lists, without repeats.
+
+    The section leg only adds to their scores: a chunk is in its list because of what stands around it. It stands in
+    for the others when both are empty.
+    """
+    listing = (legs.lexical, legs.dense) if legs.lexical or legs.dense else (legs.section,)
+    return list(dict.fromkeys(row.chunk_id for leg in listing for row in leg))
 
 
-def fuse(legs: Legs, neighbours: Neighbours, weights: FusionWeights) -> dict[int, Fused]:
-    """The fused score of every candidate, in no particular order."""
-    chosen = candidates(legs)
-    shares = {
+def fuse(legs: Legs, neighbours: Neighbours, weights: FusionWeights) -> dict[int, float]:
+    """The fused score of every candidate, in no particular order; the best is about 2."""
+    lexical, section, dense = shares(legs, weights).values()
+    floor = min(dense.values(), default=0.0) * weights.unlisted if legs.dense_is_full else 0.0
+    alone = {
+        chunk: lexical.get(chunk, 0.0) + section.get(chunk, 0.0) + dense.get(chunk, floor) for chunk in candidates(legs)
+    }
+    fused: dict[int, float] = {}
+    for chunk, score in alone.items():
+        before, after = neighbours.get(chunk, (None, None))
+        beside = (alone.get(before, 0.0) if before is not None else 0.0) + (
+            alone.get(after, 0.0) if after is not None else 0.0
+        )
+        fused[chunk] = score + weights.neighbour * beside
+    return fused
+
+
+def shares(legs: Legs, weights: FusionWeights) -> dict[str, dict[int, float]]:
+    """Leg → chunk → what the leg adds to the chunk's score: its weight for the best row, in proportion for others."""
+    return {
         LEXICAL: _shares(legs.lexical, weights.lexical),
         SECTION: _shares(legs.section, weights.section),
         DENSE: _shares(legs.dense, weights.dense),
     }
-    floor = min(shares[DENSE].values(), default=0.0) * weights.unlisted if legs.dense_is_full else 0.0
-    absent = {LEXICAL: 0.0, SECTION: 0.0, DENSE: floor}
-    parts = {chunk: {leg: share.get(chunk, absent[leg]) for leg, share in shares.items()} for chunk in chosen}
-    alone = {chunk: sum(each.values()) for chunk, each in parts.items()}
-    fused: dict[int, Fused] = {}
-    for chunk, score in alone.items():
-        beside = weights.neighbour * sum(
-            alone.get(near, 0.0) for near in neighbours.get(chunk, (None, None)) if near is not None
-        )
-        fused[chunk] = Fused(score + beside, parts[chunk] | {"neighbour": beside})
-    return fused
 
 
-def within_reach(fused: Mapping[int, Fused], limit: int, least: float, most: float) -> list[int]:
+def within_reach(fused: Mapping[int, float], limit: int, least: float, most: float) -> list[int]:
     """The chunks that can still be among the first `limit` once each score has grown by `least` to `most`."""
-    scores = sorted((each.score for each in fused.values()), reverse=True)
+    scores = sorted(fused.values(), reverse=True)
     if len(scores) <= limit:
         return list(fused)
     bar = scores[limit - 1] + least - most
-    return [chunk for chunk, each in fused.items() if each.score >= bar]
+    return [chunk for chunk, score in fused.items() if score >= bar]
 
 
 def _shares(rows: Sequence[Scored], weight: float) -> dict[int, float]:

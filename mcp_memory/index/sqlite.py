@@ -266,8 +266,11 @@ class SqliteIndex(Index):
             yield _Snapshot(connection, generation, Tables(number), token, churn)
 
     def _plan(self, now: _Snapshot, table: str, terms: Sequence[str]) -> postings.Plan:
+        def count(match: str) -> int:
+            return self._frequencies.get(now.connection, table, match, now.churn)
+
         costs = {
-            phrase: self._frequencies.get(now.connection, table, phrase, now.churn)
+            phrase: postings.Cost(own=count(f"body : {phrase}"), total=count(phrase))
             for phrase in postings.phrases_of(terms)
         }
         return postings.plan(costs, self._budget)

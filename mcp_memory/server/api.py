@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import logging
+from typing import Any, cast
 
 from fastmcp import FastMCP
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
 from mcp_memory import __version__
@@ -24,6 +25,8 @@ from mcp_memory.errors import (
     PreconditionFailed,
     Refused,
 )
+
+log = logging.getLogger(__name__)
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),
@@ -48,18 +51,36 @@ def add_routes(server: FastMCP, engine: Engine, credentials: Credentials, addres
 
     @server.custom_route(API + "{operation}", methods=["POST"])
     async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        if auth and not credentials.client_of(_bearer(request)):
-            return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
         try:
-            arguments = json.loads(await request.body() or b"{}")
-            if not isinstance(arguments, dict):
-                raise InvalidInput("the body is no JSON object")
-            return JSONResponse(await perform(engine, request.path_params["operation"], arguments))  # pyright: ignore[reportUnknownArgumentType]
-        except (ValueError, TypeError) as error:
-            return JSONResponse({"code": "invalid_input", "message": f"bad arguments: {error}"}, 400)
+            if auth and not credentials.client_of(_bearer(request)):
+                return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
+            answer = await perform(engine, request.path_params["operation"], _arguments(await request.body()))
         except McpMemoryError as error:
             body = {"code": error.code, "message": error.message, "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))
+        except ClientDisconnect:
+            return JSONResponse({"code": InvalidInput.code, "message": "the body did not arrive whole"}, 400)
+        except Exception:
+            log.exception("a bug met in an operation")
+            return JSONResponse({"code": "internal", "message": "a bug of mcp-memory; see the daemon's log"}, 500)
+        return _Json(answer)
+
+
+class _Json(JSONResponse):
+    """A file's name may hold bytes that are no UTF-8: ASCII with escapes can carry them."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content).encode("ascii")
+
+
+def _arguments(body: bytes) -> dict[str, Any]:
+    try:
+        arguments: Any = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("the body is no JSON", hint="send one JSON object in UTF-8") from error
+    if not isinstance(arguments, dict):
+        raise InvalidInput("the body is no JSON object", hint="send the arguments by name")
+    return cast("dict[str, Any]", arguments)
 
 
 def _bearer(request: Request) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken, TokenVerifier
 from starlette.types import ASGIApp
@@ -10,10 +12,14 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.api import add_routes
+from mcp_memory.server.complaints import Complaints
 from mcp_memory.server.gate import Gate, GateConfig
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import add_tools
+
+log = logging.getLogger(__name__)
 
 INSTRUCTIONS = """Long-term memory shared by all agents on this machine, kept as Markdown files.
 At the start of a session call memory_recall without arguments. Before you answer or decide anything that may have
@@ -30,7 +36,11 @@ class Tokens(TokenVerifier):
         self._credentials = credentials
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        client = self._credentials.client_of(token)
+        try:
+            client = self._credentials.client_of(token)
+        except McpMemoryError as error:
+            log.error("no token can be checked: %s", error)
+            return None
         return AccessToken(token=token, client_id=client, scopes=[]) if client else None
 
 
@@ -41,6 +51,8 @@ def build_server(engine: Engine, credentials: Credentials, address: Address, *, 
         instructions=INSTRUCTIONS,
         version=__version__,
         auth=Tokens(credentials) if auth else None,
+        middleware=[Complaints()],
+        mask_error_details=True,
     )
     add_tools(server, engine)
     add_resources(server, engine)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mcp_memory.errors import InvalidInput
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -26,7 +28,11 @@ class GateConfig:
     def for_port(cls, port: int, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int) -> GateConfig:
         """Loopback names with this port (`port` 0: a Unix socket, any of them), and what was configured."""
         own = {f"{name}:{port}" for name in LOOPBACK} if port else set(LOOPBACK)
-        return cls(frozenset(own | set(hosts)), frozenset(origins), max_body_bytes)
+        return cls(
+            frozenset(own | {host.lower() for host in hosts}),
+            frozenset(origin.lower() for origin in origins),
+            max_body_bytes,
+        )
 
 
 class Gate:
@@ -82,7 +88,7 @@ def _headers(scope: Scope) -> dict[bytes, list[bytes]]:
 
 
 async def _refuse(send: Send, status: int, message: str) -> None:
-    body = json.dumps({"error": message}).encode()
+    body = json.dumps({"code": InvalidInput.code, "message": message}).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from fastmcp import FastMCP
+from fastmcp.exceptions import ResourceError
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
@@ -27,7 +28,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
         try:
             return await engine.note(note_id)
         except McpMemoryError as error:
-            raise ValueError(str(error)) from error
+            raise ResourceError(f"{error.code}: {error}") from error
 
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction]

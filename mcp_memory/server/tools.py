@@ -3,6 +3,7 @@
 Annotations are evaluated here, not deferred: they name this engine's kinds and phases.
 """
 
+import logging
 from collections.abc import Awaitable
 from typing import Annotated, Literal, TypeVar
 
@@ -19,6 +20,8 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 PROJECT_HEADER = "mcp-memory-project"
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
@@ -173,6 +176,9 @@ async def _told(work: Awaitable[T]) -> T:
         return await work
     except McpMemoryError as error:
         raise ToolError(f"{error.code}: {error}") from error
+    except Exception as error:
+        log.exception("a bug met in a tool")
+        raise ToolError("internal: a bug of mcp-memory; the daemon's log says where") from error
 
 
 def _client() -> str | None:

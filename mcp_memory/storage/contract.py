@@ -66,6 +66,7 @@ class StorageContract:
         assert set(listing.files) == set(paths)
         assert listing.complete
         assert listing.problems == []
+        assert listing.folders == {"", "a", "a/b", "c"}
         for path, found in listing.files.items():
             assert found.path == path
             assert found.signature == backend.stat(path).signature == backend.read(path).stat.signature

@@ -13,6 +13,7 @@ import stat
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -98,7 +99,7 @@ class FilesystemBackend(StorageBackend):
             listing, fault = Listing({}), Problem(printable(str(self._root)), f"vault not readable: {reason(error)}")
         if fault is None:
             return listing
-        return Listing(listing.files, [*listing.problems, fault], listing.ignored, complete=False)
+        return replace(listing, problems=[*listing.problems, fault], complete=False)
 
     def stat(self, path: NotePath) -> FileStat:
         folder, name = split(validate_existing(path))

@@ -98,7 +98,8 @@ class _Sweep:
             self._report(path, f"not readable: {reason(error)}")
             return
         if stat.S_ISREG(found.st_mode):
-            self.files[NotePath(path)] = file_stat(path, found, self._now_ns)
+            file = file_stat(path, found, self._now_ns)
+            self.files[file.path] = file
         else:
             self._report(path, f"is {kind(found.st_mode)}: left out, and never followed")
 

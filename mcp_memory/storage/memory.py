@@ -39,7 +39,8 @@ class MemoryBackend(StorageBackend):
 
     def list(self) -> Listing:
         with self._guard:
-            return Listing({NotePath(path): _stat(path, file) for path, file in self._files.items()})
+            files = {NotePath(path): _stat(path, file) for path, file in self._files.items()}
+            return Listing(files, folders=frozenset(NotePath(path) for path in ("", *self._folders)))
 
     def stat(self, path: NotePath) -> FileStat:
         with self._guard:

@@ -74,12 +74,12 @@ def taken(path: str, other: str) -> AlreadyExists:
 
 def is_note(name: str) -> bool:
     """Whether a name has the extension of a note, in any case."""
-    return name[-3:].lower() == ".md"
+    return name.endswith(".md") or name[-3:].lower() == ".md"
 
 
 def unnameable(name: str) -> str | None:
     """Why a name found on disk can be given to no tool, or None. Hidden names are not its business."""
-    if len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
+    if len(name) > MAX_COMPONENT_BYTES // 4 and len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
         return "its name is longer than 255 bytes"
     found = _NEVER.search(name)
     if found is None:

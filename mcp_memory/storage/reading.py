@@ -28,12 +28,10 @@ def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
 
     The clock decides only about being close to it, on either side, so a wrong clock costs a read and hides nothing.
     """
-    modified, changed = found.st_mtime_ns, found.st_ctime_ns
-    age = min(abs(now_ns - modified), abs(now_ns - changed))
-    settled = age >= COARSE_GRAIN_NS or (age >= GRAIN_NS and modified % 1_000_000_000 and changed % 1_000_000_000)
-    return FileStat(
-        NotePath(path), found.st_size, modified, f"{found.st_ino}-{found.st_size}-{modified}-{changed}", bool(settled)
-    )
+    size, modified, changed = found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    newest = modified if modified > changed else changed
+    settled = now_ns - newest >= COARSE_GRAIN_NS or (_is_far(modified, now_ns) and _is_far(changed, now_ns))
+    return FileStat(NotePath(path), size, modified, f"{found.st_ino}-{size}-{modified}-{changed}", settled)
 
 
 def unsettled(found: FileStat) -> FileStat:
@@ -71,3 +69,8 @@ def _read_all(path: str, descriptor: int, size_bytes: int, limit_bytes: int | No
 
 def _too_large(path: str, limit_bytes: int) -> Refused:
     return Refused(f"'{printable(path)}' is larger than {limit_bytes} bytes", hint="split it, or raise the limit")
+
+
+def _is_far(moment_ns: int, now_ns: int) -> bool:
+    age = abs(now_ns - moment_ns)
+    return age >= COARSE_GRAIN_NS or (age >= GRAIN_NS and moment_ns % 1_000_000_000 != 0)

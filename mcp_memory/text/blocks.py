@@ -8,6 +8,7 @@ a paragraph, so that a slip hides nothing; indented code is a paragraph.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -59,7 +60,7 @@ class Block:
 def scan(text: str, start: int = 0, *, breaks: Callable[[str], bool] | None = None) -> Iterator[Block]:
     """The blocks of `text[start:]` in order; blank lines belong to none, every other line to exactly one.
 
-    `breaks` names lines (given without their ending) which start a block of their own even inside a comment.
+    `breaks` names lines (given without their ending) that no comment or raw HTML may hold.
     """
     return _Scanner(text, start, breaks).blocks()
 
@@ -86,10 +87,12 @@ class _Row:
 
 class _Scanner:
     def __init__(self, text: str, start: int, breaks: Callable[[str], bool] | None) -> None:
-        self._text = text
         self._rows = list(_rows(text, start))
-        self._breaks = breaks
-        self._last_html_end: dict[str, int] = {}
+        self._break_rows = [
+            index for index, row in enumerate(self._rows) if breaks and breaks(text[row.start : row.end])
+        ]
+        self._ends: dict[str, list[int]] = {}
+        """Rows that hold a mark of `_HTML_ENDS`."""
 
     def blocks(self) -> Iterator[Block]:
         rows, at = self._rows, 0
@@ -128,27 +131,25 @@ class _Scanner:
         return Block(Kind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
 
     def _html(self, at: int) -> int | None:
-        """The row after a comment or raw element that begins at `at` and has an end; else None."""
+        """The row after a comment or raw element that begins at `at`; None if it has no end before the next break.
+
+        So a text added behind a break never changes what stands before it.
+        """
         opening = self._rows[at].body[:10].lower()
-        end = next((end for begin, end in _HTML_ENDS.items() if opening.startswith(begin)), None)
-        if end is None or self._last_row_with(end) < at:
+        mark = next((end for begin, end in _HTML_ENDS.items() if opening.startswith(begin)), None)
+        if mark is None:
             return None
-        for index in range(at, len(self._rows)):
-            if index > at and self._is_break(index):
-                return index
-            if end in self._rows[index].body.lower():
-                return index + 1
-        return None
+        ends = self._html_ends(mark)
+        end = bisect_left(ends, at)
+        following = bisect_left(self._break_rows, at)
+        if end == len(ends) or (following < len(self._break_rows) and self._break_rows[following] < ends[end]):
+            return None
+        return ends[end] + 1
 
-    def _last_row_with(self, end: str) -> int:
-        if end not in self._last_html_end:
-            indexes = range(len(self._rows) - 1, -1, -1)
-            self._last_html_end[end] = next((i for i in indexes if end in self._rows[i].body.lower()), -1)
-        return self._last_html_end[end]
-
-    def _is_break(self, at: int) -> bool:
-        row = self._rows[at]
-        return self._breaks is not None and self._breaks(self._text[row.start : row.end])
+    def _html_ends(self, mark: str) -> list[int]:
+        if mark not in self._ends:
+            self._ends[mark] = [index for index, row in enumerate(self._rows) if mark in row.body.lower()]
+        return self._ends[mark]
 
     def _item(self, at: int) -> tuple[Block, int]:
         """A list item with its continuation: what is indented at least as far as its text, and lazy lines."""

@@ -138,7 +138,7 @@ def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: b
         is_bare = section.number > 0 and not section.units
         has_child = index + 1 < len(sections) and sections[index + 1].level > section.level
         if bare and (not is_bare or has_child or not _joins_bare(bare, section, config, log)):
-            yield _bare_piece(bare)
+            yield from _bare_pieces(text, bare, config)
             bare = []
         if is_bare and not has_child:
             bare.append(section)
@@ -146,15 +146,16 @@ def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: b
             for piece_start, piece_end in _cut(text, start, end, config.max_chars):
                 yield section, section.headings, piece_start, piece_end
     if bare:
-        yield _bare_piece(bare)
+        yield from _bare_pieces(text, bare, config)
 
 
 def _joins_bare(bare: list[_Section], section: _Section, config: ChunkingConfig, log: bool) -> bool:
     return not log and bare[0].above == section.above and section.end - bare[0].start <= config.join_chars
 
 
-def _bare_piece(bare: list[_Section]) -> _Piece:
-    return bare[0], bare[0].above, bare[0].start, bare[-1].end
+def _bare_pieces(text: str, bare: list[_Section], config: ChunkingConfig) -> Iterator[_Piece]:
+    for start, end in _cut(text, bare[0].start, bare[-1].end, config.max_chars):
+        yield bare[0], bare[0].above, start, end
 
 
 def _joined(units: list[Span], join_chars: int) -> Iterator[Span]:

@@ -237,7 +237,7 @@ def _edited(head: str, changes: Mapping[str, Value | None], newline: str) -> str
             at = _place_for(key, entries, head)
             edits.append((at, at, _lines({key: value}, newline, indent)))
         elif value is None:
-            edits.append((places[0].line_start, _next_line(head, places[0].content_end), ""))
+            edits.append((places[0].line_start, _end_of(places[0], head), ""))
         else:
             edits.append(_replacement(head, places[0], yaml_head.write(value)))
     return _applied(head, edits)
@@ -262,6 +262,14 @@ def _place_for(key: str, entries: list[Entry], head: str) -> int:
     last = max(before, key=lambda entry: _rank(entry.key))
     # A block scalar may own the blank lines behind it.
     return max(_next_line(head, last.content_end), last.value_end)
+
+
+def _end_of(entry: Entry, head: str) -> int:
+    """Behind the value and the comments indented below it: left alone, they would fall to the value above."""
+    end = _next_line(head, entry.content_end)
+    while end < len(head) and head[end] in " \t" and head[end : _next_line(head, end)].lstrip().startswith("#"):
+        end = _next_line(head, end)
+    return end
 
 
 def _next_line(head: str, at: int) -> int:

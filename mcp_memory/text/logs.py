@@ -15,7 +15,7 @@ from datetime import date
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.blocks import MAX_HEADING_CHARS, Block, Kind, scan, split_heading
-from mcp_memory.text.frontmatter import split_head
+from mcp_memory.text.frontmatter import parse
 
 _TIME = re.compile(
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::[0-9]{2})?(?!:?[0-9])"
@@ -113,7 +113,7 @@ def append_entry(text: str, entry: str) -> str:
     if not text.lstrip("\ufeff"):
         return text + addition
     glue = "" if text.endswith("\n") else newline
-    if closer := _closing_fence(scan(text, split_head(text).body_start, breaks=starts_entry)):
+    if closer := _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry)):
         glue += closer + newline
     if _last_line(text + glue).strip():
         glue += newline

@@ -1,0 +1,64 @@
+"""What an agent is told of arguments that do not fit: which one, and what to pass instead. Never a value.
+
+FastMCP passes on pydantic's own report, which quotes the value (it may be a note) and links to pydantic's manual.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from fastmcp.exceptions import ToolError, ValidationError
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+from mcp_types import CallToolRequestParams
+from pydantic import ValidationError as Misfit
+
+_NAMES = {"string": "text", "integer": "a whole number", "boolean": "true or false", "array": "a list of texts"}
+
+
+class Complaints(Middleware):
+    """Turns arguments that do not fit a tool's schema into a tool error that teaches the schema."""
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        try:
+            return await call_next(context)
+        except ValidationError as error:
+            misfit, server = error.__cause__, context.fastmcp_context
+            tool = await server.fastmcp.get_tool(context.message.name) if server else None
+            if not isinstance(misfit, Misfit) or tool is None:
+                raise
+            raise ToolError(f"invalid_input: {complaint(misfit, tool.parameters)}") from None
+
+
+def complaint(misfit: Misfit, schema: Mapping[str, Any]) -> str:
+    """One sentence for each argument that does not fit `schema`, the tool's own."""
+    properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    faults = misfit.errors(include_url=False, include_context=False, include_input=False)
+    sentences = (_sentence(str(fault["loc"][0]), fault["type"], properties) for fault in faults)
+    return "; ".join(dict.fromkeys(sentences))
+
+
+def _sentence(name: str, fault: str, properties: Mapping[str, Mapping[str, Any]]) -> str:
+    if name not in properties:
+        near = difflib.get_close_matches(name, properties, n=1)
+        return f"no argument {name[:80]!r}; " + (
+            f"did you mean {near[0]}?" if near else f"known: {', '.join(properties)}"
+        )
+    about = properties[name].get("description", "")
+    if fault == "missing_argument":
+        return f"{name} is missing: {about}"
+    return f"{name} must be {_wanted(properties[name])}: {about}"
+
+
+def _wanted(schema: Mapping[str, Any]) -> str:
+    kinds: list[Mapping[str, Any]] = schema.get("anyOf", [schema])
+    chosen = next(kind for kind in kinds if kind.get("type") != "null")
+    if "enum" in chosen:
+        return "one of " + ", ".join(chosen["enum"])
+    return _NAMES[chosen["type"]]

@@ -1,0 +1,28 @@
+"""The floor: one empty FastMCP tool over the same HTTP as the daemon's. Prints its port, serves until killed."""
+
+from __future__ import annotations
+
+import socket
+
+from mcp_memory.telemetry import switch_off
+
+switch_off()
+
+import uvicorn  # noqa: E402
+from fastmcp import FastMCP  # noqa: E402
+
+server = FastMCP("bare")
+
+
+@server.tool
+def nothing(query: str) -> str:
+    """Does nothing."""
+    return query
+
+
+if __name__ == "__main__":
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    print(listening.getsockname()[1], flush=True)
+    app = server.http_app(path="/mcp", stateless_http=True, json_response=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False)).run(sockets=[listening])

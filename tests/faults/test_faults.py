@@ -1,0 +1,71 @@
+"""Promises D1 and D3: a kill or an error at any call loses no answered write, tears nothing, says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD and /proc/self/fd: Linux only"),
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed to build the fault shim"),
+]
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, HERE / "shim.c", "-ldl"], check=True)
+    return library
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """In memory where there is such a place: a thousand cases on a disk take a minute."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path / "case"
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        yield Path(place) / "case"
+
+
+def drive(shim: Path, scenario: str, folder: Path, actions: list[str]) -> tuple[dict, list[dict]]:
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.faults.driver", scenario, str(folder), *actions],
+        env={**os.environ, "LD_PRELOAD": str(shim)},
+        cwd=HERE.parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    *broken, summary = [json.loads(line) for line in result.stdout.splitlines()]
+    return summary, broken
+
+
+@pytest.mark.parametrize(
+    ("scenario", "least_calls"),
+    [
+        ("write-new", 15), ("write-new-by-link", 15), ("write-new-plain", 15), ("write-over", 10),
+        ("write-over-in-steps", 10), ("write-over-by-link", 10), ("write-over-plain", 10), ("move", 12), ("remove", 6),
+    ],
+)  # fmt: skip
+def test_every_fault_at_every_call(shim: Path, folder: Path, scenario: str, least_calls: int) -> None:
+    summary, broken = drive(shim, scenario, folder, [])
+    assert broken == []
+    assert summary["calls"] >= least_calls
+    assert summary["outcomes"]["killed"] == 2 * summary["calls"]
+    assert summary["outcomes"]["refused"] >= summary["calls"]
+
+
+@pytest.mark.parametrize("scenario", ["naive", "careless"])
+def test_a_wrong_writer_is_seen_to_be_wrong(shim: Path, folder: Path, scenario: str) -> None:
+    summary, broken = drive(shim, scenario, folder, ["kill-after", "short"])
+    assert summary["broken"] == len(broken) > 0

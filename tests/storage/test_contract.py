@@ -1,0 +1,49 @@
+"""Every shipped back end, and every way in which a file system may refuse the strict calls, keeps the contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.errors import ConfigInvalid
+from mcp_memory.storage.backends import STORAGE
+from mcp_memory.storage.base import StorageBackend
+from mcp_memory.storage.contract import StorageContract
+from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.storage.memory import MemoryBackend
+
+from .refusing import LACKS, RefusingRenames
+
+
+class TestFilesystem(StorageContract):
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> StorageBackend:
+        (tmp_path / "vault").mkdir()
+        return FilesystemBackend(tmp_path / "vault", locks=tmp_path / "locks", marker=None)
+
+
+class TestFilesystemWithoutLockFolder(StorageContract):
+    @pytest.fixture
+    def backend(self, tmp_path: Path) -> StorageBackend:
+        return FilesystemBackend(tmp_path, marker=None, deadline_s=30)
+
+
+@pytest.mark.parametrize("lacks", LACKS, ids="+".join)
+class TestFilesystemThatLacksCalls(StorageContract):
+    @pytest.fixture
+    def backend(self, tmp_path: Path, lacks: tuple[str, ...]) -> StorageBackend:
+        return FilesystemBackend(tmp_path, marker=None, renames=RefusingRenames(*lacks), deadline_s=30)
+
+
+class TestMemory(StorageContract):
+    @pytest.fixture
+    def backend(self) -> StorageBackend:
+        return MemoryBackend()
+
+
+def test_back_ends_are_chosen_by_name() -> None:
+    assert STORAGE.get("filesystem") is FilesystemBackend
+    assert STORAGE.get("memory") is MemoryBackend
+    with pytest.raises(ConfigInvalid, match="floppy"):
+        STORAGE.get("floppy")
