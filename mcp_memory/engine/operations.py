@@ -136,8 +136,8 @@ Operation = Callable[[Engine, Payload], Awaitable[Payload]]
 Type = tuple[str, Callable[[Any], bool]]
 """A type's name for people, and whether a value is of it."""
 
-_TEXT: Type = ("text", lambda value: isinstance(value, str))
-_TEXTS: Type = ("a list of texts", lambda value: isinstance(value, list) and all(map(_TEXT[1], cast("Any", value))))
+_TEXT: Type = ("a string", lambda value: isinstance(value, str))
+_TEXTS: Type = ("a list of strings", lambda value: isinstance(value, list) and all(map(_TEXT[1], cast("Any", value))))
 _WHOLE: Type = ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
 _YES_NO: Type = ("true or false", lambda value: isinstance(value, bool))
 _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode))

@@ -15,7 +15,7 @@ from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 from pydantic import ValidationError as Misfit
 
-_NAMES = {"string": "text", "integer": "a whole number", "boolean": "true or false", "array": "a list of texts"}
+_NAMES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list of strings"}
 
 
 class Complaints(Middleware):

@@ -124,7 +124,7 @@ HARMLESS = [
     "sk-" + "x" * 48,
     "sk-learn-style-names-are-not-keys-at-all-really-long",
     "task-management-and-risk-assessment-for-the-disk-array",
-    "npm_config_registry=https://registry.npmjs.org",
+    "npm_config_registry=https://registry.example/npm",
     "npm_lifecycle_event and npm_package_version",
     "-----BEGIN PRIVATE KEY----- marks a key",
     "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",

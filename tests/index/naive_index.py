@@ -1,0 +1,95 @@
+"""A plain model of an index: dictionaries, and loops over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from mcp_memory.index.base import Delete, Generation, IndexedChunk, Upsert
+from mcp_memory.index.contract import DIMENSION, vector_of
+from mcp_memory.models import Filters, NoteRecord, Shelf
+
+
+@dataclass
+class NaiveGeneration:
+    generation: Generation
+    notes: dict[str, Upsert] = field(default_factory=dict)
+
+    def apply(self, change: Upsert | Delete) -> None:
+        if isinstance(change, Delete):
+            self.notes.pop(change.path, None)
+        else:
+            self.notes[change.note.path] = change
+
+    def chunks(self, filters: Filters | None = None) -> list[tuple[str, int, IndexedChunk]]:
+        """(path, ordinal, chunk) of the notes that pass."""
+        return [
+            (path, at, indexed)
+            for path, upsert in self.notes.items()
+            if upsert.note.shelf is not Shelf.DELETED and (filters is None or passes(upsert.note, filters))
+            for at, indexed in enumerate(upsert.chunks)
+        ]
+
+    def section_text(self, path: str, indexed: IndexedChunk) -> str:
+        return self.notes[path].sections.get(indexed.chunk.section, "")
+
+
+@dataclass
+class NaiveIndex:
+    generations: dict[int, NaiveGeneration] = field(default_factory=dict)
+    active: int | None = None
+    cached: set[tuple[str, str]] = field(default_factory=set)
+    """(model, text) of the vectors that are in."""
+
+    def dense(self, query: str, filters: Filters) -> dict[tuple[str, int], float]:
+        current = self.generations[self.active]
+        if not current.generation.dimension:
+            return {}
+        wanted = vector_of(query, DIMENSION)
+        return {
+            (path, at): float(np.dot(vector_of(indexed.embedded_text), wanted))
+            for path, at, indexed in current.chunks(filters)
+            if (current.generation.embedding, indexed.embedded_text) in self.cached
+        }
+
+    def lexical(self, terms: list[str], filters: Filters) -> set[tuple[str, int]]:
+        chunks = self.generations[self.active].chunks(filters)
+        return {(path, at) for path, at, indexed in chunks if holds(indexed.context, terms)}
+
+    def section(self, terms: list[str], filters: Filters) -> set[tuple[str, int]]:
+        current = self.generations[self.active]
+        chunks = current.chunks(filters)
+        return {(path, at) for path, at, indexed in chunks if holds(current.section_text(path, indexed), terms)}
+
+    def pending(self, generation: NaiveGeneration) -> list[str]:
+        if not generation.generation.dimension:
+            return []
+        texts = [indexed.embedded_text for _, _, indexed in generation.chunks()]
+        return [text for text in texts if (generation.generation.embedding, text) not in self.cached]
+
+
+def holds(text: str, terms: list[str]) -> bool:
+    """The tests' words have one form each, so that membership needs no stemmer."""
+    return not set(text.split()).isdisjoint(terms)
+
+
+def passes(note: NoteRecord, filters: Filters) -> bool:
+    date = note.updated or note.created
+    prefix = filters.path_prefix
+    return (
+        note.shelf in filters.shelves
+        and (not prefix or (note.path.startswith(prefix) if prefix.endswith("/") else note.path == prefix))
+        and (filters.kinds is None or note.kind in filters.kinds)
+        and (not filters.tags or filters.tags <= set(note.tags))
+        and (filters.project is None or note.project in (None, filters.project))
+        and (filters.session is None or note.session == filters.session)
+        and (filters.since is None or (date is not None and date >= filters.since))
+        and (filters.until is None or (date is not None and date < filters.until))
+        and (filters.now is None or note.expires_at is None or note.expires_at > filters.now)
+    )
+
+
+def day(number: int) -> datetime:
+    return datetime(2026, 1, 1 + number, tzinfo=UTC)

@@ -1,0 +1,22 @@
+"""The embedded engine keeps the contract that every engine keeps."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.index import INDEXES, open_index
+from mcp_memory.index.base import Index
+from mcp_memory.index.contract import IndexContract
+
+
+class TestSqliteIndex(IndexContract):
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[Index]:
+        engine = open_index("sqlite", tmp_path / "index")
+        yield engine
+        engine.close()
+
+
+def test_the_embedded_engine_is_known_by_name() -> None:
+    assert INDEXES.names() == ["sqlite"]

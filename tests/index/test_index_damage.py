@@ -1,0 +1,352 @@
+"""I2: damage, foreign files, full disks and kills cost freshness, never truth."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from mcp_memory.errors import IndexUnavailable, McpMemoryError
+from mcp_memory.index.base import Delete
+from mcp_memory.index.contract import DIMENSION, make_upsert, start, texts_of, vector_of
+from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.models import Filters, NotePath
+
+NOTES = [make_upsert(f"{at}.md", [f"alpha {at}", f"beta {at}", "gamma delta"]) for at in range(60)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    index = SqliteIndex(folder)
+    start(index, NOTES)
+    index.dense(vector_of("alpha"), 1, Filters())
+    index.close()
+    assert sorted(path.name for path in folder.iterdir()) == ["index.db", "vectors-1.i8"]
+    return folder
+
+
+@pytest.fixture
+def folder(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "index"))
+
+
+def every_answer(index: SqliteIndex) -> list[object]:
+    """A call of each reading verb."""
+    rows = index.lexical(["alpha", "gamma"], 20, Filters())
+    found = index.get([row.chunk_id for row in rows])
+    sections = index.section(["beta"], 20, Filters())
+    dense = index.dense(vector_of("alpha 3"), 20, Filters())
+    notes = index.notes(Filters())
+    return [rows, found, sections, dense, notes, index.passages(NotePath("3.md")), index.frequencies(["alpha"])]
+
+
+def damaged_copies(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if ".corrupt-" in path.name and path.name[-1].isdigit())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"not a database at all" * 100, b"SQLite format 3\0", b"\0" * 8192, b"x"],
+    ids=["text", "header", "zeros", "byte"],
+)
+def test_a_file_that_is_no_database_is_moved_aside(folder: Path, content: bytes) -> None:
+    (folder / "index.db").write_bytes(content)
+    index = SqliteIndex(folder)
+    assert index.generations() == []
+    assert [problem.path for problem in index.problems] == ["index.db"]
+    assert [path.read_bytes() for path in damaged_copies(folder)] == [content]
+    start(index, NOTES[:2])
+    assert len(index.lexical(["gamma"], 9, Filters())) == 6
+    index.close()
+
+
+def test_another_programs_database_is_moved_aside_whole(folder: Path) -> None:
+    (folder / "index.db").unlink()
+    with sqlite3.connect(folder / "index.db") as foreign:
+        foreign.execute("CREATE TABLE precious (thing)")
+    foreign.close()
+    index = SqliteIndex(folder)
+    assert index.generations() == [] and len(index.problems) == 1
+    with sqlite3.connect(damaged_copies(folder)[0]) as kept:
+        assert kept.execute("SELECT count(*) FROM precious").fetchone() == (0,)
+    kept.close()
+    index.close()
+
+
+def test_another_schema_is_built_anew_without_a_fuss(folder: Path) -> None:
+    with sqlite3.connect(folder / "index.db") as older:
+        older.execute("PRAGMA user_version = 999")
+    older.close()
+    index = SqliteIndex(folder)
+    assert (index.generations(), index.problems, damaged_copies(folder)) == ([], [], [])
+    index.close()
+
+
+def test_at_most_two_damaged_files_are_kept(folder: Path) -> None:
+    for turn in range(4):
+        (folder / "index.db").write_bytes(b"garbage %d" % turn * 100)
+        SqliteIndex(folder).close()
+    assert [path.read_bytes()[:9] for path in damaged_copies(folder)] == [b"garbage 2", b"garbage 3"]
+
+
+def test_a_truncated_database_is_noticed_and_replaced(folder: Path) -> None:
+    size = (folder / "index.db").stat().st_size
+    for length in (4096, size // 2 // 4096 * 4096, size // 2 + 17, size - 5000):
+        copy = shutil.copytree(folder, folder.with_name(f"cut-{length}"))
+        os.truncate(copy / "index.db", length)
+        index = SqliteIndex(copy)
+        assert index.generations() == [], length
+        assert len(index.problems) == 1
+        start(index, NOTES[:1])
+        assert texts_of(index, index.lexical(["beta"], 9, Filters()))
+        index.close()
+
+
+def test_flipped_pages_never_crash_and_a_rebuild_always_works(folder: Path) -> None:
+    """60 files with a page of noise or zeros, or one flipped byte: each call answers or is IndexUnavailable."""
+    chance = random.Random(11)
+    pristine = (folder / "index.db").read_bytes()
+    pages = len(pristine) // 4096
+    reset = 0
+    for turn in range(60):
+        data = bytearray(pristine)
+        at = chance.randrange(pages) * 4096
+        if turn % 3 == 2:
+            data[at + chance.randrange(4096)] ^= 0xFF
+        else:
+            data[at : at + 4096] = chance.randbytes(4096) if turn % 3 else bytes(4096)
+        victim = folder.with_name(f"flip-{turn}")
+        victim.mkdir()
+        (victim / "index.db").write_bytes(data)
+        index = SqliteIndex(victim)
+        for work in (
+            every_answer,
+            lambda index: index.apply(1, [*NOTES[:20], Delete(NotePath("40.md"))]),
+            every_answer,
+        ):
+            with suppress(McpMemoryError):
+                work(index)
+        if index.problems:
+            reset += 1
+            assert index.generations() == []
+            start(index, NOTES)
+            assert len(index.lexical(["alpha"], 100, Filters())) == 100
+        index.close()
+        shutil.rmtree(victim)
+    assert reset > 20, "the damage did something"
+
+
+def test_damage_under_a_running_index_is_replaced_while_readers_read(folder: Path) -> None:
+    index = SqliteIndex(folder)
+    every_answer(index)
+    with (folder / "index.db").open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom((folder / "index.db").stat().st_size - 4096))
+    index._database._close_connections()  # what is cached in memory would hide the damage for a while
+    unexpected: list[BaseException] = []
+
+    def read() -> None:
+        for _ in range(20):
+            try:
+                every_answer(index)
+            except IndexUnavailable:
+                pass
+            except BaseException as error:
+                unexpected.append(error)
+
+    readers = [Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert unexpected == []
+    assert len(index.problems) == 1 and len(damaged_copies(folder)) == 1
+    token = index.watermark().token
+    start(index, NOTES[:3])
+    assert index.watermark().token > token
+    assert len(index.lexical(["alpha"], 9, Filters())) == 9
+    index.close()
+    again = SqliteIndex(folder)
+    assert again.watermark().notes == 3, "the new file's log was not taken away with the old one"
+    again.close()
+
+
+@pytest.mark.parametrize("all_of_it", [True, False], ids=["folder", "file"])
+def test_a_vanished_file_is_noticed_and_made_anew(folder: Path, all_of_it: bool) -> None:
+    index = SqliteIndex(folder)
+    every_answer(index)
+    before = index.watermark().token
+    if all_of_it:
+        shutil.rmtree(folder)
+    else:
+        (folder / "index.db").unlink()
+    assert index.lexical(["alpha"], 9, Filters()) == []
+    assert index.dense(vector_of("alpha"), 9, Filters()) == []
+    assert len(index.problems) == 1
+    start(index, NOTES[:1])
+    assert index.watermark().token > before
+    assert len(index.dense(vector_of("alpha"), 9, Filters())) == 3
+    index.close()
+
+
+def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: Path) -> None:
+    """A sidecar that is ahead of its database, or another's, is thrown away before its slots are used again."""
+    index = SqliteIndex(folder)
+    saved = {path.name: path.read_bytes() for path in folder.iterdir() if path.name == "index.db"}
+    index.close()
+    index = SqliteIndex(folder)
+    start_over = [make_upsert(f"later/{at}.md", [f"later {at}"]) for at in range(50)]
+    index.apply(1, start_over)
+    waiting = index.missing_vectors(1, 100)
+    index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
+    index.dense(vector_of("later"), 5, Filters())
+    index.close()
+    # A power cut: the sidecar has the last vectors, the database has not.
+    (folder / "index.db").write_bytes(saved["index.db"])
+    index = SqliteIndex(folder)
+    index.apply(1, [make_upsert(f"other/{at}.md", [f"other {at}"]) for at in range(60)])
+    waiting = index.missing_vectors(1, 100)
+    index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
+    rows = index.dense(vector_of("other 7"), 500, Filters())
+    assert len(rows) == 180 + 60
+    assert texts_of(index, rows[:1]) == ["other 7"]
+    for row, text in zip(rows, texts_of(index, rows), strict=True):
+        assert row.score == pytest.approx(float(vector_of(text) @ vector_of("other 7")), abs=0.02)
+    index.close()
+
+
+@pytest.mark.parametrize("at", [3, 20, 48, 56, 128, 130, 3000, -1], ids=lambda at: f"byte {at}")
+def test_a_flipped_byte_in_the_sidecar_changes_no_answer(folder: Path, at: int) -> None:
+    index = SqliteIndex(folder)
+    before = every_answer(index)
+    index.close()
+    data = bytearray((folder / "vectors-1.i8").read_bytes())
+    data[at] ^= 0x80
+    (folder / "vectors-1.i8").write_bytes(data)
+    index = SqliteIndex(folder)
+    assert every_answer(index) == before
+    index.close()
+
+
+def test_the_sidecar_of_another_index_is_not_used(folder: Path, tmp_path: Path) -> None:
+    other = SqliteIndex(tmp_path / "other")
+    start(other, [make_upsert(f"{at}.md", [f"x {at}", f"y {at}", "z"]) for at in range(60)])
+    other.dense(vector_of("alpha"), 1, Filters())
+    other.close()
+    index = SqliteIndex(folder)
+    before = every_answer(index)
+    index.close()
+    shutil.copy(tmp_path / "other" / "vectors-1.i8", folder)
+    index = SqliteIndex(folder)
+    assert every_answer(index) == before
+    index.close()
+
+
+def test_a_full_disk_refuses_the_write_and_leaves_reading(folder: Path) -> None:
+    index = SqliteIndex(folder)
+    before, mark = every_answer(index), index.watermark()
+    (pages,) = index._database._writer.execute("PRAGMA page_count").fetchone()
+    index._database._writer.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(IndexUnavailable, match="disk is full"):
+        index.apply(1, [make_upsert(f"more/{at}.md", ["alpha " * 500]) for at in range(200)])
+    assert index.watermark() == mark
+    assert every_answer(index) == before
+    assert index.problems == []
+    index._database._writer.execute("PRAGMA max_page_count = 1000000")
+    index.apply(1, [make_upsert("more.md", ["alpha more"])])
+    assert index.watermark().notes == mark.notes + 1
+    index.close()
+
+
+def test_a_closed_index_says_so(folder: Path) -> None:
+    index = SqliteIndex(folder)
+    index.close()
+    with pytest.raises(IndexUnavailable, match="closed"):
+        index.lexical(["alpha"], 5, Filters())
+    with pytest.raises(IndexUnavailable, match="closed"):
+        index.apply(1, [])
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(IndexUnavailable):
+        SqliteIndex(tmp_path / "file" / "index")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from mcp_memory.index.contract import make_upsert, text_hash, vector_of
+from mcp_memory.index.sqlite import SqliteIndex
+index = SqliteIndex(Path(sys.argv[1]))
+known = index.generations()
+number = known[0].number if known else index.begin("f", "m", 16).number
+if not known:
+    index.activate(number, None)
+first = index.watermark().notes
+print("READY", flush=True)
+for at in range(first, first + 100_000):
+    texts = [f"alpha note{at} part{part}" for part in range(3)]
+    index.apply(number, [make_upsert(f"{at:06}.md", texts)])
+    index.put_vectors(number, [text_hash(text) for text in texts], np.stack([vector_of(text) for text in texts]))
+    if at % 5 == 0:
+        index.dense(vector_of("alpha"), 3, __import__("mcp_memory.models").models.Filters())
+    print("ACK", at, index.watermark().token, flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    chance = random.Random(3)
+    acknowledged: set[int] = set()
+    token = 0
+    for _ in range(6):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(folder)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
+        wanted = chance.randrange(5, 60)
+        for line in writer.stdout:
+            if line.startswith("ACK"):
+                _, number, last = line.split()
+                acknowledged.add(int(number))
+                token = int(last)
+                wanted -= 1
+            if wanted == 0:
+                break
+        writer.send_signal(signal.SIGKILL)
+        for line in writer.stdout:
+            if line.startswith("ACK") and line.endswith("\n"):
+                acknowledged.add(int(line.split()[1]))
+                token = int(line.split()[2])
+        writer.wait()
+        index = SqliteIndex(folder)
+        assert index.problems == []
+        assert index.watermark().token >= token
+        paths = {str(record.path) for record in index.scan(1, limit=1_000_000)}
+        assert {f"{at:06}.md" for at in acknowledged} <= paths
+        chunks = 3 * len(paths)
+        assert index.watermark().chunks == chunks
+        assert len(index.lexical(["alpha"], 1_000_000, Filters())) == chunks
+        dense = index.dense(vector_of("alpha"), 1_000_000, Filters())
+        assert len(dense) == chunks - index.watermark().vectors_pending
+        found = set(texts_of(index, dense))
+        assert {f"alpha note{at} part{part}" for at in acknowledged for part in range(3)} <= found
+        for row, text in zip(dense, texts_of(index, dense), strict=True):
+            assert row.score == pytest.approx(float(vector_of(text, DIMENSION) @ vector_of("alpha")), abs=0.02)
+        index.close()
+    assert len(acknowledged) > 20

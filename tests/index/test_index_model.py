@@ -1,0 +1,246 @@
+"""I1: whatever happens to it, the embedded index answers like a plain model of itself."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from naive_index import NaiveGeneration, NaiveIndex, day
+
+from mcp_memory.index import sidecar, vectors
+from mcp_memory.index.base import Delete
+from mcp_memory.index.contract import COSINE_TOLERANCE, DIMENSION, make_upsert, text_hash, vector_of
+from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.models import Filters, NotePath, Scored, Shelf
+
+WORDS = ["alpha", "beta", "gamma", "delta", "omega"]
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+PATHS = st.sampled_from(["a.md", "dir/a.md", "dir/b.md", "dir/sub/c.md", "dirt/d.md"])
+DAYS = st.none() | st.integers(0, 4).map(day)
+FILTERS = st.builds(
+    Filters,
+    shelves=st.frozensets(st.sampled_from(list(Shelf)), min_size=1) | st.just(frozenset({Shelf.ACTIVE})),
+    path_prefix=st.sampled_from([None, None, "", "dir/", "dir/sub/", "a.md", "dir"]),
+    kinds=st.none() | st.frozensets(st.sampled_from(["note", "fix"])),
+    tags=st.none() | st.frozensets(st.sampled_from(["x", "y"])),
+    project=st.sampled_from([None, "p", "q"]),
+    since=DAYS,
+    until=DAYS,
+    session=st.sampled_from([None, None, None, "s"]),
+    now=DAYS,
+)
+UPSERTS = st.builds(
+    make_upsert,
+    PATHS,
+    st.lists(TEXTS, max_size=5),
+    shelf=st.sampled_from([Shelf.ACTIVE, Shelf.ACTIVE, Shelf.ACTIVE, *Shelf]),
+    kind=st.sampled_from(["note", "fix"]),
+    project=st.sampled_from([None, "p", "q"]),
+    tags=st.sampled_from([(), ("x",), ("y", "x")]),
+    session=st.sampled_from([None, "s"]),
+    created=DAYS,
+    updated=DAYS,
+    expires_at=DAYS,
+)
+MODELS = {"one": DIMENSION, "two": DIMENSION, "": 0}
+
+
+class IndexMachine(RuleBasedStateMachine):
+    @initialize()
+    def begin_with_nothing(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.model = NaiveIndex()
+        self.index = SqliteIndex(self.folder)
+        self.token = 0
+        self.builds = 0
+        self.new_generation("one", "chunker 0", activate=True)
+
+    def teardown(self) -> None:
+        if hasattr(self, "index"):
+            self.index.close()
+            shutil.rmtree(self.folder)
+
+    @rule(
+        model=st.sampled_from(list(MODELS)), chunker=st.sampled_from(["chunker 1", "chunker 2"]), activate=st.booleans()
+    )
+    def new_generation(self, model: str, chunker: str, activate: bool) -> None:
+        generation = self.index.begin(f"{model} {chunker}", model, MODELS[model])
+        self.model.generations.setdefault(generation.number, NaiveGeneration(generation))
+        if activate:
+            self.index.activate(generation.number, self.model.active)
+            self.model.active = generation.number
+
+    @precondition(lambda self: len(self.model.generations) > 1)
+    @rule(data=st.data())
+    def drop(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(sorted(set(self.model.generations) - {self.model.active})))
+        self.index.drop(number)
+        del self.model.generations[number]
+        self.model.cached = {
+            (generation.generation.embedding, indexed.embedded_text)
+            for generation in self.model.generations.values()
+            for _, _, indexed in generation.chunks()
+            if (generation.generation.embedding, indexed.embedded_text) in self.model.cached
+        }
+
+    @rule(changes=st.lists(UPSERTS | PATHS.map(NotePath).map(Delete), min_size=1, max_size=6), data=st.data())
+    def apply(self, changes: list, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from([self.model.active, *sorted(self.model.generations)]))
+        token = self.index.apply(number, changes)
+        assert token > self.token
+        self.token = token
+        for change in changes:
+            self.model.generations[number].apply(change)
+
+    @rule(data=st.data(), limit=st.integers(0, 4))
+    def put_vectors(self, data: st.DataObject, limit: int) -> None:
+        number = data.draw(st.sampled_from(sorted(self.model.generations)))
+        waiting = self.index.missing_vectors(number, limit)
+        texts = [text for _, text in waiting]
+        expected = set(self.model.pending(self.model.generations[number]))
+        assert len(texts) == len(set(texts)) == min(limit, len(expected))
+        assert set(texts) <= expected
+        if waiting:
+            self.index.put_vectors(number, [key for key, _ in waiting], np.stack([vector_of(text) for text in texts]))
+            self.model.cached |= {(self.model.generations[number].generation.embedding, text) for text in texts}
+
+    @rule(sidecars=st.sampled_from(["kept", "deleted", "truncated", "flipped"]))
+    def reopen(self, sidecars: str) -> None:
+        self.index.close()
+        for path in self.folder.glob("vectors-*"):
+            data = bytearray(path.read_bytes())
+            if sidecars == "deleted":
+                path.unlink()
+            elif sidecars == "truncated":
+                path.write_bytes(data[:-1])
+            elif sidecars == "flipped":
+                data[len(data) * 2 // 3] ^= 1
+                path.write_bytes(data)
+        self.index = SqliteIndex(self.folder)
+        assert self.index.problems == []
+
+    @rule(query=TEXTS, filters=FILTERS, k=st.integers(1, 30))
+    def search(self, query: str, filters: Filters, k: int) -> None:
+        places = self.places()
+        for leg, expected in (
+            (self.index.lexical, self.model.lexical(query.split(), filters)),
+            (self.index.section, self.model.section(query.split(), filters)),
+        ):
+            found = [places[row.chunk_id] for row in leg(query.split(), 1000, filters)]
+            assert len(found) == len(set(found))
+            assert set(found) == expected
+            assert len(leg(query.split(), k, filters)) == min(k, len(expected))
+        dense = self.index.dense(vector_of(query), k, filters)
+        self.check_dense(dense, self.model.dense(query, filters), k)
+
+    @invariant()
+    def same_rows(self) -> None:
+        if not hasattr(self, "index"):
+            return
+        mark = self.index.watermark()
+        current = self.model.generations[self.model.active]
+        assert (mark.notes, mark.chunks) == (len(current.notes), len(current.chunks()))
+        assert mark.vectors_pending == len(self.model.pending(current))
+        for number, generation in self.model.generations.items():
+            records = [generation.notes[path].note for path in sorted(generation.notes)]
+            assert self.index.scan(number) == records
+        counts = Counter(word for *_, indexed in current.chunks() for word in set(indexed.chunk.text.split()))
+        assert self.index.frequencies(WORDS) == {word: counts[word] for word in WORDS}
+
+    def places(self) -> dict[int, tuple[str, int]]:
+        """Chunk id → (path, ordinal), and the chunks are the model's."""
+        places = {}
+        current = self.model.generations[self.model.active]
+        stored: dict[str, list] = {}
+        for path, _, indexed in current.chunks():
+            stored.setdefault(path, []).append(indexed.chunk)
+        for path in current.notes:
+            passages = self.index.passages(NotePath(path))
+            assert [passage.chunk for passage in passages] == stored.get(path, [])
+            places |= {passage.chunk_id: (path, passage.ordinal) for passage in passages}
+        return places
+
+    def check_dense(self, rows: list[Scored], expected: dict[tuple[str, int], float], k: int) -> None:
+        places = self.places()
+        found = [places[row.chunk_id] for row in rows]
+        assert len(found) == len(set(found)) == min(k, len(expected))
+        for row, place in zip(rows, found, strict=True):
+            assert row.score == pytest.approx(expected[place], abs=COSINE_TOLERANCE)
+        best = sorted(expected.values(), reverse=True)
+        for row, cosine in zip(rows, best, strict=False):
+            assert row.score == pytest.approx(cosine, abs=COSINE_TOLERANCE)
+
+
+IndexMachine.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+class TestIndexMachine(IndexMachine.TestCase):
+    @pytest.fixture(autouse=True)
+    def many_small_sidecar_appends(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(vectors, "_FLUSH_ROWS", 3)
+
+
+def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> None:
+    """The same notes, once with a history of edits and once applied at one go, rank the same."""
+    rng = np.random.default_rng(5)
+    grown, rebuilt = SqliteIndex(tmp_path / "grown"), SqliteIndex(tmp_path / "rebuilt")
+    final = {}
+    number = grown.begin("f", "m", DIMENSION).number
+    for step in range(300):
+        path = f"{rng.integers(40)}.md"
+        upsert = make_upsert(
+            path, [" ".join(rng.choice(WORDS, 6)) + f" {step} {at}" for at in range(rng.integers(1, 6))]
+        )
+        if step % 7 == 0 and path in final:
+            grown.apply(number, [Delete(NotePath(path))])
+            del final[path]
+        else:
+            grown.apply(number, [upsert])
+            final[path] = upsert
+    rebuilt.begin("f", "m", DIMENSION)
+    rebuilt.apply(1, list(final.values()))
+    answers = []
+    for index in (grown, rebuilt):
+        while waiting := index.missing_vectors(1, 100):
+            index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
+        index.activate(1, None)
+        legs = [index.lexical, index.section]
+        found = [leg([word], 1000, Filters()) for leg in legs for word in [*WORDS, "299", "3"]]
+        found += [index.dense(vector_of(word), 1000, Filters()) for word in WORDS]
+        passages = index.get({row.chunk_id for rows in found for row in rows})
+        place = {number: (passage.note.path, passage.ordinal) for number, passage in passages.items()}
+        answers.append([sorted((round(row.score, 5), *place[row.chunk_id]) for row in rows) for rows in found])
+        index.close()
+    assert answers[0] == answers[1]
+
+
+def test_most_dead_vectors_leave_the_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "_FLUSH_ROWS", 5)
+    index = SqliteIndex(tmp_path)
+    number = index.begin("f", "m", DIMENSION).number
+    index.activate(number, None)
+    for step in range(40):
+        texts = [f"alpha {step} {at}" for at in range(5)]
+        index.apply(number, [make_upsert("a.md", texts), make_upsert(f"{step}.md", ["kept"])])
+        hashes = [text_hash(text) for text in [*texts, "kept"]]
+        index.put_vectors(number, hashes, np.stack([vector_of(text) for text in [*texts, "kept"]]))
+        assert len(index.dense(vector_of("alpha"), 1000, Filters())) == 5 + step + 1
+    header = sidecar.load(tmp_path / f"vectors-{number}.i8", _uid(tmp_path), number, DIMENSION).header
+    assert header.count < 150, "240 vectors were written, 45 are alive"
+    index.close()
+
+
+def _uid(folder: Path) -> str:
+    import sqlite3
+
+    with sqlite3.connect(folder / "index.db") as connection:
+        return connection.execute("SELECT uid FROM state").fetchone()[0]
