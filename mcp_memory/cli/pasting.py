@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
@@ -16,12 +17,12 @@ TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 
 def snippets(settings: Settings, address: Address) -> dict[str, str]:
     """Client → text to paste, with this daemon's address and this program's path in it."""
-    claude = " ".join(_filled("claude-code.json", settings, address).split())
+    claude = json.dumps(json.loads(_filled("claude-code.json", settings, address)), ensure_ascii=False)
     codex = "\n".join(
         line for line in _filled("codex.toml", settings, address).splitlines() if line and not line.startswith("#")
     )
     return {
-        "Claude Code": f"claude mcp add-json --scope user memory '{claude}'",
+        "Claude Code": f"claude mcp add-json --scope user memory {shlex.quote(claude)}",
         "Codex: add to ~/.codex/config.toml": codex,
         "OpenClaw": f"openclaw mcp add memory --url {address.url} --transport streamable-http --no-probe "
         "--header 'Authorization=Bearer ${MCP_MEMORY_TOKEN}'   # with MCP_MEMORY_TOKEN from: mcp-memory token",
@@ -29,13 +30,22 @@ def snippets(settings: Settings, address: Address) -> dict[str, str]:
 
 
 def command_path() -> str:
-    """The absolute path of `mcp-memory`, since a client starts it without our PATH."""
+    """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH."""
     beside = Path(sys.executable).with_name("mcp-memory")
     found = str(beside) if beside.exists() else shutil.which("mcp-memory")
-    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m mcp_memory"
+    return _word(found) if found else f"{_word(sys.executable)} -m mcp_memory"
 
 
 def _filled(name: str, settings: Settings, address: Address) -> str:
-    vault = "" if settings.vault.path == VaultConfig().path else f" --vault {shlex.quote(str(settings.vault_path))}"
-    helper = f"{command_path()} headers{vault}"
+    """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
+    vault = "" if settings.vault.path == VaultConfig().path else f" --vault {_word(str(settings.vault_path))}"
+    helper = json.dumps(f"{command_path()} headers{vault}", ensure_ascii=False)[1:-1]
     return shipped(f"clients/{name}").replace(TEMPLATE_URL, address.url).replace("mcp-memory headers", helper)
+
+
+def _word(text: str) -> str:
+    """One shell word, in double quotes where it needs any: the whole is quoted once more with single ones."""
+    if shlex.quote(text) == text:
+        return text
+    escaped = "".join(f"\\{c}" if c in '"\\$`' else c for c in text)
+    return f'"{escaped}"'
