@@ -22,7 +22,7 @@ _HIT = _object(
         "heading": _STRING,
         "title": _STRING,
         "kind": _STRING,
-        "date": {"type": ["string", "null"]},
+        "date": {"anyOf": [{"type": "string"}, {"type": "null"}]},
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
         "explain": {"type": "object"},

@@ -1,0 +1,51 @@
+"""The configurations that people paste are valid, and say one thing about the same things."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+from mcp_memory.settings import PREFERRED_PORT
+from tests.clients.agents import SHIPPED_URL, TEMPLATES
+
+FILES = ["claude-code.json", "claude-code.md", "codex.toml", "inspector.md", "openclaw.json"]
+
+
+def test_they_are_all_known_here() -> None:
+    assert sorted(path.name for path in TEMPLATES.iterdir()) == FILES
+
+
+def test_they_name_the_preferred_port() -> None:
+    assert f"http://127.0.0.1:{PREFERRED_PORT}/mcp" == SHIPPED_URL
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "claude-code.md"])
+def test_each_names_the_address(name: str) -> None:
+    assert SHIPPED_URL in _read(name)
+
+
+def test_claude_code() -> None:
+    assert json.loads(_read("claude-code.json")) == {
+        "type": "http",
+        "url": SHIPPED_URL,
+        "headersHelper": "mcp-memory headers --client claude-code",
+    }
+
+
+def test_codex() -> None:
+    server = tomllib.loads(_read("codex.toml"))["mcp_servers"]["memory"]
+    assert server["url"] == SHIPPED_URL
+    assert server["http_headers_helper"] == "mcp-memory headers --client codex"
+    assert set(server) == {"url", "http_headers_helper"}
+
+
+def test_openclaw() -> None:
+    server = json.loads(_read("openclaw.json"))["mcp"]["servers"]["memory"]
+    assert server["url"] == SHIPPED_URL
+    assert server["headers"] == {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}
+
+
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")

@@ -1,0 +1,45 @@
+"""The Inspector's command line: a client without a model, and the strictest reader of schemas."""
+
+from __future__ import annotations
+
+import json
+
+from tests.clients.agents import inspect, inspector_calls, shell_commands
+from tests.clients.machine import Machine
+from tests.clients.programs import run
+
+AUTH_REQUIRED = 3
+"""The Inspector's exit status for a refused token."""
+
+LIGHTHOUSE = "The lighthouse of Hven flashes twice every ten seconds."
+
+
+def test_a_wrong_token_is_refused(served: Machine) -> None:
+    """First in this file, because no client has a token yet: that must not matter."""
+    ran = inspect(served, "--method", "tools/list", token="wrong")
+    assert ran.returncode == AUTH_REQUIRED
+    assert json.loads(ran.err)["error"]["code"] == "auth_required"
+
+
+def test_the_schemas_are_portable(served: Machine) -> None:
+    listing, _ = shell_commands("inspector.md", served)
+    ran = run("sh", "-c", listing, environ=served.environ(), cwd=served.home).succeeded()
+    tools = {tool["name"]: tool for tool in json.loads(ran.out)["tools"]}
+    assert sorted(tools) == ["memory_append", "memory_forget", "memory_recall", "memory_search"]
+    assert "outputSchema" not in tools["memory_recall"]
+    assert ran.err == ""
+
+
+def test_every_tool_can_be_called(served: Machine) -> None:
+    stored = inspector_calls(served, "memory_append", content=LIGHTHOUSE, kind="fact")["structuredContent"]
+    assert stored["outcome"] == "created"
+
+    found = inspector_calls(served, "memory_search", query="lighthouse flashes")["structuredContent"]
+    assert found["hits"][0]["id"] == stored["id"]
+
+    recalled = inspector_calls(served, "memory_recall", query="lighthouse flashes")
+    assert LIGHTHOUSE in recalled["content"][0]["text"]
+
+    inspector_calls(served, "memory_forget", id=stored["id"])
+    left = inspector_calls(served, "memory_search", query="lighthouse flashes")["structuredContent"]
+    assert stored["id"] not in [hit["id"] for hit in left["hits"]]

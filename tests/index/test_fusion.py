@@ -1,0 +1,241 @@
+"""Fusion, boosts and confidence: pure functions, so no disk and no model."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.index.boosts import BoostWeights, boosts, is_question, named_lead, reach, read_question, telling_days
+from mcp_memory.index.confidence import confidence, coverage
+from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse, within_reach
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Scored, Shelf
+from mcp_memory.text.dates import DateRange
+from mcp_memory.text.terms import fold, terms, words
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+WEIGHTS = FusionWeights()
+BOOSTS = BoostWeights()
+
+rows = st.lists(
+    st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, allow_nan=False)),
+    max_size=20,
+    unique_by=lambda r: r.chunk_id,
+)
+legs = st.builds(Legs, rows, rows, rows, st.booleans())
+
+
+def passage(text: str, path: str = "memory/2023-05-08.md", **note: Any) -> Passage:
+    is_log = path.startswith("memory/")
+    headings = note.pop("headings", ())
+    record = NoteRecord(
+        NotePath(path), NoteId(f"path:{path}"), Etag(""), "", note.pop("title", "A title"), "note", Shelf.ACTIVE,
+        is_log=is_log, **note,
+    )  # fmt: skip
+    return Passage(1, 0, Chunk(text, 0, len(text), 1, 1, headings), record)
+
+
+def boosted(question: str, found: Passage) -> dict[str, float]:
+    return boosts(read_question(question, NOW), found, BOOSTS)
+
+
+class TestFuse:
+    def test_a_leg_counts_in_proportion_to_its_best_row(self) -> None:
+        fused = fuse(Legs(lexical=[Scored(1, 40.0), Scored(2, 10.0)], dense=[Scored(2, 0.5)]), {}, WEIGHTS)
+        assert fused == pytest.approx({1: 1.0, 2: 0.25 + WEIGHTS.dense})
+
+    def test_the_scale_of_a_leg_does_not_matter(self) -> None:
+        small = Legs(lexical=[Scored(1, 0.04), Scored(2, 0.01)], dense=[Scored(3, 0.3)])
+        large = Legs(lexical=[Scored(1, 4000), Scored(2, 1000)], dense=[Scored(3, 0.9)])
+        assert fuse(small, {}, WEIGHTS) == pytest.approx(fuse(large, {}, WEIGHTS))
+
+    def test_what_stands_beside_a_good_chunk_gains(self) -> None:
+        found = Legs(lexical=[Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0)])
+        fused = fuse(found, {1: (None, 2), 2: (1, 3), 9: (8, None)}, WEIGHTS)
+        assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
+        assert fused[9] == pytest.approx(1 / 3)
+
+    def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
+        dense = [Scored(1, 0.8), Scored(2, 0.4)]
+        full = fuse(Legs([Scored(7, 1.0)], (), dense, dense_is_full=True), {}, WEIGHTS)
+        whole = fuse(Legs([Scored(7, 1.0)], (), dense, dense_is_full=False), {}, WEIGHTS)
+        assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
+        assert whole[7] == pytest.approx(1.0)
+
+    def test_the_section_leg_lists_nothing_unless_the_others_are_empty(self) -> None:
+        around = [Scored(5, 2.0)]
+        assert candidates(Legs([Scored(1, 1.0)], around)) == [1]
+        assert candidates(Legs(section=around)) == [5]
+
+    @given(legs)
+    def test_every_candidate_is_scored_and_never_below_zero(self, found: Legs) -> None:
+        fused = fuse(found, {}, WEIGHTS)
+        assert sorted(fused) == sorted(candidates(found))
+        assert all(0 <= score <= WEIGHTS.lexical + WEIGHTS.dense + WEIGHTS.section + 1e-9 for score in fused.values())
+
+    @given(
+        st.dictionaries(st.integers(0, 50), st.floats(0, 2), min_size=1),
+        st.integers(1, 20),
+        st.randoms(),
+        st.booleans(),
+    )
+    def test_nothing_out_of_reach_could_have_been_among_the_first(
+        self, fused: dict[int, float], limit: int, random: Any, asks_when: bool
+    ) -> None:
+        question = read_question("When was that in May 2023?" if asks_when else "that", NOW)
+        least, most = reach(question, BOOSTS)
+        near = set(within_reach(fused, limit, least, most))
+        final = {chunk: score + random.uniform(least, most) for chunk, score in fused.items()}
+        first = sorted(final, key=lambda chunk: -final[chunk])[:limit]
+        bar = min(final[chunk] for chunk in first)
+        assert all(chunk in near or final[chunk] <= bar for chunk in first)
+
+
+class TestBoosts:
+    @pytest.mark.parametrize(
+        ("question", "text", "lead"),
+        [
+            ("What did Ada Lovelace paint?", "- Ada Lovelace: a lake", "Ada Lovelace"),
+            ("what does ada like", "Ada: tea", "Ada"),
+            ("Is Ada's bike red?", "* **Ada**: it is red", "Ada"),
+            ("How was pytest made faster?", "- `pytest`: run in parallel", "pytest"),
+            ("What did Ada say?", "- Bob: Ada said no", None),
+            ("What did Ada say?", "- Ada Lovelace: no", None),
+            ("What is the note?", "The: a note", None),
+            ("When do we meet?", "10:30: stand-up", None),
+            ("see https", "https://example.org is down", None),
+        ],
+    )
+    def test_an_entry_led_by_a_name_in_the_question(self, question: str, text: str, lead: str | None) -> None:
+        assert named_lead(read_question(question, NOW), text) == lead
+        assert boosted(question, passage(text)).get(f"lead {lead}") == (BOOSTS.lead if lead else None)
+
+    def test_a_title_or_heading_that_the_question_names_whole(self) -> None:
+        found = passage("We fly on Monday.", "notes/japan.md", title="Japan trip", headings=("Flights",))
+        assert boosted("who plans the trip to Japan", found) == {"heading Japan trip": BOOSTS.heading}
+        assert boosted("which flights are booked", found) == {"heading Flights": BOOSTS.heading}
+        assert boosted("what is in Japan", found) == {}
+
+    @pytest.mark.parametrize(
+        ("question", "day", "fits"),
+        [
+            ("What happened on 7 May 2023?", "2023-05-08", True),
+            ("What happened on 7 May 2023?", "2023-05-21", True),
+            ("What happened on 7 May 2023?", "2023-05-22", False),
+            ("What happened on 7 May 2023?", "2023-05-03", False),
+            ("What was built in June 2023?", "2023-07-10", True),
+            ("What was built in June 2023?", "2023-07-11", False),
+            ("What was built in June 2023?", "2023-05-31", False),
+            ("What was built?", "2023-05-08", False),
+        ],
+    )
+    def test_a_log_of_the_days_that_the_question_names(self, question: str, day: str, fits: bool) -> None:
+        assert ("date" in boosted(question, passage("a line", f"memory/{day}.md"))) is fits
+
+    def test_only_logs_have_a_day(self) -> None:
+        assert "date" not in boosted("What happened on 7 May 2023?", passage("a line", "notes/2023-05-08.md"))
+
+    def test_days_at_the_ends_of_the_calendar(self) -> None:
+        assert telling_days(DateRange(date.min, date.min)).start == date.min
+        assert telling_days(DateRange(date.max, date.max)).end == date.max
+
+    def test_who_asks_when_wants_a_time(self) -> None:
+        assert boosted("When did she leave?", passage("she left last week")) == {"time": BOOSTS.time}
+        assert boosted("Where did she go?", passage("she left last week")) == {}
+        assert boosted("When did she leave?", passage("she left")) == {}
+
+    @pytest.mark.parametrize(
+        ("text", "asks"),
+        [
+            ("- Ada: How are you?", True),
+            ("Is it? [image: a dog] ", True),
+            ("你好吗？", True),
+            ("Why? Because.", False),
+            ("fine", False),
+            ("", False),
+        ],
+    )
+    def test_an_entry_that_asks(self, text: str, asks: bool) -> None:
+        assert is_question(text) is asks
+        assert ("question" in boosted("how is Bob", passage(text))) is asks
+
+    @given(st.text(max_size=300), st.text(max_size=300))
+    def test_any_text_is_a_question_and_a_passage(self, question: str, text: str) -> None:
+        asked = read_question(question, NOW)
+        least, most = reach(asked, BOOSTS)
+        assert least - 1e-9 <= sum(boosts(asked, passage(text), BOOSTS).values()) <= most + 1e-9
+
+
+class TestConfidence:
+    def test_rare_words_count_more(self) -> None:
+        common, rare = passage("the project plan"), passage("a zeppelin")
+        frequencies = {"project": 500, "zeppelin": 1}
+        assert 0 < coverage(frequencies, 1000, common) < 0.2
+        assert 0.8 < coverage(frequencies, 1000, rare) < 1
+
+    def test_another_form_of_a_word_is_the_same_word(self) -> None:
+        assert coverage({"painting": 3}, 100, passage("she painted a lake")) == 1.0
+
+    def test_title_and_headings_count_except_in_logs(self) -> None:
+        note = passage("Monday.", "notes/trip.md", title="Japan trip", headings=("Flights",))
+        log = passage("Monday.", headings=("2023-05-08", "10:00 Flights"))
+        assert coverage({"japan": 1, "flights": 1}, 9, note) == 1.0
+        assert coverage({"flights": 1}, 9, log) == 0.0
+
+    def test_without_words_or_vectors(self) -> None:
+        assert coverage({}, 10, passage("x")) == 0.0
+        assert confidence(None, None) == 0.0
+        assert 0 < confidence(0.0, None) < 0.5 < confidence(1.0, None) < 1
+        assert 0 < confidence(None, 0.1) < 0.5 < confidence(None, 0.8) < 1
+
+    @given(st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1), st.floats(-1, 1))
+    def test_more_evidence_never_means_less_confidence(self, less: float, more: float, far: float, near: float) -> None:
+        less, more = sorted((less, more))
+        far, near = sorted((far, near))
+        assert 0 <= confidence(less, far) <= confidence(more, near) <= 1
+
+
+class TestTerms:
+    def test_stop_words_are_left_out_unless_nothing_else_is_there(self) -> None:
+        assert terms("What did the cat do?") == ["cat"]
+        assert terms("To be or not to be") == ["to", "be", "or", "not"]
+
+    def test_acronyms_are_no_stop_words_unless_everything_is_in_capitals(self) -> None:
+        assert terms("who runs IT for the US") == ["runs", "it", "us"]
+        assert terms("WHO RUNS THE LAB") == ["runs", "lab"]
+
+    def test_nothing_to_look_for(self) -> None:
+        assert terms("?! ... 🙂 _ __") == []
+
+    def test_unspaced_scripts_become_pairs(self) -> None:
+        assert words("東京都へ行く") == ["東京", "京都", "都へ", "へ行", "行く"]
+        assert words("北") == ["北"]
+
+    def test_long_questions_are_cut(self) -> None:
+        assert len(terms("word " * 1_000_000, limit_chars=100)) == 1
+
+    @pytest.mark.parametrize(
+        "forms",
+        [
+            ["paint", "paints", "painted", "painting", "paintings"],
+            ["plan", "plans", "planned", "planning"],
+            ["dance", "dances", "danced", "dancing"],
+            ["story", "stories"],
+            ["study", "studies", "studied", "studying"],
+            ["class", "classes"],
+        ],
+    )
+    def test_forms_of_a_word_fold_together(self, forms: list[str]) -> None:
+        assert len({fold(form) for form in forms}) == 1
+
+    @pytest.mark.parametrize("word", ["bus", "is", "king", "red", "grass", "überall", "v2s"])
+    def test_what_is_no_suffix_stays(self, word: str) -> None:
+        assert fold(word) == word
+
+    @given(st.text(max_size=200))
+    def test_any_text(self, text: str) -> None:
+        assert len(set(terms(text))) == len(terms(text))
+        assert all(any(character.isalnum() for character in term) for term in terms(text))
