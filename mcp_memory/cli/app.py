@@ -90,13 +90,14 @@ def run() -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = commands.main(prog_name="mcp-memory", standalone_mode=False)
+        # Not `main`: click would turn a reader that is gone into exit code 1.
+        with commands.make_context("mcp-memory", sys.argv[1:]) as context:
+            commands.invoke(context)
         sys.stdout.flush()
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
-    except click.exceptions.NoArgsIsHelpError as shown:
-        shown.show()
-        return 2
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -106,7 +107,7 @@ def run() -> int:
         return 0
     except McpMemoryError as error:
         return _report(error)
-    return code if isinstance(code, int) else 0  # of `ctx.exit`, also for --help
+    return 0
 
 
 def _report(error: McpMemoryError) -> int:

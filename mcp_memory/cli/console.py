@@ -18,7 +18,8 @@ def is_terminal() -> bool:
 
 def emit(payload: Any) -> None:
     """One JSON document on standard output."""
-    text = json.dumps(payload, ensure_ascii=False, indent=2 if is_terminal() else None)
+    unicode = sys.stdout.encoding.lower() in {"utf-8", "utf8"}
+    text = json.dumps(payload, ensure_ascii=not unicode, indent=2 if is_terminal() else None)
     print("".join(c if c.isascii() or visible(c) == c else json.dumps(c)[1:-1] for c in text))
 
 

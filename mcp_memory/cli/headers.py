@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import string
 import sys
+import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,5 +51,12 @@ def _headers(options: argparse.Namespace) -> dict[str, str]:
     Connection(Address.read(settings.state.daemon), credentials).verify()
     found = {"Authorization": f"Bearer {credentials.token(options.client)}"}
     if options.project:
-        found["Mcp-Memory-Project"] = options.project
+        found["Mcp-Memory-Project"] = _header(options.project)
     return found
+
+
+def _header(project: str) -> str:
+    """A header holds ASCII only; the server decodes percent signs."""
+    if not project.isprintable():
+        raise InvalidInput("the project's name holds a control character", hint="use one line of plain text")
+    return urllib.parse.quote(project, safe=string.punctuation.replace("%", "") + " ")

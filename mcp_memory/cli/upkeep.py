@@ -91,7 +91,11 @@ def config() -> None:
 @config.command("path")
 @click.pass_obj
 def config_file(common: Common) -> None:
-    """Print the configuration file's path, whether it exists or not."""
+    """Print the configuration file's path, whether it exists or not.
+
+    \b
+    $EDITOR "$(mcp-memory config path)"
+    """
     import os
 
     say(str(common.config or config_path(os.environ)))
@@ -101,7 +105,11 @@ def config_file(common: Common) -> None:
 @as_json
 @click.pass_obj
 def config_show(common: Common, as_json: bool) -> None:
-    """Print the settings in force: defaults, file, environment and flags together."""
+    """Print the settings in force: defaults, file, environment and flags together.
+
+    \b
+    mcp-memory config show --json
+    """
     settings = common.settings()
     tree = as_tree(settings)
     if as_json:
@@ -115,7 +123,11 @@ def config_show(common: Common, as_json: bool) -> None:
 
 @config.command("default")
 def config_default() -> None:
-    """Print the default configuration, every key explained."""
+    """Print the default configuration, every key explained.
+
+    \b
+    mcp-memory config default > ~/.config/mcp-memory/config.toml
+    """
     say(shipped("default.toml").rstrip())
 
 

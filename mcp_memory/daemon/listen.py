@@ -28,6 +28,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
         listening = _bind_tcp(config.host, PREFERRED_PORT)
     except Busy:
         listening = _bind_tcp(config.host, 0)
+    state.port.touch(mode=0o600)
     state.port.write_text(f"{listening.getsockname()[1]}\n", encoding="ascii")
     return listening
 
@@ -42,7 +43,8 @@ def _kept_port(state: StateFolder) -> int | None:
 
 def _bind_tcp(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named because asyncio sets TCP_NODELAY only then: 40 ms less for each answer on a kept connection.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

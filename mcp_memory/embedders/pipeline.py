@@ -5,6 +5,7 @@ Only the compiling child and the fallback import this; everything heavy is impor
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -27,15 +28,14 @@ def load(source: ModelSource, *, for_export: bool = False) -> Any:
     Raises EmbedderUnavailable where the library cannot load it.
     """
     telemetry.switch_off()
-    import torch
-    from sentence_transformers import SentenceTransformer
+    torch, library = _untyped("torch"), _untyped("sentence_transformers")
 
     options: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32}
     if for_export:
         # The other attention kernels choose their way by looking at the mask, which a trace would freeze.
         options["attn_implementation"] = "eager"
     try:
-        model = SentenceTransformer(
+        model = library.SentenceTransformer(
             str(source.folder), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=options
         )
     except Exception as error:
@@ -70,25 +70,24 @@ def export(model: Any, file: Path) -> None:
     The exporter through TorchScript, because the newer one needs onnxscript and gains nothing here. Raises
     whatever the exporter raises for a model it cannot trace.
     """
-    import torch
+    torch = _untyped("torch")
 
     features: dict[str, Any] = model.preprocess(["a first text of some words", "another"])
     names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in features]
 
     class Pipeline(torch.nn.Module):
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__()  # pyright: ignore[reportUnknownMemberType]
             self.model = model
 
         def forward(self, *tensors: Any) -> Any:
             vectors = self.model(dict(zip(names, tensors, strict=True)))["sentence_embedding"]
             return torch.nn.functional.normalize(vectors[:, : self.model.truncate_dim], dim=-1)
 
-    exporter: Any = torch.onnx
     with torch.no_grad(), warnings.catch_warnings():
         # It warns of being the older exporter and of traced conditions; the comparison afterwards is the judge.
         warnings.simplefilter("ignore")
-        exporter.export(
+        torch.onnx.export(
             Pipeline().eval(),
             tuple(features[name] for name in names),
             str(file),
@@ -136,3 +135,8 @@ def prompts(model: Any) -> tuple[str, str]:
 def dimension(model: Any) -> int:
     """Length of the vectors, after the model's own truncation."""
     return int(model.get_embedding_dimension())
+
+
+def _untyped(module: str) -> Any:
+    """Imported by name: a type checker would otherwise read all of torch and transformers, for half a minute."""
+    return importlib.import_module(module)

@@ -22,11 +22,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`suspect` is why `gone` must not be believed yet, or None."""
+    """`doubtful`: not listed, but something was odd at their place or above it, so somebody has to look."""
 
     to_read: tuple[NotePath, ...]
     gone: tuple[NotePath, ...]
-    suspect: str | None = None
+    doubtful: tuple[NotePath, ...] = ()
 
 
 def difference(listing: Listing, known: Mapping[NotePath, Known]) -> Difference:
@@ -39,22 +39,27 @@ def difference(listing: Listing, known: Mapping[NotePath, Known]) -> Difference:
         for path, stat in listing.files.items()
         if not stat.settled or (was := known.get(path)) is None or was.signature != stat.signature
     ]
-    unreadable = {problem.path for problem in listing.problems}
-    gone = [path for path in known if path not in listing.files and not _below(path, unreadable)]
-    return Difference(tuple(to_read), tuple(gone), _suspicion(listing, len(gone), len(known)))
+    absent = [path for path in known if path not in listing.files]
+    odd = {problem.path for problem in listing.problems}
+    doubtful = [path for path in absent if odd and _below(path, odd)]
+    gone = set(absent) - set(doubtful)
+    return Difference(tuple(to_read), tuple(path for path in absent if path in gone), tuple(doubtful))
 
 
-def _suspicion(listing: Listing, gone: int, known: int) -> str | None:
+def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> str | None:
+    """Why it must not be believed yet that so many of the known notes are gone, or None.
+
+    `unaccepted`: a loss was suspected before, so what is still missing waits for a person, however little it is now.
+    """
     if not listing.complete:
         return "the vault or its marker is missing"
-    if gone >= MASS_LOSS_FILES and gone >= MASS_LOSS_SHARE * known:
+    if gone and (unaccepted or (gone >= MASS_LOSS_FILES and gone >= MASS_LOSS_SHARE * known)):
         return f"{gone} of {known} notes vanished at once"
     return None
 
 
-def _below(path: str, unreadable: set[str]) -> bool:
-    """A file below a folder that cannot be read now is not gone."""
-    if not unreadable:
-        return False
+def _below(path: str, odd: set[str]) -> bool:
+    """A file below a folder that cannot be read now need not be gone; `.` is a root itself."""
     parts = path.split("/")
-    return any("/".join(parts[:n]) in unreadable for n in range(1, len(parts) + 1))
+    above = {"/".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    return not odd.isdisjoint({*above, ".", f"{parts[0]}/."})

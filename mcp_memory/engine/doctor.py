@@ -44,8 +44,7 @@ def _vault(engine: Engine) -> list[Finding]:
         )
     if engine.vault.read_only:
         found.append(Finding("warning", "the vault cannot be written", "check its permissions and its mount"))
-    for warning in engine.vault.warnings:
-        found.append(Finding("warning", warning, "use a local disk for the vault if you can"))
+    found += [Finding("warning", each, "use a local disk for the vault if you can") for each in engine.vault.warnings]
     if engine.indexer.ignored:
         found.append(Finding("info", f"{engine.indexer.ignored} files are left out by .memoryignore", "edit it"))
     if engine.vault.ledger.damaged_lines:

@@ -16,14 +16,14 @@ from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, Watc
 from mcp_memory.engine.draft import Draft, one_line
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
 from mcp_memory.engine.indexer import Indexer
-from mcp_memory.engine.marker import Marker
+from mcp_memory.engine.marker import Marker, renew_marker
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.search import SearchConfig, Searcher
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Stored, Vault
 from mcp_memory.engine.watcher import Watcher
-from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotFound
+from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import (
     Etag,
@@ -38,6 +38,7 @@ from mcp_memory.models import (
 )
 from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.text.dates import parse_when
+from mcp_memory.text.logs import is_log_path
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -180,7 +181,7 @@ class Engine:
         old = (await self._resolve(supersedes))[0] if supersedes else None
         try:
             stored = await in_thread(
-                lambda: self.vault.append(draft, supersedes=old),
+                lambda: self.vault.append(draft, supersedes=old, same=self._same(draft)),
                 deadline_s=self._config.vault.write_deadline_s,
                 what="writing the note",
             )
@@ -213,15 +214,34 @@ class Engine:
     # -- for people --------------------------------------------------------------------------------------------
 
     async def adopt(self, path: str | None = None) -> list[NotePath]:
-        """Vouch for notes in home that this installation did not write; None = all of them."""
+        """Vouch for notes in home that this installation did not write: one, a folder's, or with None all of them.
+
+        Of several, those that cannot be read are left out; `problems` names them.
+        """
         everything = list((await in_thread(self.vault.list, deadline_s=60, what="listing the vault")).files)
         inside = [p for p in everything if self.vault.layout.below_home(p) is not None]
         wanted = [p for p in inside if path is None or p == path or p.startswith(path.rstrip("/") + "/")]
         if path is not None and not wanted:
             raise NotFound(f"no note at {path} in home", hint=f"home is {self.marker.home or 'the whole vault'}")
-        return await in_thread(
-            lambda: [p for p in wanted if self.vault.adopt(p)], deadline_s=600, what="adopting notes"
-        )
+
+        def adopt() -> list[NotePath]:
+            adopted: list[NotePath] = []
+            for each in wanted:
+                try:
+                    if self.vault.adopt(each):
+                        adopted.append(each)
+                except McpMemoryError:
+                    if each == path:
+                        raise
+            return adopted
+
+        return await in_thread(adopt, deadline_s=600, what="adopting notes")
+
+    async def accept_loss(self) -> int:
+        """What has vanished is really gone, and a folder that has lost its marker is the vault all the same; returns
+        how many notes were taken out of the index."""
+        await in_thread(lambda: renew_marker(self._config.root, self.marker), deadline_s=30, what="writing the marker")
+        return await self.indexer.accept_loss()
 
     async def reindex(self) -> dict[str, Any]:
         """Read and index every file again, now; only texts without a cached vector are embedded."""
@@ -280,7 +300,7 @@ class Engine:
 
     def problems(self) -> list[Problem]:
         """Files that could not be used as they are, and faults of the index."""
-        return [*self.indexer.problems.values(), *self._index.problems]
+        return [*self.indexer.problems.values(), *self.indexer.faults.values(), *self._index.problems]
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""
@@ -304,9 +324,9 @@ class Engine:
             swept = await self.indexer.reconcile()
             await in_thread(self.vault.settle, deadline_s=60, what="settling displaced files")
         except McpMemoryError as error:
-            self.indexer.problems["sweep"] = Problem("sweep", error.message)
+            self.indexer.faults["sweep"] = Problem("sweep", error.message)
             return []
-        self.indexer.problems.pop("sweep", None)
+        self.indexer.faults.pop("sweep", None)
         self.model.wake()
         return [self._config.root, *(self._config.root / folder for folder in sorted(swept.folders))]
 
@@ -320,8 +340,8 @@ class Engine:
         plain = target.strip()
         if not plain or len(plain) > 5000:
             raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
-        whole, hash_mark, entry = plain.partition("#")
-        if hash_mark:
+        whole, _, entry = plain.rpartition("#")
+        if is_log_path(whole):
             return NotePath(whole), entry
         if plain.startswith("path:"):
             return NotePath(plain.removeprefix("path:")), None
@@ -344,6 +364,14 @@ class Engine:
             self.watcher.hint()
             return "pending"
         return "full" if await self.model.embed_now(VECTOR_WAIT_S) else "keywords"
+
+    def _same(self, draft: Draft) -> list[NotePath]:
+        """Where the index knows this very content from; the ledger tells it too, but not after a move."""
+        try:
+            found = self._index.find_content(draft.content_hash, draft.kind.name, draft.project)
+        except IndexUnavailable:
+            return []  # a broken index is no reason to refuse a note
+        return [record.path for record in found if not record.path.startswith("@")]
 
     async def _similar(self, stored: Stored) -> tuple[NoteId, ...]:
         """Notes that say nearly the same: told to the caller, never merged."""

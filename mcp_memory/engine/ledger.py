@@ -35,17 +35,21 @@ class Ledger:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self._ids: set[str] = set()
+        self._paths: dict[str, set[NotePath]] = {}
         self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
         self.damaged_lines = 0
         self._load()
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._paths)
 
     def vouches(self, note_id: NoteId) -> bool:
         """Whether this installation wrote or adopted the note."""
-        return note_id in self._ids
+        return note_id in self._paths
+
+    def paths_of(self, note_id: NoteId) -> frozenset[NotePath]:
+        """Where the note was written or adopted; it may have been moved since."""
+        return frozenset(self._paths.get(note_id, ()))
 
     def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
         """Every time this content was about to be written, oldest first."""
@@ -56,6 +60,7 @@ class Ledger:
         line = json.dumps(asdict(entry), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         with self._lock:
             try:
+                is_new = not self._file.exists()
                 descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
                 try:
                     # A crash may have left half a line; a line break keeps ours apart from it.
@@ -69,6 +74,8 @@ class Ledger:
                     os.fdatasync(descriptor)
                 finally:
                     os.close(descriptor)
+                if is_new:
+                    _sync_folder(self._file.parent)
             except OSError as error:
                 raise StorageFailed(f"cannot write the ledger: {error.strerror}", hint=str(self._file)) from error
             self._remember(entry)
@@ -84,5 +91,14 @@ class Ledger:
                     self.damaged_lines += 1
 
     def _remember(self, entry: LedgerEntry) -> None:
-        self._ids.add(entry.id)
+        self._paths.setdefault(entry.id, set()).add(entry.path)
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file is no safer than its name."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -29,7 +29,7 @@ class LegConfig:
     """How much each leg is asked for, and how long it may take."""
 
     candidates: int = 200
-    """Rows of the keyword and the vector leg: 50 cost 2 points of evidence, 400 gain nothing."""
+    """Rows of the keyword and the vector leg: 50 cost 1 point of evidence, 400 gain nothing."""
     section_candidates: int = 1000
     """Rows of the section leg, in which every chunk of a section is one."""
     deadline_s: float = 5.0

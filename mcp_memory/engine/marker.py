@@ -6,6 +6,7 @@ folder keeps a copy, and as long as only that is there nothing is pruned and not
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from contextlib import suppress
@@ -121,7 +122,7 @@ def _remember(copy: Path, marker: Marker) -> None:
 def _publish(root: Path, marker: Marker) -> None:
     """Exclusive, so that two processes make one marker. Raises FileExistsError, OSError."""
     folder = root / FOLDER
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".{FILE}.{ULID()}"
     try:
         with draft.open("x", encoding="utf-8") as out:
@@ -143,5 +144,5 @@ def _publish(root: Path, marker: Marker) -> None:
 def _text(marker: Marker) -> str:
     return (
         "# This folder is an mcp-memory vault. Keep this file: without it nothing is pruned from the index.\n"
-        f'id = "{marker.id}"\nformat = {FORMAT}\nhome = "{marker.home}"\n'
+        f"id = {json.dumps(marker.id)}\nformat = {FORMAT}\nhome = {json.dumps(marker.home, ensure_ascii=False)}\n"
     )

@@ -91,10 +91,19 @@ class Model:
             self._wanted = anyio.Event()
 
     async def _switch(self, embedder: Embedder | None) -> None:
-        try:
-            await self._indexer.use(embedder)
-        except McpMemoryError as error:
-            self._indexer.problems["index"] = Problem("index", error.message)
+        """Returns when the index answers with this embedder's vectors; until then it is tried after each sweep."""
+        while True:
+            try:
+                await self._indexer.use(embedder)
+            except McpMemoryError as error:
+                self._indexer.faults["index"] = Problem("index", error.message)
+                self.settled.set()
+                with anyio.move_on_after(RETRY_S):
+                    await self._wanted.wait()
+                self._wanted = anyio.Event()
+                continue
+            self._indexer.faults.pop("index", None)
+            return
 
     async def _embed(self, embedder: Embedder) -> bool:
         """Whether the backlog must be tried again later."""

@@ -12,10 +12,15 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from mcp_memory.engine.kinds import LOG, Kinds
+from mcp_memory.errors import PathRefused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
+from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates, frontmatter, logs
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
+MAX_ID = 200
+
+_LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class NoteFile:
     record: NoteRecord
     text: str
     body_start: int
+    settled: bool = True
+    """False where the file is too young for its signature to prove that it has not changed again."""
 
     @property
     def body(self) -> str:
@@ -67,7 +74,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     expires = dates.as_datetime(meta.get("expires_at"), layout.tz)
     record = NoteRecord(
         path=path,
-        id=NoteId(_text(meta.get("id")) or f"path:{path}"),
+        id=_id(meta, path),
         etag=etag,
         signature=signature,
         title=_text(meta.get("title")) or first_heading(document.body) or PurePosixPath(path).stem,
@@ -123,7 +130,20 @@ def slug(title: str) -> str:
     short = words[:60].rsplit("-", 1)[0] if len(words) > 60 and "-" in words[:60] else words[:60]
     while len(short.encode()) > 150:
         short = short[:-1]
-    return short.strip("-") or "note"
+    stem = short.strip("-") or "note"
+    try:
+        validate_new(f"{stem}.md")
+    except PathRefused:  # a device on Windows: con, aux, com1
+        return f"{stem}-note"
+    return stem
+
+
+def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
+    """What a file says of itself counts, unless it could be taken for the name of another note."""
+    said = _text(meta.get("id"))
+    if said is None or len(said) > MAX_ID or _LIKE_A_PATH.search(said):
+        return NoteId(f"path:{path}")
+    return NoteId(said)
 
 
 def _shelf(meta: Mapping[str, Any], folder: str) -> Shelf:
@@ -139,7 +159,7 @@ def _text(value: object) -> str | None:
     """A scalar as one line of text; YAML gives numbers and dates where a person meant words."""
     if value is None or isinstance(value, (list, dict, bool)):
         return None
-    return " ".join(str(value).split()) or None
+    return " ".join(str(value).replace("\0", " ").split()) or None
 
 
 def _words(value: object) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 import anyio
 
@@ -16,6 +17,7 @@ from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.marker import MARKER, Marker, open_marker
 from mcp_memory.engine.notes import Layout
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.welcome import write_welcome
 from mcp_memory.errors import StorageFailed
@@ -35,7 +37,10 @@ async def open_engine(
     Raises ConfigInvalid, StorageFailed or IndexUnavailable where the vault cannot be opened.
     """
     now = clock or (lambda: datetime.now().astimezone())
-    marker = await in_thread(lambda: open_marker(config.root), deadline_s=30, what="opening the vault")
+    await in_thread(lambda: _make_private(config.state), deadline_s=30, what="opening the state folder")
+    marker = await in_thread(
+        lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
+    )
     vault = await in_thread(lambda: _open_vault(config, marker, now), deadline_s=60, what="opening the vault")
     index = await in_thread(
         lambda: open_index("sqlite", config.state / "index"), deadline_s=60, what="opening the index"
@@ -57,20 +62,22 @@ async def open_engine(
 
 def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The group's error where it holds just one: the task group is our affair, not the caller's."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
+    if len(group.exceptions) != 1:
+        return group
+    only = group.exceptions[0]
+    return _only_one(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
 
 
 def _open_vault(config: EngineConfig, marker: Marker, clock: Clock) -> Vault:
     tz = clock().tzinfo
     assert tz is not None
+    # Only a read-only folder has no marker that could vanish.
+    guarded = marker.present or marker.writable
     backend = FilesystemBackend(
         config.root,
         locks=config.state / "locks",
         read_only=not marker.writable,
-        marker=MARKER if marker.writable else None,
+        marker=MARKER if guarded else None,
     )
     sources = {
         name: FilesystemBackend(Path(folder).expanduser(), read_only=True, marker=None)
@@ -85,13 +92,22 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock) -> Vault:
         layout=Layout(marker.home, tz),
         kinds=Kinds(config.kinds),
         ledger=Ledger(config.state / "ledger.jsonl"),
-        undo=config.state / "undo",
+        undo=Undo(config.state / "undo"),
         config=config.vault,
         clock=clock,
+        marker=config.root / MARKER if guarded else None,
     )
     if marker.made:
         write_welcome(vault)
     return vault
+
+
+def _make_private(state: Path) -> None:
+    try:
+        for folder in (state, state / "undo"):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageFailed(f"cannot use the state folder {state}: {error.strerror}") from error
 
 
 def _prepare(backend: FilesystemBackend) -> tuple[list[str], list[Problem]]:

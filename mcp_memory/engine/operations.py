@@ -74,7 +74,7 @@ async def reconcile(engine: Engine, _: Payload) -> Payload:
 
 
 async def accept(engine: Engine, _: Payload) -> Payload:
-    return {"pruned": await engine.indexer.accept_loss()}
+    return {"pruned": await engine.accept_loss()}
 
 
 async def doctor(engine: Engine, _: Payload) -> Payload:
@@ -128,7 +128,7 @@ def receipt_payload(receipt: Receipt) -> Payload:
 
 
 def forgotten_payload(record: NoteRecord, target: str, *, restored: bool) -> Payload:
-    note_id = target if "#" in target else record.id
+    note_id = target if record.is_log else record.id
     return {"id": note_id, "path": record.path, "etag": record.etag, "status": "active" if restored else "deleted"}
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import PurePosixPath
 
-from mcp_memory.engine.assemble import Assembly, Excerpt, excerpt_of, merge, pack, render
+from mcp_memory.engine.assemble import (
+    Assembly,
+    Excerpt,
+    Frame,
+    excerpt_of,
+    fit,
+    label,
+    once,
+    pack,
+    render,
+    stretches,
+    with_notice,
+)
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
 from mcp_memory.engine.search import Searcher
@@ -18,11 +28,10 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, Shelf
 from mcp_memory.text import logs
+from mcp_memory.text.frontmatter import BOM
 from mcp_memory.text.links import find_links, resolve
-from mcp_memory.text.tokens import count_tokens
 
-FRAME_TOKENS = 60
-"""What title, marks and remarks cost."""
+MOST_LINKS = 20
 
 READ_DEADLINE_S = 10.0
 
@@ -42,31 +51,44 @@ class Recaller:
     async def question(self, query: str, filters: Filters, budget_tokens: int, remarks: Sequence[str] = ()) -> str:
         """What search finds, packed: whole entries, best first, neighbours joined."""
         ranked = await self._searcher.rank(query, filters=filters)
-        passages = pack((r.passage for r in ranked.passages), budget_tokens - FRAME_TOKENS)
-        excerpts = merge([excerpt_of(p) for p in passages])
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
-        return self._render("Relevant memories", Assembly(tuple(excerpts)), said)
+        frame = self._frame("Relevant memories", budget_tokens, said)
+        room = frame.room(budget_tokens)
+        passages = [each.passage for each in ranked.passages]
+        excerpts = pack(passages, room)
+        # An answer that says nothing although something is known would be worse than a passage that is cut.
+        return render(
+            frame, Assembly(tuple(excerpts)) if excerpts else fit([excerpt_of(p) for p in passages[:1]], room)
+        )
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
-        files = await in_thread(
-            lambda: [(self._visible(path), entry) for path, entry in paths],
-            deadline_s=READ_DEADLINE_S,
-            what="reading notes",
+        excerpts, children = await in_thread(
+            lambda: self._verbatim(paths, lines), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
-        excerpts = [_whole(file, entry, lines) for file, entry in files]
-        fitted, omitted = _fit(excerpts, budget_tokens - FRAME_TOKENS)
-        children = [link for file, _ in files for link in _children(file)]
-        remarks = [f"Links: {', '.join(children[:20])}"] if children else []
-        return self._render("Notes", Assembly(tuple(fitted), tuple(omitted)), remarks)
+        frame = self._frame("Notes", budget_tokens)
+        assembly = fit(excerpts, frame.room(budget_tokens))
+        if children:
+            assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
+        return render(frame, assembly)
 
     async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> str:
         """What every session should know: standing orders, MEMORY.md, preferences, the latest logs."""
         excerpts = await in_thread(
             lambda: list(self._standing(project, kinds)), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
-        fitted, omitted = _fit(excerpts, budget_tokens - FRAME_TOKENS)
-        return self._render("Memory at session start", Assembly(tuple(fitted), tuple(omitted)))
+        frame = self._frame("Memory at session start", budget_tokens)
+        return render(frame, fit(excerpts, frame.room(budget_tokens)))
+
+    def _verbatim(
+        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
+    ) -> tuple[list[Excerpt], list[NotePath]]:
+        """The excerpts, and the notes that these notes link to."""
+        files = [(self._visible(path), entry) for path, entry in paths]
+        excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
+        linked = dict.fromkeys(path for file, _ in files for path in _children(file))
+        children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not Shelf.DELETED]
+        return once(excerpts), children[:MOST_LINKS]
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self._clock()
@@ -83,26 +105,32 @@ class Recaller:
             except McpMemoryError:
                 continue  # not there, or retired since it was indexed: nothing to start with
             if file.body.strip():
-                yield _whole(file, None, None)
+                yield from _excerpts(file, None, None)
 
     def _visible(self, path: NotePath) -> NoteFile:
-        """Raises NotFound for a forgotten note: it is in no answer, whoever asks."""
+        """Raises NotFound for a forgotten note, which is in no answer, whoever asks, and for a file that is no note:
+        one that is ignored, or something else in the vault."""
         file = self._vault.read(path)
+        if self._index.note(path) is None and path not in self._vault.list().files:
+            raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
         if file.record.shelf is Shelf.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
         return file
 
-    def _render(self, title: str, assembly: Assembly, remarks: Sequence[str] = ()) -> str:
+    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> Frame:
         as_of = self._clock().isoformat(timespec="minutes")
-        return render(title, assembly, as_of=as_of, remarks=remarks)
+        return Frame(title, as_of, tuple(remarks)).within(budget_tokens)
 
 
-def _whole(file: NoteFile, entry: str | None, lines: str | None) -> Excerpt:
-    """One note, log entry or stretch of lines; forgotten entries of a log are left out."""
+def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Excerpt]:
+    """One note, log entry or stretch of lines; forgotten entries of a log are left out.
+
+    Raises NotFound for an entry that is not there or forgotten, InvalidInput for lines that the note does not have.
+    """
     record = file.record
     when = record.updated or record.created
-    label = " · ".join(p for p in (record.title, record.kind, when.date().isoformat() if when else "") if p)
-    all_lines = file.text.split("\n")
+    said = label(record.title, record.kind, when.date().isoformat() if when else "")
+    all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
     hidden = _forgotten_lines(file)
     if entry is not None:
         found = next((e for e in logs.entries(file.text, file.body_start) if e.hash == entry), None)
@@ -110,13 +138,11 @@ def _whole(file: NoteFile, entry: str | None, lines: str | None) -> Excerpt:
             raise NotFound(f"no entry {entry} in {record.path}")
         first, last = found.start_line, found.end_line
     elif lines is not None:
-        first, last = _line_range(lines, len(all_lines))
+        first, last = _line_range(lines, len(all_lines) - (not all_lines[-1]))
     else:
         first, last = file.text.count("\n", 0, file.body_start) + 1, len(all_lines)
-    while first < last and not all_lines[first - 1].strip():
-        first += 1
-    shown = [line for number, line in enumerate(all_lines[first - 1 : last], first) if number not in hidden]
-    return Excerpt(record.path, first, max(first, last), "\n".join(shown).rstrip(), label)
+    shown = {number: all_lines[number - 1] for number in range(first, last + 1) if number not in hidden}
+    return stretches(Excerpt(record.path, first, last, "", said), shown)
 
 
 def _forgotten_lines(file: NoteFile) -> set[int]:
@@ -140,45 +166,6 @@ def _line_range(lines: str, count: int) -> tuple[int, int]:
     return first, min(last, count)
 
 
-def _fit(excerpts: Sequence[Excerpt], budget_tokens: int) -> tuple[list[Excerpt], list[str]]:
-    """Whole excerpts while they fit, the first one too long cut at a line; the rest is named, never silently cut."""
-    left = budget_tokens
-    fitted: list[Excerpt] = []
-    omitted: list[str] = []
-    for excerpt in excerpts:
-        cost = count_tokens(excerpt.text) + count_tokens(excerpt.label + excerpt.path) + 6
-        if cost <= left:
-            fitted.append(excerpt)
-            left -= cost
-            continue
-        head = _head(excerpt, left - 40)
-        if head:
-            fitted.append(head)
-            left = 0
-        rest = head.end_line + 1 if head else excerpt.start_line
-        missing = f'{excerpt.path} (memory_recall path="{excerpt.path}" lines="{rest}-")'
-        omitted.append(f"Not shown for lack of budget: {missing}")
-    if len(omitted) > 10:
-        omitted = [*omitted[:10], f"… and {len(omitted) - 10} more notes"]
-    return fitted, omitted
-
-
-def _head(excerpt: Excerpt, budget_tokens: int) -> Excerpt | None:
-    """The first lines that fit; of one huge line, as much as fits."""
-    taken: list[str] = []
-    left = budget_tokens * 4 - len(excerpt.label) - len(excerpt.path)
-    for line in excerpt.text.split("\n"):
-        if len(line) + 1 > left:
-            break
-        taken.append(line)
-        left -= len(line) + 1
-    if not taken:
-        if left < 200:
-            return None
-        return replace(excerpt, text=excerpt.text[:left] + " …", end_line=excerpt.start_line)
-    return replace(excerpt, text="\n".join(taken), end_line=excerpt.start_line + len(taken) - 1)
-
-
-def _children(file: NoteFile) -> list[str]:
+def _children(file: NoteFile) -> list[NotePath]:
     targets = (resolve(link.target, file.record.path) for link in find_links(file.body) if link.kind == "markdown")
-    return [t for t in dict.fromkeys(targets) if t and PurePosixPath(t).suffix.lower() == ".md"]
+    return [NotePath(target) for target in targets if target and target.lower().endswith(".md")]

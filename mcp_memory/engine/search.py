@@ -23,6 +23,9 @@ from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse, withi
 from mcp_memory.models import Filters, NoteId, SearchResult
 from mcp_memory.text.terms import terms
 
+TRIES = 5
+"""How often a question is looked up again because a note was being written meanwhile."""
+
 LOADING = "the embedding model is still loading"
 
 
@@ -83,12 +86,17 @@ class Searcher:
         """The passages behind the hits, whole, with their notes. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
-        found = await self._legs.gather(
-            text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self.without_model
-        )
+        tries_left = TRIES
+        while True:
+            tries_left -= 1
+            found = await self._legs.gather(
+                text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self.without_model
+            )
+            legs = self._legs_of(found)
+            best, whole = await self._best(legs, read_question(asked, self._clock()), limit)
+            if whole or not tries_left:
+                break
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
-        legs = self._legs_of(found)
-        best = await self._best(legs, read_question(asked, self._clock()), limit)
         sure = _confidence(found, best)
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
@@ -118,7 +126,9 @@ class Searcher:
         except McpMemoryError:
             return ()
 
-    async def _best(self, legs: Legs, question: Question, limit: int) -> list[Weighed]:
+    async def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
+        """The best passages, and whether all that the legs named were still there: a note that is written between
+        the look-up and the reading gets new rows."""
         ids = candidates(legs)
         neighbours = await self._legs.run(lambda: self._index.neighbours(ids), "looking around passages")
         fused = fuse(legs, neighbours, self._config.fusion)
@@ -129,7 +139,7 @@ class Searcher:
             best = without_repeats(weigh(fused, passages, question, self._config.boosts), limit)
             if len(best) >= limit or len(chosen) == len(ids):
                 break
-        return best
+        return best, len(passages) == len(chosen)
 
     async def _why_nothing(self, filters: Filters) -> str:
         return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")

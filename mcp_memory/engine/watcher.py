@@ -49,12 +49,15 @@ class Watcher:
         async with anyio.create_task_group() as tasks:
             if self._config.hints:
                 tasks.start_soon(self._listen)
-            while True:
-                folders = await self._sweep()
-                if folders != self._folders:
-                    self._folders = folders
-                    self._rewatch.set()
-                await self._wait()
+            try:
+                while True:
+                    folders = await self._sweep()
+                    if folders != self._folders:
+                        self._folders = folders
+                        self._rewatch.set()
+                    await self._wait()
+            finally:
+                self._rewatch.set()  # the listening thread looks at nothing else, and would keep us for seconds
 
     async def _wait(self) -> None:
         """Until the next sweep is due: quiet after a hint, or the period is over."""
@@ -76,12 +79,13 @@ class Watcher:
     async def _listen(self) -> None:
         while True:
             self._rewatch = anyio.Event()
-            folders = [folder for folder in self._folders if folder.is_dir()]
+            folders = _existing(self._folders)
             if not folders:
                 await self._rewatch.wait()
                 continue
             try:
                 self.hints = f"events from {len(folders)} folders"
+                self.hint()  # what changed before the watch was set up
                 async for _ in awatch(
                     *folders,
                     watch_filter=_concerns_notes,
@@ -99,7 +103,12 @@ class Watcher:
                     await self._rewatch.wait()
 
 
-def _concerns_notes(_change: Change, path: str) -> bool:
-    """Notes and folders; not our own temporary files, whose names start with a dot."""
+def _existing(folders: Sequence[Path]) -> list[Path]:
+    return [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112 -- unlike a Path's it never raises
+
+
+def _concerns_notes(change: Change, path: str) -> bool:
+    """Notes, and whatever comes or goes, since it may be a folder; not our own temporary files, whose names start
+    with a dot, nor other files that grow."""
     name = os.path.basename(path)  # noqa: PTH119 -- called for every event
-    return not name.startswith(".") and (name.lower().endswith(".md") or "." not in name)
+    return not name.startswith(".") and (name.lower().endswith(".md") or change is not Change.modified)

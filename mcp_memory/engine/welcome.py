@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mcp_memory.engine.vault import Vault
-from mcp_memory.models import NotePath
 
 WELCOME = """# This folder is your agents' memory
 
@@ -24,4 +23,5 @@ Files and folders named in `.memoryignore` (the syntax of `.gitignore`) are left
 
 def write_welcome(vault: Vault) -> None:
     """Put the README into a vault that we have just made, and keep it out of searches."""
-    vault.write_once(NotePath("README.md"), f"---\ntitle: About this folder\nstatus: archived\n---\n{WELCOME}".encode())
+    path = vault.layout.in_home("README.md")
+    vault.write_once(path, f"---\ntitle: About this folder\nstatus: archived\n---\n{WELCOME}".encode())

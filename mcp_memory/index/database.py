@@ -162,6 +162,7 @@ class Database:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
             connection.execute("PRAGMA secure_delete = FAST")
+            connection.execute("PRAGMA temp_store = MEMORY")  # notes' words do not go through /tmp
         except sqlite3.Error:
             connection.close()
             raise

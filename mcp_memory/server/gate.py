@@ -13,6 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_memory.errors import InvalidInput
 
+SWALLOWED = 4
+"""How many times the largest body of a refused request is still read, so that its client gets the answer."""
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -46,12 +49,15 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = _headers(scope)
-        refusal = self._refusal(headers)
+        refusal = self._refusal(_headers(scope))
         if refusal:
+            await _swallow(receive, SWALLOWED * self._config.max_body_bytes)
             await _refuse(send, *refusal)
             return
-        await self._app(scope, self._capped(receive), send)
+        request = _Capped(receive, send, self._config.max_body_bytes)
+        await self._app(scope, request.receive, request.send)
+        if request.too_large and not request.answered:
+            await _refuse(send, *self._too_large())
 
     def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
         hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
@@ -61,23 +67,48 @@ class Gate:
             return 403, "this Origin may not call; see daemon.allowed_origins"
         length = headers.get(b"content-length", [b"0"])[0]
         if not length.isdigit() or int(length) > self._config.max_body_bytes:
-            return 413, f"the body is larger than {self._config.max_body_bytes} bytes"
+            return self._too_large()
         return None
 
-    def _capped(self, receive: Receive) -> Receive:
-        """A chunked body has no length; count what arrives, and hang up on too much."""
-        seen = 0
+    def _too_large(self) -> tuple[int, str]:
+        return 413, f"the request is larger than {self._config.max_body_bytes:,} bytes (daemon.max_body_bytes)"
 
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
-                if seen > self._config.max_body_bytes:
-                    return {"type": "http.disconnect"}
-            return message
 
-        return counted
+class _Capped:
+    """One request whose body is counted as it arrives, since a chunked one has no length.
+
+    After too much the app sees its client hang up, and whatever it says to that is dropped.
+    """
+
+    def __init__(self, receive: Receive, send: Send, max_bytes: int) -> None:
+        self._receive = receive
+        self._send = send
+        self._left = max_bytes
+        self.too_large = False
+        self.answered = False
+
+    async def receive(self) -> Message:
+        if self.too_large:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            self.too_large = self._left < 0
+        return {"type": "http.disconnect"} if self.too_large else message
+
+    async def send(self, message: Message) -> None:
+        if self.answered or not self.too_large:
+            self.answered = True
+            await self._send(message)
+
+
+async def _swallow(receive: Receive, max_bytes: int) -> None:
+    """Read the body away: a client that is still sending would see a reset connection instead of our answer."""
+    more = True
+    while more and max_bytes > 0:
+        message = await receive()
+        max_bytes -= len(message.get("body", b""))
+        more = message.get("more_body", False)
 
 
 def _headers(scope: Scope) -> dict[bytes, list[bytes]]:

@@ -1,6 +1,7 @@
-"""Resources and prompts: what a person attaches or starts from their client's menu."""
+"""Resources and prompts: what a person attaches or starts from their client's menu.
 
-from __future__ import annotations
+Annotations are evaluated here, not deferred: FastMCP takes a deferred `str` for a type that it must explain.
+"""
 
 import json
 
@@ -43,10 +44,16 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
 def add_prompts(server: FastMCP) -> None:
     """`flush` before compaction, `reflect` at a good stopping point."""
 
-    @server.prompt(title="Store what matters before the context is compacted")
+    @server.prompt(
+        title="Store what matters before the context is compacted",
+        description="Asks the agent to store what a later session would miss.",
+    )
     def flush() -> str:  # pyright: ignore[reportUnusedFunction]
         return FLUSH
 
-    @server.prompt(title="Compare what was learned with what is remembered")
+    @server.prompt(
+        title="Compare what was learned with what is remembered",
+        description="Asks the agent to bring memory up to date with this session; `topic` narrows it.",
+    )
     def reflect(topic: str = "") -> str:  # pyright: ignore[reportUnusedFunction]
         return REFLECT.format(about=f" about {topic}" if topic else "")

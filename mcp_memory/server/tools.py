@@ -6,6 +6,7 @@ Annotations are evaluated here, not deferred: they name this engine's kinds and 
 import logging
 from collections.abc import Awaitable
 from typing import Annotated, Literal, TypeVar
+from urllib.parse import unquote
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
@@ -188,5 +189,5 @@ def _client() -> str | None:
 
 
 def _project(asked: str | None) -> str | None:
-    """The argument, else what the client's headers say."""
-    return asked or get_http_headers().get(PROJECT_HEADER) or None
+    """The argument, else what the client's headers say (percent-encoded where a name is not ASCII)."""
+    return asked or unquote(get_http_headers().get(PROJECT_HEADER, "")) or None

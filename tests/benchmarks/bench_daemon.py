@@ -31,8 +31,11 @@ from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings import Settings, load
 
+SYLLABLES = [f"{a}{b}{c}" for a in "bdfgklmnprstvz" for b in "aeiou" for c in ("", "n", "r", "s")]
 HERE = Path(__file__).parent
-WORDS = (HERE.parents[1] / "README.md").read_text(encoding="utf-8").split()
+VOCABULARY = [f"{a}{b}{c}" for a in "bcdfghklmnprst" for b in ("a", "ei", "o", "u", "i") for c in SYLLABLES]
+WEIGHTS = [1 / rank for rank in range(1, len(VOCABULARY) + 1)]
+"""Zipf's law: a word's frequency is proportional to 1 / its rank, as in any language."""
 
 
 def main() -> None:
@@ -93,7 +96,7 @@ def write_vault(vault: Path, notes: int) -> list[str]:
     rng = random.Random(1)
     texts: list[str] = []
     for number in range(notes):
-        paragraphs = [" ".join(rng.choices(WORDS, k=60)).replace("#", "") for _ in range(4)]
+        paragraphs = [" ".join(rng.choices(VOCABULARY, WEIGHTS, k=60)) for _ in range(4)]
         texts += paragraphs
         file = vault / f"folder {number % 20}" / f"note {number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -234,7 +237,7 @@ def durable_write(folder: Path, number: int) -> float:
 
 def question(number: int) -> str:
     rng = random.Random(number)
-    return " ".join(rng.sample(WORDS, 6))
+    return " ".join(rng.choices(VOCABULARY, WEIGHTS, k=6))
 
 
 def percentile(times: list[float], share: float) -> float:

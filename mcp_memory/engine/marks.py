@@ -1,0 +1,71 @@
+"""The marks of a retired note: what forgetting, restoring and superseding change in a frontmatter. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import cast
+
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.errors import Refused
+from mcp_memory.models import NoteId, NotePath, Shelf, Status
+from mcp_memory.text import frontmatter, logs
+
+Changes = Mapping[str, frontmatter.Value | None]
+
+NOT_DELETED: Changes = {"status": None, "deleted_at": None, "deleted_because": None}
+
+
+def deleted(now: datetime, reason: str | None) -> Changes:
+    return {"status": Status.DELETED.value, "deleted_at": now, "deleted_because": reason}
+
+
+def superseded(file: NoteFile, by: NoteId, now: datetime) -> Changes:
+    """None where the note has these marks already, so that a retry changes nothing."""
+    said = frontmatter.parse(file.text).meta.get("superseded_by")
+    known = [str(each) for each in cast("list[object]", said)] if isinstance(said, list) else []
+    if by in known and file.record.shelf is Shelf.ARCHIVED:
+        return {}
+    return {"status": Status.SUPERSEDED.value, "superseded_by": [*known, by], "updated": now}
+
+
+def forgotten(file: NoteFile) -> list[str]:
+    """The hashes of a log's forgotten entries."""
+    return [str(entry) for entry in file.record.meta.get("forgotten", [])]
+
+
+def united(file: NoteFile, entry: str) -> list[str]:
+    return list(dict.fromkeys([*forgotten(file), entry]))
+
+
+def without(file: NoteFile, entry: str) -> list[str] | None:
+    return [known for known in forgotten(file) if known != entry] or None
+
+
+def hash_of(entry: str) -> str:
+    """The hash of a rendered log entry."""
+    return logs.entries(entry)[0].hash
+
+
+def holds(file: NoteFile, entry: str) -> bool:
+    return any(known.hash == entry for known in logs.entries(file.text, file.body_start))
+
+
+def patchable(path: NotePath, data: bytes) -> str:
+    """The text to be changed; undecodable bytes travel through it as surrogates, so that they come out as they were.
+
+    Raises Refused for a file that holds no text.
+    """
+    decoded = frontmatter.decode(data)
+    if decoded.text is None:
+        raise Refused(f"{path} cannot be changed: {decoded.problem}", hint="a person has to repair the file first")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def without_empty_head(text: str) -> str:
+    """A head that holds nothing any more goes: the file may have had none before we marked it."""
+    head = frontmatter.split_head(text)
+    if not head.exists or text[head.start : head.end].strip():
+        return text
+    bom = frontmatter.BOM if text.startswith(frontmatter.BOM) else ""
+    return bom + text[head.body_start :]

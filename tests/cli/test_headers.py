@@ -1,0 +1,63 @@
+"""`mcp-memory headers`: an agent's start waits for it, so it imports nothing that is slow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import frontmatter
+
+from mcp_memory.client.connection import Address
+from tests.daemon.place import Place, Running
+from tests.daemon.wire import Wire
+
+REPORT = """
+import json, sys
+sys.argv = ["mcp-memory", "headers", *sys.argv[1:]]
+before = set(sys.modules)
+from mcp_memory.cli import main
+code = main()
+new = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(json.dumps({"code": code, "new": sorted(new - set(sys.stdlib_module_names) - {"mcp_memory"})}))
+"""
+
+
+def test_headers_of_a_client(served: Place):
+    headers = served.run("headers", "--client", "codex").ok().json
+    assert headers == {"Authorization": f"Bearer {served.credentials.token('codex')}"}
+    project = served.run("headers", "--client", "codex", "--project", "mill").ok().json
+    assert project == {**headers, "Mcp-Memory-Project": "mill"}
+    assert served.run("--vault", str(served.vault), "headers", "--client", "codex").ok().json == headers
+    assert served.run("headers", "--vault", str(served.vault)).ok().json == served.run("headers").ok().json
+
+
+def test_without_a_daemon_an_empty_object_and_the_reason(place: Place):
+    ran = place.run("headers")
+    assert (ran.code, ran.json) == (3, {})
+    assert "mcp-memory start" in ran.err
+
+
+def test_only_the_standard_library_is_imported(served: Place):
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT, "--client", "x"], env=served.environ, capture_output=True, text=True, timeout=60
+    )
+    printed, report = map(json.loads, done.stdout.splitlines())
+    assert printed["Authorization"].startswith("Bearer ")
+    assert report == {"code": 0, "new": []}
+
+
+def test_a_project_that_would_break_the_header(served: Place):
+    for name in ("a\nb", "a\r\nX: y", "\x1b[2J"):
+        ran = served.run("headers", "--project", name)
+        assert (ran.code, ran.json) == (2, {}), name
+
+
+def test_a_project_of_any_letters_arrives(served: Place):
+    name = "Büro 100% 茶"
+    address = Address.read(served.state.daemon)
+    headers = served.run("headers", "--client", "x", "--project", name).ok().json
+    assert headers["Mcp-Memory-Project"].isascii()
+    with Wire(Running(served, address), client="x") as wire:
+        receipt = wire.tool("memory_append", {"content": "Tea is kept in the office."}, **headers)["structuredContent"]
+    assert frontmatter.load(str(served.vault / receipt["path"])).metadata["project"] == name

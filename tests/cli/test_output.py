@@ -1,0 +1,123 @@
+"""What reaches the terminal or the pipe: never what a stored text would have it do."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.place import Place
+
+# Clears the screen, renames the window, hides what follows, turns text around, ends a line early, C1 controls.
+EVIL = "\x1b[2J\x1b]0;owned\x07\u202egnihsif\u202c\u200b\x9b31m\r hidden\u2066 heron"
+SIGNS = ["\x1b[2J", "\x1b]0;", "\x07", "\u202e", "\u202c", "\u200b", "\x9b", "\u2066"]
+
+
+@pytest.fixture(scope="module")
+def infested(served: Place) -> Place:
+    (served.vault / "evil.md").write_text(f"# heron {EVIL}\n\nheron {EVIL}\n", encoding="utf-8")
+    (served.vault / f"name {EVIL[:4]}.md".replace("/", "")).write_text("heron\n", encoding="utf-8")
+    (served.vault / os.fsdecode(b"\xff\xfe.md")).write_text("heron in a file whose name is no UTF-8\n")
+    (served.vault / "broken\x1b[2J.md").write_bytes(b"heron \xff\n")
+    served.run("reindex").ok()
+    return served
+
+
+COMMANDS = [
+    ("search", "heron"),
+    ("search", "--explain", "-n", "50", "heron"),
+    ("search", "--json", "-n", "50", "heron"),
+    ("recall", "heron"),
+    ("recall", "--path", "evil.md"),
+    ("recall", "--json", "--path", "evil.md"),
+    ("doctor",),
+    ("doctor", "--json"),
+    ("status",),
+    ("adopt",),
+    ("adopt", "--json"),
+    ("recall", "--path", EVIL),
+    ("forget", EVIL),
+    ("search", EVIL, "--kind", EVIL),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: ascii(" ".join(command))[:40])
+def test_a_pipe_gets_plain_text(infested: Place, command: tuple[str, ...]):
+    ran = infested.run(*command)
+    assert "Traceback" not in ran.err
+    assert [sign for sign in SIGNS if sign in ran.out + ran.err] == []
+    assert "\x1b" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("command", [("search", "heron"), ("search", "--json", "heron"), ("doctor",), ("status",)])
+def test_a_terminal_gets_colours_of_ours_alone(infested: Place, command: tuple[str, ...]):
+    shown = on_a_terminal(infested, *command)
+    assert [sign for sign in SIGNS if sign in shown] == []
+    assert "heron" in shown or command[0] != "search"
+
+
+def on_a_terminal(place: Place, *command: str) -> str:
+    """What the command sends to a terminal."""
+    master, slave = pty.openpty()
+    environ = {**place.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    with subprocess.Popen(
+        place.command(*command), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root
+    ) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while block := os.read(master, 65536):
+                shown += block
+        except OSError:  # Linux says EIO when the last writer has gone
+            pass
+        process.wait(60)
+    os.close(master)
+    return shown.decode("utf-8", "replace")
+
+
+def test_a_terminal_sees_the_hits_and_a_question_without_an_answer(infested: Place):
+    assert "\x1b[" in on_a_terminal(infested, "search", "heron"), "rich there"
+    assert "no passage has any of these words" in on_a_terminal(infested, "search", "--mode", "keyword", "zzzzqqq")
+    assert "pass it as an argument" in on_a_terminal(infested, "append"), "it does not wait for a person to type"
+
+
+@pytest.mark.parametrize("command", [("search", "heron"), ("recall",), ("config", "default"), ("--help",)])
+def test_a_reader_that_has_seen_enough(infested: Place, command: tuple[str, ...]):
+    """With little to print and with more than a pipe's buffer."""
+    (infested.vault / "MEMORY.md").write_text("heron\n\n" * 6000, encoding="utf-8")
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            infested.command(*command), stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
+            env=infested.environ, cwd=infested.root, timeout=60,
+        )  # fmt: skip
+    finally:
+        os.close(writer)
+    assert [line for line in done.stderr.splitlines() if not line.startswith(b"note: keywords only")] == []
+    assert done.returncode == 0
+
+
+def test_a_pipe_that_wants_ascii(infested: Place):
+    (infested.vault / "umlaut.md").write_text("Grüße an die Möwe 🐦\n", encoding="utf-8")
+    infested.run("reindex").ok()
+    ran = infested.run("search", "Möwe", LANG="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ran.code == 0, ran
+    assert "Gr\\xfc\\xdfe" in ran.out
+    as_json = infested.run("search", "--json", "Möwe", PYTHONIOENCODING="ascii", PYTHONUTF8="0").ok()
+    assert "Möwe" in as_json.json["hits"][0]["snippet"], "still JSON, and the same text"
+
+
+def test_a_file_whose_name_is_no_text_is_reported(infested: Place):
+    findings = infested.run("doctor", "--json").json["findings"]
+    assert any("not valid UTF-8" in finding["what"] for finding in findings), findings
+
+
+def test_the_vault_may_have_any_name(place: Place, tmp_path: Path):
+    other = Place(tmp_path / "Büro und Küche 🍵", tmp_path / "models", place.more).make()
+    with other.started():
+        note = other.run("append", "--json", "In a folder with spaces and letters.").ok().json
+        assert other.run("search", "--json", "letters").ok().json["hits"][0]["id"] == note["id"]

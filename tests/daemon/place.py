@@ -1,0 +1,181 @@
+"""A user's machine in a temporary folder: home, vault, state, and the daemon that serves them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp_memory.client.connection import Address
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.daemon.instance import holder
+from mcp_memory.settings import StateFolder
+
+CHECKOUT = Path(__file__).parents[2]
+START_S, STOP_S, RUN_S = 60, 20, 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """Everything a program started here may find; of the tests' own environment only PATH reaches it."""
+
+    root: Path
+    models: Path
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def vault(self) -> Path:
+        return self.root / "vault"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "HOME": str(self.home),
+            "TMPDIR": str(self.root / "tmp"),
+            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MCP_MEMORY_VAULT": str(self.vault),
+            "MCP_MEMORY_STATE": str(self.root / "state"),
+            "MCP_MEMORY_MODELS": str(self.models),
+            **self.more,
+        }
+
+    @property
+    def state(self) -> StateFolder:
+        return StateFolder.of(self.vault.resolve(), self.environ)
+
+    @property
+    def credentials(self) -> Credentials:
+        return Credentials(self.state.tokens)
+
+    def make(self) -> Place:
+        for folder in (self.home, self.root / "tmp"):
+            folder.mkdir(parents=True)
+        return self
+
+    def run(self, *arguments: str, stdin: bytes | None = None, **more: str) -> Ran:
+        """`mcp-memory ARGUMENTS`, to its end."""
+        done = subprocess.run(
+            self.command(*arguments),
+            input=stdin if stdin is not None else b"",
+            capture_output=True,
+            env={**self.environ, **more},
+            cwd=self.root,
+            timeout=RUN_S,
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "mcp_memory", *arguments]
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[Running]:
+        """A daemon in the background, its index complete; it is gone when the block ends."""
+        ran = self.run("start", "--json", *arguments)
+        assert ran.code == 0, ran
+        address = Address.read(self.state.daemon)
+        try:
+            yield Running(self, address)
+        finally:
+            end(self)
+
+    @contextmanager
+    def serving(self, *arguments: str, wrapper: tuple[str, ...] = (), **more: str) -> Iterator[Served]:
+        """`mcp-memory serve` in the foreground of this test, from its first answer on."""
+        process = subprocess.Popen(
+            [*wrapper, *self.command("serve", *arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**self.environ, **more},
+            cwd=self.root,
+            text=True,
+        )
+        assert process.stderr
+        said = []
+        try:
+            for line in process.stderr:
+                said.append(line)
+                if line.startswith("serving "):
+                    break
+            else:
+                raise AssertionError(f"serve ended with {process.wait(STOP_S)}: {''.join(said)}")
+            yield Served(self, Address.read(self.state.daemon), process)
+        finally:
+            process.kill()
+            process.communicate(timeout=STOP_S)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def ok(self) -> Ran:
+        assert self.code == 0, self
+        return self
+
+
+@dataclass(frozen=True)
+class Running:
+    """A daemon, as one of our own programs finds it."""
+
+    place: Place
+    address: Address
+
+    def token(self, client: str = "tests") -> str:
+        return self.place.credentials.token(client)
+
+    @property
+    def journal(self) -> str:
+        """All that the daemon and its starter wrote for people."""
+        files = sorted(self.place.state.log.parent.iterdir())
+        return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files)
+
+
+@dataclass(frozen=True)
+class Served(Running):
+    """A daemon that is a child of the test."""
+
+    process: subprocess.Popen[str]
+
+    def terminate(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_S)
+
+
+def end(place: Place) -> None:
+    """Kill the place's daemon, if any; returns when the kernel has taken its lock away, so when it is dead."""
+    try:
+        lock = os.open(place.state.lock, os.O_RDWR)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    try:
+        if pid := holder(place.state):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+    finally:
+        os.close(lock)

@@ -1,0 +1,147 @@
+"""Another program on the daemon's port gets no token out of ours."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.errors import DeadlineExceeded, NotRunning
+from tests.daemon.place import Place
+
+Reply = Callable[[bytes], bytes]
+
+
+@contextmanager
+def impostor(place: Place, reply: Reply, *, drip_s: float = 0) -> Iterator[list[bytes]]:
+    """A program that answers each request at the address in `daemon.json`; yields what it was sent."""
+    heard: list[bytes] = []
+    over = threading.Event()
+    place.state.make()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Address("127.0.0.1", listening.getsockname()[1], "", 1, "0.1.0", str(place.vault)).write(place.state.daemon)
+
+        def answer(connection: socket.socket) -> None:
+            with connection:
+                try:
+                    heard.append(connection.recv(65536))
+                    said = reply(heard[-1])
+                    if not drip_s:
+                        connection.sendall(said)
+                        return
+                    for byte in said:
+                        if over.wait(drip_s):
+                            return
+                        connection.sendall(bytes([byte]))
+                except OSError:
+                    return
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield heard
+        finally:
+            over.set()
+            listening.shutdown(socket.SHUT_RDWR)
+            place.state.daemon.unlink(missing_ok=True)
+
+
+def http(body: bytes, status: str = "200 OK") -> bytes:
+    return b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+        status.encode(), len(body), body,
+    )  # fmt: skip
+
+
+def health(**facts: object) -> Reply:
+    return lambda _: http(json.dumps({"service": "mcp-memory", "version": "0.1.0", "pid": 1, **facts}).encode())
+
+
+REPLIES: dict[str, Reply] = {
+    "no proof": health(),
+    "a made-up proof": health(proof="0" * 64),
+    "an empty proof": health(proof=""),
+    "a proof that is no text": health(proof=None),
+    "the nonce itself": lambda request: health(proof=request.split(b"nonce=")[-1][:32].decode("latin-1"))(request),
+    "a redirect": lambda _: http(b"{}", "302 Found\r\nLocation: http://evil.example/health"),
+    "a demand for the token": lambda _: http(b"{}", "401 Unauthorized\r\nWWW-Authenticate: Bearer"),
+    "garbage": lambda _: b"\xff\x00 hello",
+    "nothing": lambda _: b"",
+    "no JSON": lambda _: http(b"<html>"),
+    "a list": lambda _: http(b"[]"),
+    "a megabyte": lambda _: http(b"x" * 1_000_000),
+}
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_no_reply_gets_a_token(place: Place, name: str):
+    token = place.credentials.token("cli")
+    with impostor(place, REPLIES[name]) as heard:
+        connection = Connection(Address.read(place.state.daemon), place.credentials)
+        with pytest.raises(NotRunning):
+            connection.call("search", {"query": "a private question"})
+    sent = b"".join(heard)
+    assert b"/health?nonce=" in sent
+    assert b"uthorization" not in sent
+    assert token.encode() not in sent
+    assert b"private" not in sent
+
+
+def test_our_programs_turn_away(place: Place):
+    token = place.credentials.token("claude-code")
+    with impostor(place, health(proof="0" * 64)) as heard:
+        helper = place.run("headers", "--client", "claude-code")
+        assert (helper.code, helper.json) == (3, {})
+        assert "is not this vault's daemon" in helper.err
+        assert place.run("status").code == 3
+        found = place.run("search", "--json", "a private question").ok()
+        assert found.json["hits"] == [] or found.json["hits"][0]["path"] == "README.md", "answered in process"
+    sent = b"".join(heard)
+    assert sent.count(b"GET /health?nonce=") == 3
+    for secret in (token, place.credentials.token("cli"), "private"):
+        assert secret.encode() not in sent
+
+
+def test_a_proof_of_the_real_daemon_does_not_serve_another_port(place: Place):
+    """The impostor hands our nonce on to the daemon that it stands in for."""
+    with place.serving() as served:
+        real = Connection(served.address, place.credentials)
+
+        def relay(request: bytes) -> bytes:
+            nonce = request.split(b"nonce=")[-1].split(b" ")[0].decode()
+            _, answer = real._request("GET", f"/health?nonce={nonce}", {}, None, 5)
+            return http(json.dumps(answer).encode())
+
+        kept = place.state.daemon.read_bytes()
+        with impostor(place, relay), pytest.raises(NotRunning):
+            Connection(Address.read(place.state.daemon), place.credentials).verify()
+        place.state.daemon.write_bytes(kept)
+        real.verify()
+
+
+def test_a_peer_that_drips_is_given_up_by_one_deadline(place: Place):
+    """Each byte comes within the socket's timeout; all of them would take minutes."""
+    with impostor(place, lambda _: http(b" " * 5000), drip_s=0.02):
+        connection = Connection(Address.read(place.state.daemon), place.credentials)
+        with pytest.raises(DeadlineExceeded):
+            connection.verify(deadline_s=0.3)
+
+
+def test_a_peer_that_says_nothing(place: Place):
+    with impostor(place, lambda _: http(b"{}"), drip_s=600):
+        connection = Connection(Address.read(place.state.daemon), place.credentials)
+        with pytest.raises(DeadlineExceeded):
+            connection.verify(deadline_s=0.3)
+        helper = place.run("headers")
+        assert (helper.code, helper.json) == (1, {})

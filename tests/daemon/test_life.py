@@ -1,0 +1,329 @@
+"""One daemon a vault: started, found, stopped, killed and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from mcp_memory import __version__
+from mcp_memory.client.connection import Address
+from mcp_memory.daemon.instance import holder, is_held
+from tests.daemon.place import STOP_S, Place
+from tests.daemon.wire import Wire
+
+
+def test_start_twice_status_and_stop_twice(place: Place):
+    first = place.run("start", "--json").ok().json
+    assert first["started"] is True
+    second = place.run("start", "--json").ok().json
+    assert second["started"] is False
+    assert second["pid"] == first["pid"]
+    assert "already running" in place.run("start").ok().out
+    status = place.run("status", "--json").ok().json
+    assert {
+        "url", "pid", "version", "vault", "ready", "notes", "chunks", "pending", "model", "generation", "errors",
+        "last_progress_s",
+    } <= set(status)  # fmt: skip
+    assert status["url"] == first["url"]
+    assert status["version"] == __version__
+    assert status["vault"] == str(place.vault)
+    assert status["ready"] is True
+    assert status["notes"] == 1, "the welcome note"
+    assert status["model"] is None
+    assert status["errors"] == []
+    assert status["last_progress_s"] >= 0
+    stopped = place.run("stop", "--json").ok().json
+    assert stopped == {"stopped": True, "pid": first["pid"]}
+    assert place.run("stop", "--json").ok().json == {"stopped": False, "pid": None}
+    gone = place.run("status")
+    assert gone.code == 3
+    assert "mcp-memory start" in gone.err
+    assert place.run("status", "--json").json["code"] == "not_running"
+
+
+def test_a_new_vault_says_what_it_is(place: Place):
+    said = place.run("start").ok().out
+    assert str(place.vault) in said
+    assert "claude mcp add-json" in said
+    assert "[mcp_servers.memory]" in said
+    assert "openclaw mcp add" in said
+    for token in json.loads(place.state.tokens.read_text())["tokens"].values():
+        assert token not in said, "helpers are pasted, not tokens"
+    assert (place.vault / "README.md").exists()
+    assert (place.vault / ".mcp-memory" / "vault.toml").exists()
+
+
+def test_of_two_that_serve_at_once_one_stays(place: Place):
+    """Both are started before either can have finished; who wins does not matter."""
+    environ = {**place.environ}
+    both = [
+        subprocess.Popen(
+            place.command("serve"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environ, cwd=place.root,
+            text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    try:
+        told = {}
+
+        def listen(process: subprocess.Popen[str]) -> None:
+            assert process.stderr
+            told[process.pid] = process.stderr.readline()
+
+        listeners = [threading.Thread(target=listen, args=(process,)) for process in both]
+        for listener in listeners:
+            listener.start()
+        for listener in listeners:
+            listener.join(60)
+        (winner,) = [process for process in both if told[process.pid].startswith("serving ")]
+        (loser,) = [process for process in both if process is not winner]
+        assert loser.wait(STOP_S) == 3
+        assert str(winner.pid) in told[loser.pid]
+        again = place.run("serve")
+        assert again.code == 3
+        assert f"pid {winner.pid}" in again.err
+        assert Address.read(place.state.daemon).url in again.err
+        assert winner.poll() is None
+    finally:
+        for process in both:
+            process.kill()
+            process.communicate()
+
+
+def test_eight_that_start_at_once_find_one_daemon(place: Place):
+    starters = [
+        subprocess.Popen(
+            place.command("start", "--json"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=place.environ, cwd=place.root,
+        )
+        for _ in range(8)
+    ]  # fmt: skip
+    answers = [json.loads(starter.communicate(timeout=120)[0]) for starter in starters]
+    assert [starter.returncode for starter in starters] == [0] * 8
+    assert len({answer["pid"] for answer in answers}) == 1
+    assert sum(answer["started"] for answer in answers) == 1
+
+
+def test_a_client_that_did_not_wait_gets_its_answer_or_nothing(place: Place):
+    """SIGTERM amid appends: what was answered is on disk, exit code 0, in time."""
+    answered: list[dict] = []
+    unanswered = 0
+    with place.serving() as served:
+        started = threading.Barrier(9)
+
+        def append(n: int) -> None:
+            nonlocal unanswered
+            with Wire(served, client=f"client-{n}") as wire:
+                started.wait(30)
+                for m in range(100):
+                    try:
+                        answer = wire.api("append", {"content": f"note {n} {m}"})
+                    except (OSError, Exception):
+                        unanswered += 1
+                        return
+                    if answer.status != 200:
+                        unanswered += 1
+                        return
+                    answered.append(answer.json)
+
+        writers = [threading.Thread(target=append, args=(n,)) for n in range(8)]
+        for writer in writers:
+            writer.start()
+        started.wait(30)
+        with Wire(served) as wire:
+            assert wire.api("append", {"content": "the first of all"}).status == 200
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(10) == 0
+        for writer in writers:
+            writer.join(30)
+    assert unanswered == 8, "all were cut off while writing"
+    for receipt in answered:
+        assert (place.vault / receipt["path"]).is_file(), receipt
+    assert not place.state.daemon.exists()
+    assert not is_held(place.state)
+    for file in place.vault.rglob("note-*.md"):
+        assert file.read_text(encoding="utf-8").endswith("\n"), f"{file} is whole"
+
+
+def test_after_kill_9_start_works_at_once(place: Place):
+    with place.serving() as served:
+        with Wire(served) as wire:
+            receipt = wire.api("append", {"content": "written before the end"}).json
+        served.process.kill()
+        served.process.wait(STOP_S)
+        assert place.state.daemon.exists(), "nobody tidied up"
+        assert place.run("status").code == 3
+        assert place.run("headers").code == 3
+    found = place.run("search", "--json", "before the end").ok().json
+    assert found["hits"][0]["id"] == receipt["id"], "in process, past the dead daemon's address"
+    with place.started() as again:
+        assert again.address.pid != served.address.pid
+        assert again.address.port == served.address.port, "clients are configured once"
+        assert place.run("search", "--json", "before the end").ok().json["hits"][0]["id"] == receipt["id"]
+
+
+def test_a_dead_daemons_address_does_not_pass_for_a_command_that_works(place: Place):
+    """`stop` ends whoever holds the lock, if that is a daemon."""
+    with place.serving() as served:
+        served.process.kill()
+        served.process.wait(STOP_S)
+    program = (
+        "import os, sys; from mcp_memory.daemon.instance import only_instance; from mcp_memory.settings import load\n"
+        "with only_instance(load(os.environ).state): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [place.command()[0], "-c", program]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environ, text=True
+    ) as worker:
+        assert worker.stdout and worker.stdout.readline() == "held\n"
+        assert holder(place.state) == worker.pid
+        for command in (("stop",), ("search", "x"), ("append", "x")):
+            ran = place.run(*command)
+            assert ran.code == 3, ran
+        assert str(worker.pid) in ran.err
+        assert worker.poll() is None
+    assert worker.returncode == 0
+
+
+def test_a_port_of_another_program(place: Place):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        for command in ("serve", "start"):
+            ran = place.run(command, "--port", port)
+            assert ran.code == 3, ran
+            assert f"port {port}" in ran.err
+            assert "another program" in ran.err
+            assert "--port" in ran.err
+            assert "Traceback" not in ran.err
+
+
+def test_term_while_the_model_is_still_compiled(tmp_path: Path):
+    """A worker thread waits for the compiler; the end of the daemon must not."""
+    place = Place(tmp_path, tmp_path / "models").make()
+    with place.serving() as served:
+        assert served.terminate() == 0
+    assert not is_held(place.state)
+
+
+def test_term_before_it_serves(place: Place):
+    """The address is published early; it goes again even if the daemon never came to serve."""
+    with subprocess.Popen(
+        place.command("serve"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=place.environ, cwd=place.root
+    ) as process:
+        while not place.state.daemon.exists():
+            assert process.poll() is None
+            os.sched_yield()
+        process.terminate()
+        _, said = process.communicate(timeout=STOP_S)
+    assert process.returncode == 0
+    assert said == b""
+    assert not place.state.daemon.exists()
+
+
+def test_interrupt_ends_it_too(place: Place):
+    with place.serving() as served:
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(10) == 0
+    assert not place.state.daemon.exists()
+
+
+def test_state_is_private(place: Place):
+    with place.started() as daemon, Wire(daemon) as wire:
+        wire.api("append", {"content": "a secret plan"})
+        wire.api("append", {"content": "today", "kind": "log"})
+        wire.tool("memory_search", {"query": "plan"})
+        modes = {
+            str(path.relative_to(place.root)): stat.S_IMODE(path.lstat().st_mode)
+            for path in [place.state.home, *place.state.home.rglob("*")]
+        }
+        folders = {name for name in modes if (place.root / name).is_dir()}
+        assert {name: oct(modes[name]) for name in folders if modes[name] != 0o700} == {}
+        assert {name: oct(mode) for name, mode in modes.items() if name not in folders and mode & 0o077} == {}
+        assert any(name.endswith("tokens.json") for name in modes)
+
+
+def test_state_of_somebody_else_is_refused(place: Place):
+    if os.geteuid() != 0:
+        pytest.skip("only root can make somebody else's folder")
+    place.state.root.mkdir(parents=True)
+    os.chown(place.state.root, 65534, 65534)
+    for command in (("serve",), ("start",), ("append", "x"), ("token",)):
+        ran = place.run(*command)
+        assert ran.code == 2, ran
+        assert "belongs to user 65534" in ran.err
+        assert "MCP_MEMORY_STATE" in ran.err
+    assert list(place.state.root.iterdir()) == []
+
+
+def test_tokens_that_others_could_have_written_are_refused(place: Place):
+    place.run("token").ok()
+    place.state.tokens.chmod(0o644)
+    ran = place.run("token")
+    assert ran.code == 2
+    assert "chmod 600" in ran.err
+    place.state.tokens.unlink()
+    place.state.tokens.symlink_to("/etc/passwd")
+    assert place.run("token").code == 1
+
+
+def test_a_state_folder_that_cannot_be_made(place: Place):
+    (place.root / "state").write_text("a file")
+    ran = place.run("start")
+    assert ran.code == 1
+    assert "MCP_MEMORY_STATE" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_relative_state_folder_means_the_same_to_start_and_its_daemon(place: Place):
+    more = {"MCP_MEMORY_STATE": "state", "MCP_MEMORY_VAULT": "vault"}
+    started = place.run("start", "--json", **more).ok().json
+    assert Address.read(place.state.daemon).pid == started["pid"]
+    assert place.run("status", "--json", **more).ok().json["pid"] == started["pid"]
+
+
+def test_vault_that_is_a_file(place: Place):
+    place.vault.write_text("x")
+    for command in (("serve",), ("append", "x")):
+        ran = place.run(*command)
+        assert ran.code in {1, 2}, ran
+        assert "Traceback" not in ran.err
+        assert "vault" in ran.err
+
+
+def test_the_log_is_rotated_and_stays_private(tmp_path: Path):
+    import logging
+
+    from mcp_memory.daemon.journal import open_log
+    from mcp_memory.settings import DaemonConfig
+
+    file = tmp_path / "log" / "daemon.log"
+    logger = open_log(file, DaemonConfig(log_bytes=2000, log_files=3))
+    try:
+        for n in range(200):
+            logger.info("line %s", n)
+        try:
+            raise ValueError("the text of a note")
+        except ValueError:
+            logger.exception("a bug met in a tool")
+    finally:
+        for name in ("mcp_memory", "uvicorn"):
+            for handler in logging.getLogger(name).handlers[:]:
+                logging.getLogger(name).removeHandler(handler)
+                handler.close()
+            logging.getLogger(name).propagate = True
+    files = sorted(file.parent.iterdir())
+    assert [path.name for path in files] == ["daemon.log", "daemon.log.1", "daemon.log.2"]
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
+    assert all(path.stat().st_size <= 2000 for path in files)
+    said = file.read_text()
+    assert "ValueError at" in said
+    assert f"{Path(__file__).name}:" in said
+    assert "the text of a note" not in said

@@ -1,0 +1,86 @@
+"""The socket: which port, kept how, and quick."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.daemon.listen import bind
+from mcp_memory.errors import Busy, ConfigInvalid
+from mcp_memory.settings import PREFERRED_PORT, DaemonConfig, StateFolder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateFolder:
+    made = StateFolder.of(tmp_path / "vault", {"MCP_MEMORY_STATE": str(tmp_path / "state")})
+    made.make()
+    return made
+
+
+def port_of(listening: socket.socket) -> int:
+    with listening:
+        return listening.getsockname()[1]
+
+
+def test_a_port_is_chosen_once_and_kept(state: StateFolder):
+    first = port_of(bind(DaemonConfig(), state))
+    assert port_of(bind(DaemonConfig(), state)) == first
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        free = other.getsockname()[1]
+    assert port_of(bind(DaemonConfig(port=free), state)) == free
+    assert port_of(bind(DaemonConfig(), state)) == first, "a port given once is not remembered"
+
+
+def test_the_preferred_port_is_only_preferred(state: StateFolder):
+    with socket.socket() as other:
+        try:
+            other.bind(("127.0.0.1", PREFERRED_PORT))
+            other.listen()
+        except OSError:
+            pass  # somebody has it already: as good
+        assert port_of(bind(DaemonConfig(), state)) != PREFERRED_PORT
+
+
+def test_a_kept_port_that_is_taken_is_said_to_be(state: StateFolder):
+    """Moving on to another would leave the clients talking to whoever took it."""
+    with bind(DaemonConfig(), state) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(Busy, match=f"port {port} .* another program"):
+            bind(DaemonConfig(), state)
+
+
+@pytest.mark.parametrize("kept", ["", "x", "-5", "0", "70000", "\xff"])
+def test_a_damaged_note_of_the_port_is_no_obstacle(state: StateFolder, kept: str):
+    state.port.write_text(kept, encoding="latin-1")
+    assert port_of(bind(DaemonConfig(), state)) > 0
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "256.1.1.1", "no such host"])
+def test_an_address_that_is_not_ours(state: StateFolder, host: str):
+    with pytest.raises(ConfigInvalid, match="cannot listen"):
+        bind(DaemonConfig(host=host, port=8423), state)
+
+
+def test_an_answer_does_not_wait_for_the_last_packets_acknowledgement(state: StateFolder):
+    """asyncio turns Nagle's algorithm off only for sockets that name their protocol: 40 ms a call otherwise."""
+
+    async def accepted() -> int:
+        found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def look(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = writer.get_extra_info("socket")
+            found.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listening = bind(DaemonConfig(), state)
+        host, port = listening.getsockname()
+        async with await asyncio.start_server(look, sock=listening):
+            _, writer = await asyncio.open_connection(host, port)
+            option = await found
+            writer.close()
+            return option
+
+    assert asyncio.run(accepted()) == 1

@@ -1,0 +1,290 @@
+"""Appending: what is stored, and what counts as stored already."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from mcp_memory.engine.ledger import Ledger, LedgerEntry
+from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.models import NotePath, Outcome
+from mcp_memory.text import frontmatter
+
+from .world import NOON, World, draft, found, made, paths
+
+pytestmark = pytest.mark.anyio
+
+
+def meta(world: World, path: str) -> dict:
+    return frontmatter.parse(world.read(path).decode()).meta
+
+
+async def test_a_receipt_tells_the_truth(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(
+            "The kettle is *red*.\n", kind="fact", tags=["tea"], project="kitchen", session="s1", source="codex"
+        )
+        assert receipt.outcome is Outcome.CREATED
+        assert receipt.indexed == "keywords"
+        assert receipt.path == "notes/fact/the-kettle-is-red.md"
+        assert await found(engine, "kettle") == [receipt.path]
+        assert engine.vault.read(receipt.path).record.etag == receipt.etag
+    assert world.read(receipt.path).endswith(b"---\n\nThe kettle is *red*.\n")
+    assert meta(world, receipt.path) == {
+        "id": receipt.id, "title": "The kettle is red.", "kind": "fact", "project": "kitchen", "created": NOON,
+        "tags": ["tea"], "source": "codex", "session": "s1",
+    }  # fmt: skip
+
+
+async def test_notes_of_no_kind_are_numbered(world: World) -> None:
+    world.with_home("").write("topics/_fresh/041-older.md", "x")
+    async with world.engine() as engine:
+        names = [(await engine.append(f"Thought number {n}")).path for n in range(2)]
+    assert names == ["topics/_fresh/042-thought-number-0.md", "topics/_fresh/043-thought-number-1.md"]
+
+
+async def test_equal_titles_get_names_of_their_own(world: World) -> None:
+    async with world.engine() as engine:
+        names = [(await engine.append(f"body {n}", kind="fact", title="Same")).path for n in range(3)]
+    assert names == ["notes/fact/same.md", "notes/fact/same-2.md", "notes/fact/same-3.md"]
+
+
+# -- the same again ------------------------------------------------------------------------------------------------
+
+
+async def test_the_same_content_is_one_note(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+        again = await engine.append("  Tea at four\n\n", kind="fact", title="Another title")
+        assert (again.outcome, again.id, again.path) == (Outcome.DUPLICATE, first.id, first.path)
+        for rest in ({"kind": "fix"}, {"kind": "fact", "project": "p"}):
+            assert (await engine.append("Tea at four", **rest)).outcome is Outcome.CREATED
+        assert len(paths(engine)) == 4
+
+
+async def test_also_after_a_restart_and_without_the_index(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+    for file in (world.state / "index").iterdir():
+        file.unlink()
+    async with world.engine() as engine:
+        assert (await engine.append("Tea at four", kind="fact")).id == first.id
+
+
+async def test_also_without_the_ledger_and_where_somebody_moved_it(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+        (world.root / first.path).rename(world.root / "notes" / "moved.md")
+        await engine.reconcile()
+        again = await engine.append("Tea at four", kind="fact")
+        assert (again.outcome, again.id, again.path) == (Outcome.DUPLICATE, first.id, "notes/moved.md")
+    (world.state / "ledger.jsonl").unlink()
+    async with world.engine() as engine:
+        assert (await engine.append("Tea at four", kind="fact")).id == first.id
+
+
+async def test_what_the_ledger_announced_but_nobody_published_is_new(world: World) -> None:
+    """A crash between the two writes."""
+    world.state.mkdir()
+    content = draft("Tea at four").content_hash
+    line = LedgerEntry("01OLD", "notes/fact/tea-at-four.md", content, "fact", None, None, NOON.timestamp())
+    Ledger(world.state / "ledger.jsonl").record(line)
+    async with world.engine() as engine:
+        receipt = await engine.append("Tea at four", kind="fact")
+    assert receipt.outcome is Outcome.CREATED
+    assert receipt.id != "01OLD"
+
+
+@pytest.mark.parametrize("change", ["edited", "removed", "forgotten", "archived", "expired", "another kind", "a link"])
+async def test_what_no_longer_says_it_is_stored_anew(world: World, change: str) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="task")
+        file = world.root / first.path
+        match change:
+            case "edited":
+                file.write_bytes(file.read_bytes() + b"and cake\n")
+            case "removed":
+                file.unlink()
+            case "forgotten":
+                await engine.forget(first.id)
+            case "archived":
+                file.write_bytes(file.read_bytes().replace(b"kind:", b"status: archived\nkind:"))
+            case "expired":
+                world.later(days=8)
+            case "another kind":
+                file.write_bytes(file.read_bytes().replace(b"kind: task", b"kind: fix"))
+            case "a link":
+                file.rename(world.root.parent / "elsewhere.md")
+                file.symlink_to(world.root.parent / "elsewhere.md")
+        again = await engine.append("Tea at four", kind="task")
+        assert again.outcome is Outcome.CREATED
+        assert again.id != first.id
+        assert again.path in await found(engine, "tea")
+
+
+async def test_near_duplicates_are_told_and_not_merged(toy_world: World) -> None:
+    async with toy_world.engine() as engine:
+        first = await engine.append("the violet teapot has a crack near its spout", kind="fact", title="Teapot")
+        other = await engine.append("the violet teapot has a crack near the spout", kind="fact", title="Teapot")
+        assert other.outcome is Outcome.CREATED
+        assert other.similar == (first.id,)
+        assert (await engine.append("bicycles rust when it rains", kind="fact")).similar == ()
+
+
+# -- superseding ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_chain_of_superseded_notes(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+        second = await engine.append("Tea at five", kind="fact", supersedes=first.id)
+        third = await engine.append("Tea at six", kind="fact", supersedes=second.path)
+        assert (second.outcome, third.outcome) == (Outcome.SUPERSEDED, Outcome.SUPERSEDED)
+        assert await found(engine, "tea") == [third.path]
+        assert set(await found(engine, "tea", include_archived=True)) == {first.path, second.path, third.path}
+        again = await engine.append("Tea at five", kind="fact")
+        assert again.outcome is Outcome.CREATED  # the old one is retired
+    assert meta(world, first.path)["superseded_by"] == [second.id]
+    assert meta(world, second.path)["supersedes"] == [first.id]
+    assert meta(world, second.path)["superseded_by"] == [third.id]
+
+
+async def test_a_repeated_call_changes_nothing_more(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Tea at four", kind="fact")
+        new = await engine.append("Tea at five", kind="fact", supersedes=old.id)
+        before = world.files()
+        world.later(minutes=5)
+        again = await engine.append("Tea at five", kind="fact", supersedes=old.id)
+        assert (again.id, again.outcome) == (new.id, Outcome.DUPLICATE)
+    assert world.files() == before
+
+
+async def test_two_successors_are_both_named(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Tea at four", kind="fact")
+        new = [await engine.append(f"Tea at {when}", kind="fact", supersedes=old.id) for when in ("five", "six")]
+    assert meta(world, old.path)["superseded_by"] == [each.id for each in new]
+
+
+async def test_superseding_itself_is_a_duplicate(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+        again = await engine.append("Tea at four", kind="fact", supersedes=first.id)
+        assert again.outcome is Outcome.DUPLICATE
+        assert await found(engine, "tea") == [first.path]
+
+
+async def test_a_forgotten_note_is_not_superseded_back_into_sight(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Tea at four", kind="fact")
+        await engine.forget(old.id)
+        before = world.files()
+        with pytest.raises(NotFound, match="forgotten"):
+            await engine.append("Tea at five", kind="fact", supersedes=old.id)
+    assert world.files() == before
+
+
+async def test_nothing_is_stored_where_the_old_note_cannot_be_marked(world: World) -> None:
+    world.with_home("").write("notes/fact/flow.md", "---\n{id: flow, title: t}\n---\nbody")
+    async with world.engine() as engine:
+        await engine.adopt()
+        log = await engine.append("did things", kind="log")
+        before = world.files()
+        for target in ("notes/fact/flow.md", log.id, log.path, "notes/none.md", "01NONE"):
+            with pytest.raises((InvalidInput, NotFound)):
+                await engine.append("new words", kind="fact", supersedes=target)
+    assert world.files() == before
+
+
+# -- where -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_new_file_goes_where_it_is_told(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append("Words", path="./projects/tea/plan.md")
+        assert receipt.path == "projects/tea/plan.md"
+        before = world.files()
+        with pytest.raises(AlreadyExists):
+            await engine.append("Other words", path="projects/tea/plan.md")
+        with pytest.raises(AlreadyExists):
+            await engine.append("Other words", path="projects/Tea/plan.md")
+    assert world.files() == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../out.md", "/etc/x.md", "a/../../x.md", ".hidden/x.md", "a/.x.md", "x.txt", "a//b.md", "a/./b.md", "a\\b.md",
+        "con.md", "a/nul.md", "x" * 300 + ".md", "a\0.md", "\ud800.md", "a\n.md", "link/x.md", "node_modules/x.md", "a .md/",
+        ".mcp-memory/x.md", "~/x.md", "a:b.md",
+    ],
+)  # fmt: skip
+async def test_a_bad_place_is_refused(world: World, path: str) -> None:
+    outside = world.root.parent / "outside"
+    outside.mkdir()
+    async with world.engine() as engine:
+        (world.root / "link").symlink_to(outside)
+        before = world.files()
+        with pytest.raises((PathRefused, Refused)):
+            await engine.append("words", path=path)
+        assert world.files() == before
+        assert len(engine.vault.ledger) == 0 or path == "link/x.md"
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026-11-21.md", "_always-load/x.md", "_Always-Load/x.md", "@t/x.md"])
+async def test_places_that_are_not_the_agents_are_refused(world: World, path: str) -> None:
+    async with world.engine() as engine:
+        with pytest.raises(Refused):
+            await engine.append("words", path=path)
+
+
+async def test_outside_home_nothing_is_written(tmp_path) -> None:
+    world = made(tmp_path)
+    world.write("mine.md", "personal")
+    async with world.engine() as engine:
+        for path in ("notes/x.md", "mine2.md", "Agent.md"):
+            with pytest.raises(Refused, match="outside home"):
+                await engine.append("words", path=path)
+        assert (await engine.append("words", path="Agent/x.md")).path == "Agent/x.md"
+
+
+async def test_a_full_or_read_only_disk_is_a_clear_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world.engine() as engine:
+        (world.root / "notes").write_text("a file is in the way")
+        with pytest.raises((StorageFailed, PathRefused)):
+            await engine.append("words", kind="fact")
+        assert paths(engine) == ["README.md"]
+
+
+async def test_nothing_is_written_below_an_empty_mount_point(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+        world.root.rename(world.root.with_name("unmounted"))
+        world.root.mkdir()
+        for change in (engine.append("Tea at five", kind="fact"), engine.append("x", kind="log")):
+            with pytest.raises(StorageFailed, match="not there"):
+                await change
+        assert world.files() == {}
+        world.root.rmdir()
+        world.root.with_name("unmounted").rename(world.root)
+        assert (await engine.append("Tea at five", kind="fact")).outcome is Outcome.CREATED
+        assert NotePath(first.path) in world.files()
+
+
+async def test_expiry(world: World) -> None:
+    async with world.engine() as engine:
+        promise = await engine.append("Call the bank", kind="commitment", expires="2026-11-22")
+        await engine.append("Paint the fence", kind="task")
+        assert await found(engine, "bank") == [promise.path]
+        world.later(days=1)
+        assert await found(engine, "bank") == []
+        assert await found(engine, "bank", include_archived=True) == [promise.path]
+        assert len(await found(engine, "fence")) == 1
+        world.now = NOON + timedelta(days=7, seconds=1)
+        assert await found(engine, "fence") == []
+        for bad in ("tomorrow", "2026-13-01", "\ud800"):
+            with pytest.raises(InvalidInput):
+                await engine.append("Words", expires=bad)

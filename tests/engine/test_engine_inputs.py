@@ -1,0 +1,187 @@
+"""Bad input at the engine's door: a clear error or a reported fact, nothing lost, and the engine goes on."""
+
+from __future__ import annotations
+
+import string
+import tempfile
+from datetime import UTC
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
+from mcp_memory.engine.operations import perform
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
+from mcp_memory.models import Shelf
+
+from .world import KINDS, NOON, World, found, made, more, paths
+
+pytestmark = pytest.mark.anyio
+
+QUERIES = [
+    "\0", "\ud800", "\udfff word", '"', "*", "NEAR(a b)", "-tea", "tea:pot", "AND OR NOT", "col:tea", "(", "^tea", "{a b}:",
+    "tea" * 300_000, "violet " * 140_000, "\n\t", "'; DROP TABLE notes; --", "%", "_", "\u202e", "🫖", "violet \ud800 \0 tea",
+    "a" * 999_999, "名" * 50_000, "+", "\\", "NEAR/2",
+]  # fmt: skip
+
+
+async def test_no_query_breaks_a_search(toy_world: World) -> None:
+    toy_world.write("a.md", "violet tea")
+    async with toy_world.engine() as engine:
+        for query in QUERIES:
+            for mode in ("hybrid", "keyword", "semantic"):
+                try:
+                    await engine.search(query, mode=mode)
+                except InvalidInput as error:
+                    assert "empty" in str(error)  # noqa: PT017
+            try:
+                await engine.recall(query)
+            except InvalidInput:
+                assert not query.strip()
+        assert await found(engine, '"violet" NEAR tea:', mode="keyword") == ["a.md"]
+        assert await found(engine, "violet " * 140_000, mode="keyword") == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"query": ""}, "query is empty"), ({"query": " \n"}, "query is empty"), ({"query": "x" * 2_000_001}, "2,000,001"),
+        ({"limit": 0}, "limit is 0"), ({"limit": -1}, "limit is -1"), ({"limit": 10**9}, "pass 1 to 1000"),
+        ({"kinds": ["fixx"]}, "did you mean 'fix'? known kinds: note, log"), ({"kinds": ["\ud800"]}, "known kinds"),
+        ({"kinds": ["x" * 5000]}, "known kinds"), ({"tags": ["a\nb"]}, "tag must be one line"), ({"tags": [""]}, "tag is empty"),
+        ({"project": "p\0"}, "project must be"), ({"since": "yesterday"}, "ISO 8601"), ({"until": "\ud800"}, "ISO 8601"),
+        ({"since": "2026-01-02", "until": "2026-01-01"}, "swap them"), ({"path": "../x"}, "not inside the vault"),
+        ({"path": "/etc"}, "not inside the vault"), ({"path": "a\0"}, "path must be"), ({"path": "x" * 1001}, "1001 characters"),
+        ({"mode": "magic"}, "mode must be"), ({"limit": "6"}, "whole number"), ({"colour": "red"}, "no argument 'colour'"),
+        ({"tags": "tea"}, "tags must be a list"), ({"explain": 1}, "true or false"),
+    ],
+)  # fmt: skip
+async def test_bad_search_arguments_say_what_to_pass(world: World, arguments: dict, message: str) -> None:
+    async with world.engine() as engine:
+        with pytest.raises(InvalidInput) as refused:
+            await perform(engine, "search", {"query": "tea", **arguments})
+        assert message in str(refused.value)
+        assert len(str(refused.value)) < 600
+
+
+SECRET = "-----BEGIN RSA PRIVATE KEY-----\nMIIE" + string.ascii_letters + "\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"content": ""}, InvalidInput, "content is empty"), ({"content": "x" * 10_000_000}, InvalidInput, "larger than"),
+        ({"content": "\x7fELF\0\1"}, InvalidInput, "control character"), ({"content": "\ud800"}, InvalidInput, "surrogate"),
+        ({"content": SECRET}, Refused, "secret"), ({"title": SECRET}, McpMemoryError, ""), ({"kind": "fixx"}, InvalidInput, "fix"),
+        ({"tags": ["a\nb"]}, InvalidInput, "tag"), ({"title": "\n"}, InvalidInput, "title is empty"),
+        ({"title": "a\nb"}, InvalidInput, "title"), ({"expires": "soon"}, InvalidInput, "ISO 8601"),
+        ({"supersedes": "01NONE"}, NotFound, "01NONE"), ({"supersedes": "\ud800"}, NotFound, ""),
+        ({"project": "\ud800"}, InvalidInput, "project"), ({"session": "a\0"}, InvalidInput, "session"),
+        ({"source": "x" * 101}, InvalidInput, "source"),
+    ],
+)  # fmt: skip
+async def test_a_refused_append_leaves_nothing(world: World, arguments: dict, error: type[Exception], message: str) -> None:
+    async with world.engine() as engine:
+        before = world.files()
+        with pytest.raises(error) as refused:
+            await engine.append(**{"content": "words", "kind": "fact", **arguments})
+        assert message in str(refused.value)
+        assert "MIIE" not in str(refused.value)
+        assert len(str(refused.value)) < 600
+        assert world.files() == before
+        assert len(engine.vault.ledger) == 0
+        assert paths(engine) == ["README.md"]
+
+
+@given(
+    content=st.text(min_size=1, max_size=120),
+    title=st.none() | st.text(max_size=120),
+    tags=st.lists(st.text(max_size=20), max_size=3),
+    kind=st.sampled_from(["note", "log", "fact"]),
+)
+@settings(max_examples=more(20), deadline=None)
+def test_any_text_is_stored_whole_or_refused(content: str, title: str | None, tags: list[str], kind: str) -> None:
+    async def once() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            world = made(Path(folder))
+            async with world.engine() as engine:
+                try:
+                    receipt = await engine.append(content, kind=kind, title=title, tags=tags)
+                except (InvalidInput, Refused):
+                    assert set(world.files()) == {"README.md"}
+                    return
+                text = world.read(receipt.path).decode()
+                if kind != "log":
+                    assert content.strip("\r\n") in text
+                assert engine.problems() == []
+                assert receipt.id in [record.id for record in engine.tree()] or kind == "log"
+                again = await engine.append(content, kind=kind, title=title, tags=tags)
+                assert (again.outcome, again.id) == ("duplicate", receipt.id)
+                before = world.files()
+                await engine.forget(receipt.id)
+                await engine.forget(receipt.id, restore=True)
+                assert world.files() == before
+
+    anyio.run(once)
+
+
+def test_filters_are_checked_and_closed() -> None:
+    def checked(**wanted: object):
+        return filters_from(**wanted, known=KINDS, now=NOON, tz=UTC)
+
+    assert checked().shelves == {Shelf.ACTIVE}
+    assert checked(include_archived=True).shelves == {Shelf.ACTIVE, Shelf.ARCHIVED}
+    assert checked(include_archived=True).now is None
+    assert checked(project="*").project is None
+    assert checked(path="./notes/").path_prefix == "notes/"
+    assert checked(since="2026-11-21").since == NOON.replace(hour=0)
+    assert (checked_limit(1), checked_limit(1000)) == (1, 1000)
+    assert checked_query(" x ") == " x "
+
+
+class TestOperations:
+    async def test_an_unknown_one_lists_the_known(self, world: World) -> None:
+        async with world.engine() as engine:
+            with pytest.raises(InvalidInput, match="known: search"):
+                await perform(engine, "destroy", {})
+            with pytest.raises(InvalidInput, match="needs content"):
+                await perform(engine, "append", {})
+
+    async def test_all_of_them(self, world: World) -> None:
+        async with world.engine() as engine:
+            receipt = await perform(engine, "append", {"content": "violet tea", "kind": "fact", "title": None})
+            assert receipt["outcome"] == "created"
+            hits = (await perform(engine, "search", {"query": "violet", "explain": True}))["hits"]
+            assert [hit["id"] for hit in hits] == [receipt["id"]]
+            assert "explain" in hits[0]
+            assert "violet" in (await perform(engine, "recall", {"ids": [receipt["id"]]}))["text"]
+            forgotten = await perform(engine, "forget", {"target": receipt["path"], "reason": "wrong"})
+            assert (forgotten["id"], forgotten["status"]) == (receipt["id"], "deleted")
+            assert (await perform(engine, "restore", {"target": receipt["id"]}))["status"] == "active"
+            entry = await perform(engine, "append", {"content": "violet log", "kind": "log"})
+            assert (await perform(engine, "forget", {"target": entry["id"]}))["id"] == entry["id"]
+            assert (await perform(engine, "adopt", {}))["adopted"] == ["README.md"]
+            assert (await perform(engine, "reconcile", {}))["notes"] == 3
+            assert (await perform(engine, "reindex", {}))["reindexed"] == 3
+            assert (await perform(engine, "status", {}))["notes"] == 3
+            assert (await perform(engine, "doctor", {}))["findings"]
+
+
+async def test_the_doctor_names_what_is_odd(world: World) -> None:
+    world.write("a.md", "---\nid: same\n---\nx")
+    world.write("b.md", "---\nid: same\n---\ny")
+    world.write("a (conflicted copy 2026-11-21).md", "x")
+    world.write("broken.md", b"\xff")
+    world.write(".memoryignore", "secret.md\n")
+    world.write("secret.md", "x")
+    async with world.engine() as engine:
+        said = {finding.what: finding for finding in examine(engine)}
+        for words in ("carry the id same", "looks like a conflict copy", "broken.md: invalid UTF-8", "left out by .memoryignore"):
+            assert any(words in what for what in said), words
+        assert all(finding.remedy for finding in said.values())
+        severities = [finding.severity for finding in examine(engine)]
+        assert severities == sorted(severities, key=["error", "warning", "info"].index)

@@ -1,0 +1,80 @@
+"""Opening and closing an engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.config import KindConfig, VaultConfig
+from mcp_memory.errors import ConfigInvalid, StorageFailed
+
+from .world import World, found
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
+        await engine.forget(receipt.id)
+        assert engine.status()["home"] == ""
+    assert {"README.md", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
+    for private in world.state.rglob("*"):
+        assert private.stat().st_mode & 0o077 == 0, private
+
+
+async def test_the_welcome_note_is_in_no_search(world: World) -> None:
+    async with world.engine() as engine:
+        assert await found(engine, "folder agents memory Markdown file") == []
+
+
+async def test_state_without_a_place_is_a_clear_error(world: World) -> None:
+    world.state.parent.mkdir(exist_ok=True)
+    world.state.write_text("a file is in the way")
+    with pytest.raises(StorageFailed, match="state"):
+        async with world.engine():
+            pass
+
+
+async def test_a_vault_that_is_a_file_is_a_clear_error(world: World) -> None:
+    world.root.write_text("no folder")
+    with pytest.raises(StorageFailed, match="vault"):
+        async with world.engine():
+            pass
+
+
+async def test_an_error_in_the_body_comes_out_as_it_is(world: World) -> None:
+    with pytest.raises(KeyError):
+        async with world.engine():
+            raise KeyError("mine")
+
+
+async def test_an_unknown_provider_is_said_and_searches_go_on_with_keywords(world: World) -> None:
+    world.write("a.md", "violet teapot")
+    async with world.engine(embedder=EmbedderConfig(provider="magic")) as engine:
+        assert "magic" in engine.status()["model_state"]
+        assert await found(engine, "teapot") == ["a.md"]
+
+
+async def test_a_kind_with_an_impossible_name_is_refused(world: World) -> None:
+    with pytest.raises(ConfigInvalid, match="plain word"):
+        async with world.engine(kinds={"../x": KindConfig()}):
+            pass
+
+
+async def test_a_source_is_searched_and_never_written(world: World) -> None:
+    team = world.root.parent / "team"
+    (team / "docs").mkdir(parents=True)
+    (team / "docs" / "deploy.md").write_text("Deploys go out on Thursday")
+    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
+        assert await found(engine, "deploys Thursday") == ["@team/docs/deploy.md"]
+        assert "Thursday" in await engine.recall(path="@team/docs/deploy.md")
+    assert [p.name for p in team.rglob("*")] == ["docs", "deploy.md"]
+
+
+async def test_a_folder_called_like_a_source_is_reported(world: World) -> None:
+    world.write("@team/note.md", "orphaned words")
+    world.write("@alone.md", "orphaned words")
+    async with world.engine() as engine:
+        assert {problem.path for problem in engine.problems()} == {"@team/note.md", "@alone.md"}
+        assert await found(engine, "orphaned") == []

@@ -1,0 +1,458 @@
+"""The searcher over a real index: what is found, how it is shown, and what happens when a part fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcp_memory.embedders.base import Embedder, EmbedderConfig
+from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.engine.kinds import Kinds
+from mcp_memory.engine.legs import LegConfig, QueryVectors, rarest
+from mcp_memory.engine.notes import Layout, read_note
+from mcp_memory.engine.passages import to_upsert
+from mcp_memory.engine.search import SearchConfig, Searcher
+from mcp_memory.errors import DeadlineExceeded, IndexUnavailable
+from mcp_memory.index.base import Upsert
+from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.models import Etag, Filters, NotePath, Scored, SearchResult, Shelf
+from mcp_memory.text.chunking import ChunkingConfig, chunk
+
+from .toy import ToyEmbedder
+
+pytestmark = pytest.mark.anyio
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ALL = Filters(now=NOW)
+
+LOG = """# 2023-05-08
+
+## 13:56 Ada and Bob
+
+- Ada: I painted a lake at sunrise last year.
+- Bob: Did you paint a lake?
+- Bob: I bought a red bicycle.
+
+## 15:10 Deploy
+
+The staging server needs 4 GB of memory.
+"""
+TRIP = """---
+id: 01JD00000000000000000000AA
+title: Japan trip in spring
+kind: decision
+tags: [travel]
+project: holiday
+created: 2026-03-01T10:00:00+00:00
+---
+We fly to Osaka on Monday.
+"""
+GUIDE = """# Guide
+
+Introduction to everything.
+
+## Install
+
+Run the installer, then restart the computer.
+
+## Remove
+
+Delete the folder.
+"""
+
+
+class Fails(SqliteIndex):
+    """A real index of which single legs can be made to fail or to hang."""
+
+    broken: frozenset[str] = frozenset()
+    hanging: threading.Event | None = None
+
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
+        self._check("lexical")
+        return super().lexical(terms, k, filters)
+
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
+        self._check("section")
+        return super().section(terms, k, filters)
+
+    def dense(self, vector: Any, k: int, filters: Filters) -> list[Scored]:
+        if self.hanging:
+            self.hanging.wait()
+        self._check("dense")
+        return super().dense(vector, k, filters)
+
+    def _check(self, leg: str) -> None:
+        if leg in self.broken:
+            raise IndexUnavailable(f"{leg} is broken")
+
+
+def upsert(path: str, text: str) -> Upsert:
+    note = read_note(NotePath(path), text.encode(), Etag("e"), "s", Layout("", UTC), Kinds({}))
+    return to_upsert(note.record, note.text, note.body_start, ChunkingConfig())
+
+
+def fill(index: SqliteIndex, files: dict[str, str], embedder: Embedder | None) -> None:
+    embedding = embedder.fingerprint if embedder else ""
+    made = index.begin(f"test | {embedding}", embedding, embedder.dimension if embedder else 0)
+    index.activate(made.number, None)
+    index.apply(made.number, [upsert(path, text) for path, text in files.items()])
+    if embedder:
+        missing = index.missing_vectors(made.number, 10_000)
+        vectors = embedder.embed_documents([text for _, text in missing])
+        index.put_vectors(made.number, [text_hash for text_hash, _ in missing], vectors)
+
+
+FILES = {"memory/2023-05-08.md": LOG, "notes/decision/japan.md": TRIP, "guide.md": GUIDE}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Fails]:
+    with closing(Fails(tmp_path / "index")) as made:
+        yield made
+
+
+@pytest.fixture
+def toy() -> ToyEmbedder:
+    return ToyEmbedder()
+
+
+def searcher(index: SqliteIndex, embedder: Embedder | None, **legs: Any) -> Searcher:
+    return Searcher(index, lambda: embedder, SearchConfig(legs=LegConfig(**legs)), lambda: NOW)
+
+
+@pytest.fixture
+def find(index: Fails, toy: ToyEmbedder) -> Callable[..., Any]:
+    """Search in the three files above."""
+    fill(index, FILES, toy)
+    made = searcher(index, toy)
+
+    async def find(query: str, *, limit: int = 6, filters: Filters = ALL, **more: Any) -> SearchResult:
+        return await made.search(query, limit=limit, filters=filters, **more)
+
+    return find
+
+
+class TestHits:
+    async def test_a_log_entry(self, find: Callable[..., Any]) -> None:
+        hit = (await find("what did Ada paint?")).hits[0]
+        assert hit.snippet == "- Ada: I painted a lake at sunrise last year."
+        assert (hit.path, hit.start_line, hit.end_line) == ("memory/2023-05-08.md", 5, 5)
+        assert hit.id == f"memory/2023-05-08.md#{upsert(hit.path, LOG).chunks[0].chunk.entry}"
+        assert (hit.kind, hit.date) == ("log", "2023-05-08 13:56")
+        assert "Ada and Bob" in hit.heading
+
+    async def test_a_note(self, find: Callable[..., Any]) -> None:
+        hit = (await find("flight to Osaka")).hits[0]
+        assert (hit.id, hit.title, hit.kind) == ("01JD00000000000000000000AA", "Japan trip in spring", "decision")
+        assert (hit.date, hit.snippet, hit.start_line) == ("2026-03-01", "We fly to Osaka on Monday.", 9)
+
+    async def test_a_heading_path_without_the_title(self, find: Callable[..., Any]) -> None:
+        hit = (await find("restart the computer")).hits[0]
+        assert (hit.title, hit.heading, hit.id) == ("Guide", "Install", "path:guide.md")
+
+    @pytest.mark.parametrize("query", ["japan", "spring trip", "travel", "deploy"])
+    async def test_titles_tags_and_entry_titles_are_found_by_keywords(
+        self, find: Callable[..., Any], query: str
+    ) -> None:
+        first = (await find(query, mode="keyword")).hits[0]
+        assert first.snippet.startswith("We fly" if query != "deploy" else "The staging")
+
+    async def test_scores_are_between_zero_and_one_and_fall(self, find: Callable[..., Any]) -> None:
+        result = await find("what did Ada paint?", limit=50)
+        scores = [hit.score for hit in result.hits]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[-1] >= 0 and scores[0] == pytest.approx(result.confidence, abs=1e-3) and scores[0] < 1
+
+    async def test_a_question_about_nothing_stored_scores_lower(self, find: Callable[..., Any]) -> None:
+        known, unknown = await find("who bought a red bicycle?"), await find("zeppelin maintenance manual")
+        assert known.confidence > 0.8
+        assert unknown.confidence < 0.4
+
+    async def test_the_limit_holds(self, find: Callable[..., Any]) -> None:
+        for limit in (1, 2, 100):
+            hits = (await find("lake", limit=limit)).hits
+            assert 0 < len(hits) <= limit
+
+    async def test_explain(self, find: Callable[..., Any]) -> None:
+        first = (await find("When did Ada paint a lake?", explain=True)).hits[0]
+        reason = dict(first.explain)
+        assert reason["ranks"]["lexical"] >= 1 and reason["ranks"]["dense"] >= 1
+        assert -1 <= reason["cosine"] <= 1
+        assert reason["terms"] == ["ada", "paint", "lake"]
+        assert reason["boosts"] == {"lead Ada": 0.35, "time": 0.1}
+        assert (await find("lake")).hits[0].explain is None
+
+    async def test_long_chunks_are_cut_short_ones_never(self, index: Fails) -> None:
+        text = "zebra " + "word " * 300
+        fill(index, {"a.md": text}, None)
+        whole = await searcher(index, None).search("zebra", limit=1, filters=ALL)
+        assert whole.hits[0].snippet == text.strip()
+        cut = Searcher(index, lambda: None, SearchConfig(snippet_chars=400), lambda: NOW)
+        snippet = (await cut.search("zebra", limit=1, filters=ALL)).hits[0].snippet
+        assert len(snippet) <= 400 and snippet.endswith("…")
+
+
+class TestRepeats:
+    async def test_ten_copies_are_one_hit(self, index: Fails, toy: ToyEmbedder) -> None:
+        copies = {f"copy{number}.md": "The red bicycle stands in the cellar.\n" for number in range(10)}
+        others = {f"other{number}.md": f"A bicycle of colour {number}.\n" for number in range(5)}
+        fill(index, copies | others, toy)
+        hits = (await searcher(index, toy).search("red bicycle cellar", limit=6, filters=ALL)).hits
+        assert len(hits) == 6
+        assert len({hit.snippet for hit in hits}) == 6
+
+    async def test_the_order_does_not_depend_on_when_something_was_indexed(self, tmp_path: Path) -> None:
+        files = {f"n{number}.md": f"The bicycle is red, {'x' * number}.\n" for number in range(9)}
+        orders = []
+        for name, items in (("a", list(files.items())), ("b", list(files.items())[::-1])):
+            toy = ToyEmbedder()
+            with closing(SqliteIndex(tmp_path / name)) as index:
+                fill(index, dict(items), toy)
+                result = await searcher(index, toy).search("red bicycle", limit=9, filters=ALL)
+                orders.append([(hit.path, hit.score) for hit in result.hits])
+        assert orders[0] == orders[1]
+
+
+class TestModes:
+    async def test_without_a_model_keywords_answer_and_say_so(self, index: Fails) -> None:
+        fill(index, FILES, None)
+        made = searcher(index, None)
+        for mode in ("hybrid", "semantic"):
+            result = await made.search("red bicycle", limit=3, filters=ALL, mode=mode)
+            assert result.hits[0].snippet == "- Bob: I bought a red bicycle."
+            assert result.degraded == "keywords only: the embedding model is still loading"
+        made.without_model = "no model is installed"
+        assert "no model is installed" in str((await made.search("bicycle", limit=3, filters=ALL)).degraded)
+
+    async def test_keyword_mode_needs_no_model_and_is_complete(self, index: Fails) -> None:
+        fill(index, FILES, None)
+        result = await searcher(index, None).search("red bicycle", limit=3, filters=ALL, mode="keyword")
+        assert result.degraded is None and result.hits
+
+    async def test_semantic_mode_asks_for_no_words(self, find: Callable[..., Any], index: Fails) -> None:
+        index.broken = frozenset({"lexical", "section"})
+        result = await find("red bicycle", mode="semantic")
+        assert result.hits and result.degraded is None
+
+    async def test_vectors_of_another_model_are_not_compared(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, FILES, toy)
+        result = await searcher(index, ToyEmbedder("other")).search("red bicycle", limit=3, filters=ALL)
+        assert result.hits and "still being made" in str(result.degraded)
+
+    async def test_passages_without_a_vector_are_mentioned(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, FILES, toy)
+        active = index.generations()[0]
+        index.apply(active.number, [upsert("new.md", "A blue bicycle.\n")])
+        result = await searcher(index, toy).search("blue bicycle", limit=3, filters=ALL)
+        assert result.hits[0].path == "new.md"
+        assert result.degraded == "1 passages have no vector yet"
+
+
+class TestFaults:
+    @pytest.mark.parametrize("broken", ["lexical", "section", "dense"])
+    async def test_one_broken_leg_makes_the_answer_poorer(
+        self, find: Callable[..., Any], index: Fails, broken: str
+    ) -> None:
+        index.broken = frozenset({broken})
+        result = await find("who bought a red bicycle?")
+        assert result.hits[0].snippet == "- Bob: I bought a red bicycle."
+        assert f"{broken} is broken" in str(result.degraded)
+
+    async def test_with_no_leg_at_all_there_is_an_error(self, find: Callable[..., Any], index: Fails) -> None:
+        index.broken = frozenset({"lexical", "section", "dense"})
+        with pytest.raises(IndexUnavailable):
+            await find("red bicycle")
+
+    async def test_a_model_that_fails(self, find: Callable[..., Any], toy: ToyEmbedder) -> None:
+        toy.down = True
+        result = await find("red bicycle")
+        assert result.hits and "the toy is down" in str(result.degraded)
+
+    async def test_a_leg_that_hangs_is_left_behind(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, FILES, toy)
+        index.hanging = threading.Event()
+        try:
+            made = searcher(index, toy, deadline_s=0.5)
+            result = await made.search("red bicycle", limit=3, filters=ALL)
+            assert result.hits and "took longer than 0.5 s" in str(result.degraded)
+        finally:
+            index.hanging.set()
+
+    async def test_hanging_legs_do_not_stop_keyword_searches_for_good(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, FILES, toy)
+        index.hanging = threading.Event()
+        made = searcher(index, toy, deadline_s=0.2, threads=1)
+        try:
+            with pytest.raises(DeadlineExceeded):
+                await made.search("red bicycle", limit=3, filters=ALL)
+        finally:
+            index.hanging.set()
+        index.hanging = None
+        assert (await made.search("red bicycle", limit=3, filters=ALL, mode="keyword")).hits
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        ("filters", "name"),
+        [
+            (replace(ALL, kinds=frozenset({"skill"})), "kinds"),
+            (replace(ALL, tags=frozenset({"food"})), "tags"),
+            (replace(ALL, path_prefix="nowhere/"), "path"),
+            (replace(ALL, session="s1"), "session"),
+            (replace(ALL, since=NOW + timedelta(days=1)), "since"),
+            (replace(ALL, until=NOW - timedelta(days=9999)), "until"),
+        ],
+    )
+    async def test_the_filter_that_emptied_the_set_is_named(
+        self, find: Callable[..., Any], filters: Filters, name: str
+    ) -> None:
+        result = await find("red bicycle", filters=filters)
+        assert result.hits == () and result.confidence == 0
+        assert result.note == f"no note passes the filter {name}; without it there are some"
+
+    async def test_filters_that_contradict_each_other(self, find: Callable[..., Any]) -> None:
+        both = replace(ALL, kinds=frozenset({"skill"}), tags=frozenset({"food"}))
+        assert (await find("bicycle", filters=both)).note == "no note passes these filters together"
+
+    async def test_no_such_words(self, find: Callable[..., Any]) -> None:
+        assert (await find("zeppelin", mode="keyword")).note == "no passage has any of these words"
+
+    async def test_an_empty_memory(self, index: Fails, toy: ToyEmbedder) -> None:
+        index.activate(index.begin("x", toy.fingerprint, toy.dimension).number, None)
+        assert (await searcher(index, toy).search("x", limit=3, filters=ALL)).note == "there are no notes yet"
+
+    async def test_only_archived_notes(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, {"_archive/old.md": "A red bicycle.\n"}, toy)
+        made = searcher(index, toy)
+        assert "include_archived" in str((await made.search("bicycle", limit=3, filters=ALL)).note)
+        wide = Filters(shelves=frozenset({Shelf.ACTIVE, Shelf.ARCHIVED}))
+        assert len((await made.search("bicycle", limit=3, filters=wide)).hits) == 1
+
+
+class TestAnyQuestion:
+    QUERIES = (
+        "\0", "\ud800", "a\0b \udfff", '"', 'body:"x" OR NEAR(a b)', "* - ^ ( ) { }", "🙂", "the of and", "?!", "記憶",
+        "lru_cache()", "SELECT * FROM notes; --", "' OR 1=1", "é" * 10, "\u202e\u200b", "x" * 100_000,
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("query", QUERIES)
+    @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+    async def test_strange_ones_are_answered(self, find: Callable[..., Any], query: str, mode: str) -> None:
+        result = await find(query, mode=mode, explain=True)
+        assert result.degraded is None
+        if mode != "keyword":
+            assert result.hits  # meaning is always comparable
+
+    async def test_only_stop_words_are_looked_for_after_all(self, find: Callable[..., Any]) -> None:
+        assert (await find("then the to", mode="keyword")).hits
+
+    async def test_a_megabyte(self, find: Callable[..., Any]) -> None:
+        text = "red bicycle " + " ".join(f"word{number}" for number in range(120_000))
+        result = await find(text)
+        assert result.hits[0].snippet == "- Bob: I bought a red bicycle."
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(st.text(min_size=1, max_size=200))
+    async def test_arbitrary_text(self, find: Callable[..., Any], query: str) -> None:
+        result = await find(query, limit=3)
+        assert len(result.hits) <= 3 and 0 <= result.confidence <= 1 and result.degraded is None
+
+    def test_of_many_words_the_rarest_are_looked_for_in_the_order_of_the_question(self) -> None:
+        assert rarest({"a": 9, "b": 1, "c": 0, "d": 5}, 2) == {"b": 1, "c": 0}
+        assert rarest({"a": 9}, 2) == {"a": 9}
+
+
+class TestNearest:
+    async def test_notes_that_say_nearly_the_same(
+        self, find: Callable[..., Any], index: Fails, toy: ToyEmbedder
+    ) -> None:
+        made = searcher(index, toy)
+        text = "- Bob: I bought a red bicycle."
+        assert await made.nearest(text, ALL, 0.95) == ("path:memory/2023-05-08.md",)
+        assert await made.nearest("something else entirely", ALL, 0.95) == ()
+
+    async def test_it_is_advice_and_never_fails(self, find: Callable[..., Any], index: Fails, toy: ToyEmbedder) -> None:
+        assert await searcher(index, None).nearest("x", ALL, 0.9) == ()
+        index.broken = frozenset({"dense"})
+        assert await searcher(index, toy).nearest("x", ALL, 0.9) == ()
+
+
+class TestQueryVectors:
+    def test_a_question_is_embedded_once_per_model(self) -> None:
+        one, two, cache = Counting("one"), Counting("two"), QueryVectors(kept=2)
+        for _ in range(3):
+            cache.get(one, "a")
+            cache.get(two, "a")
+        assert (one.asked, two.asked) == (1, 1)
+
+    def test_the_least_recently_used_goes_first(self) -> None:
+        model, cache = Counting(), QueryVectors(kept=2)
+        for text in ("a", "b", "a", "c", "a", "b"):
+            cache.get(model, text)
+        assert model.asked == 4
+
+
+class Counting(ToyEmbedder):
+    asked = 0
+
+    def embed_query(self, text: str) -> Any:
+        self.asked += 1
+        return super().embed_query(text)
+
+
+class TestPassages:
+    def test_a_forgotten_entry_leaves_no_trace(self) -> None:
+        made = upsert("memory/2023-05-08.md", LOG)
+        forgotten = made.chunks[-1].chunk.entry
+        rest = upsert("memory/2023-05-08.md", f"---\nforgotten: [{forgotten}]\n---\n{LOG}")
+        everything = [c.context + c.embedded_text + c.chunk.text for c in rest.chunks] + list(rest.sections.values())
+        assert len(rest.chunks) == len(made.chunks) - 1
+        assert "staging" in str(made.chunks) and not any("staging" in text for text in everything)
+
+    def test_a_deleted_note_has_no_chunks(self) -> None:
+        made = upsert("a.md", "---\nstatus: deleted\n---\nsecret\n")
+        assert made.note.shelf is Shelf.DELETED and not made.chunks and not made.sections
+
+    def test_what_is_embedded(self) -> None:
+        log, note = upsert("memory/2023-05-08.md", LOG), upsert("notes/decision/japan.md", TRIP)
+        assert log.chunks[0].embedded_text == "- Ada: I painted a lake at sunrise last year."
+        assert note.chunks[0].embedded_text == "japan > Japan trip in spring > travel\nWe fly to Osaka on Monday."
+        assert upsert("guide.md", GUIDE).chunks[1].embedded_text.startswith("guide > Guide > Install\nRun the")
+
+    def test_equal_texts_have_equal_hashes(self) -> None:
+        twice = upsert("memory/2023-05-08.md", "# 2023-05-08\n\n## 10:00 a\n\n- tea\n\n## 11:00 b\n\n- tea\n- milk\n")
+        hashes = [each.text_hash for each in twice.chunks]
+        assert hashes[0] == hashes[1] != hashes[2]
+
+    @given(st.text(st.sampled_from("# \n-ab:1`"), max_size=200), st.booleans())
+    def test_every_chunk_has_its_section_and_stands_in_its_context(self, text: str, log: bool) -> None:
+        path = "memory/2023-05-08.md" if log else "a.md"
+        made = upsert(path, text)
+        assert [each.chunk for each in made.chunks] == chunk(text, 0, ChunkingConfig(), log=log)
+        for each in made.chunks:
+            assert each.chunk.text in each.context
+            assert each.chunk.section in made.sections
+
+
+async def test_meaning_is_found_without_a_common_word(tmp_path: Path, model_cache: Path) -> None:
+    """The real model: the question shares no word with its answer."""
+    files = {
+        "a.md": "The physician prescribed antibiotics for her throat infection.\n",
+        "b.md": "The harvest of apples was poor because of late frost.\n",
+        "c.md": "Our compiler emits slower code for nested loops.\n",
+    }
+    embedder = open_embedder(EmbedderConfig(), model_cache)
+    with closing(embedder), closing(SqliteIndex(tmp_path / "index")) as index:
+        fill(index, files, embedder)
+        made = searcher(index, embedder)
+        for query, path in {"which doctor treats illness": "a.md", "bad fruit crop due to cold": "b.md"}.items():
+            assert (await made.search(query, limit=1, filters=ALL, mode="semantic")).hits[0].path == path
+            assert (await made.search(query, limit=1, filters=ALL)).hits[0].path == path

@@ -1,0 +1,171 @@
+"""Runs under the fault shim: one act on a vault and its state folder, killed or failed at each call in turn, each time
+in a forked child on a fresh copy.
+
+Usage: faulty.py ACT FOLDER ACTION …; prints a JSON object for each broken promise, then a summary.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_memory.engine.vault import Stored, Vault
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import Outcome, Shelf
+from mcp_memory.text import logs
+from tests.engine.test_forget import vault_in
+from tests.engine.world import NOON, draft
+from tests.faults.driver import ACTIONS, shim
+
+OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"
+ANSWERED, REFUSED = 0, 10
+
+
+@dataclass(frozen=True)
+class Act:
+    """`prepare` may be None; `judge` says what is wrong after the next start, where `answered` tells whether it was."""
+
+    prepare: Callable[[Vault], object] | None
+    act: Callable[[Vault], object]
+    judge: Callable[[Vault, bool], list[str]]
+
+
+def judge_append(vault: Vault, answered: bool) -> list[str]:
+    again = vault.append(draft("Tea at five"))
+    faults = [] if not answered or again.outcome is Outcome.DUPLICATE else ["an answered append was lost"]
+    return faults + only_one(vault, "Tea at five") + mine(vault, again)
+
+
+def judge_supersede(vault: Vault, answered: bool) -> list[str]:
+    again = vault.append(draft("Tea at five"), supersedes=OLD)
+    faults = [] if not answered or again.outcome is Outcome.DUPLICATE else ["an answered append was lost"]
+    if vault.read(OLD).record.shelf is not Shelf.ARCHIVED or b"Tea at four" not in vault.read(OLD).text.encode():
+        faults.append("the old note is not what it should be")
+    return faults + only_one(vault, "Tea at five") + mine(vault, again)
+
+
+def judge_log(vault: Vault, answered: bool) -> list[str]:
+    vault.append(draft("Tea was served", "log", session="s"))
+    file = vault.read(LOG)
+    found = [file.text[entry.start : entry.end] for entry in logs.entries(file.text, file.body_start)]
+    wanted = [text for text in found if "Tea was served" in text]
+    return [] if len(wanted) == 1 and len(found) == 2 else [f"{len(wanted)} of {len(found)} entries"]
+
+
+def judge_forget(vault: Vault, answered: bool) -> list[str]:
+    deleted = vault.read(OLD).record.shelf is Shelf.DELETED
+    faults = ["an answered forget was lost"] if answered and not deleted else []
+    vault.forget(OLD)
+    return faults + came_back(vault)
+
+
+def judge_restore(vault: Vault, answered: bool) -> list[str]:
+    deleted = vault.read(OLD).record.shelf is Shelf.DELETED
+    return (["an answered restore was lost"] if answered and deleted else []) + came_back(vault)
+
+
+def came_back(vault: Vault) -> list[str]:
+    vault.restore(OLD)
+    return [] if vault.read(OLD).text == ORIGINAL else ["the bytes did not come back"]
+
+
+def only_one(vault: Vault, content: str) -> list[str]:
+    files = [vault.read(path) for path in vault.list().files]
+    count = sum(content in file.text and file.record.shelf is Shelf.ACTIVE for file in files)
+    return [] if count == 1 else [f"there {count} times"]
+
+
+def mine(vault: Vault, stored: Stored) -> list[str]:
+    try:
+        vault.restore(vault.forget(stored.file.record.path).record.path)
+    except McpMemoryError as error:
+        return [f"not ours: {error}"]
+    return []
+
+
+ORIGINAL = ""
+ACTS = {
+    "append": Act(None, lambda vault: vault.append(draft("Tea at five")), judge_append),
+    "supersede": Act(
+        lambda vault: vault.append(draft("Tea at four")),
+        lambda vault: vault.append(draft("Tea at five"), supersedes=OLD),
+        judge_supersede,
+    ),
+    "log": Act(
+        lambda vault: vault.append(draft("Earlier", "log")),
+        lambda vault: vault.append(draft("Tea was served", "log", session="s")),
+        judge_log,
+    ),
+    "forget": Act(lambda vault: vault.append(draft("Tea at four")), lambda vault: vault.forget(OLD), judge_forget),
+    "restore": Act(
+        lambda vault: (vault.append(draft("Tea at four")), vault.forget(OLD)), lambda v: v.restore(OLD), judge_restore
+    ),
+}
+
+
+def main(name: str, folder: Path, actions: list[str]) -> None:
+    global ORIGINAL  # noqa: PLW0603 -- known only when the scene is set
+    act, scene = ACTS[name], folder / "scene"
+    vault = vault_in(scene)
+    if act.prepare:
+        act.prepare(vault)
+        if (scene / "vault" / OLD).exists():
+            vault.restore(OLD)
+            ORIGINAL = vault.read(OLD).text
+            if name == "restore":
+                vault.forget(OLD)
+    calls = attempt(act, scene, folder / "case", 0, "kill-before")[1]
+    cases = broken = 0
+    outcomes: dict[str, int] = {}
+    for action in actions:
+        for number in range(1, calls + 1):
+            outcome, hit = attempt(act, scene, folder / "case", number, action)
+            try:
+                faults = act.judge(vault_in(folder / "case"), outcome == "answered")
+            except McpMemoryError as error:
+                faults = [f"the next start fails: {error}"]
+            if outcome == "crashed":
+                faults.append("an error that is not of the tree")
+            cases += 1
+            broken += bool(faults)
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            if faults:
+                print(json.dumps({"call": number, "hit": hit, "action": action, "outcome": outcome, "faults": faults}))
+    print(json.dumps({"calls": calls, "cases": cases, "broken": broken, "outcomes": outcomes}))
+
+
+def attempt(act: Act, scene: Path, case: Path, number: int, action: str) -> tuple[str, str | int]:
+    """The outcome and what was hit; for number 0 how many calls there are."""
+    shutil.rmtree(case, ignore_errors=True)
+    shutil.copytree(scene, case)
+    vault = vault_in(case)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        shim.shim_arm(os.fsencode(case), number, *(ACTIONS[action] if number else (0, 0)))
+        code = ANSWERED
+        try:
+            act.act(vault)
+        except McpMemoryError:
+            code = REFUSED
+        except BaseException:
+            code = 1
+        os.write(writer, str(shim.shim_count()).encode() if not number else shim.shim_name())
+        os._exit(code)
+    os.close(writer)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reader) as said:
+        hit = said.read()
+    if os.WIFSIGNALED(status):
+        return "killed", hit
+    outcome = {ANSWERED: "answered", REFUSED: "refused"}.get(os.WEXITSTATUS(status), "crashed")
+    return outcome, hit if number else int(hit)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]).resolve(), sys.argv[3:])
