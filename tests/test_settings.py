@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from mcp_memory.cli.app import _COMMANDS, commands
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.settings import PREFIX, Settings, StateFolder, as_tree, config_path, load, shipped, state_home
+from mcp_memory.settings import Settings, as_tree, load, shipped
+from mcp_memory.settings.state import PREFIX, StateFolder, config_path, state_home
 
 CHECKOUT = Path(__file__).parents[1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,27 +12,29 @@ from mcp_memory.cli.app import Common
 from mcp_memory.cli.console import emit, head, say, tell
 from mcp_memory.client.connection import Address
 from mcp_memory.daemon import launch
-from mcp_memory.errors import NotRunning
+from mcp_memory.errors import InvalidInput, NotRunning
 from mcp_memory.settings import Settings
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 vault = click.option("--vault", metavar="DIR", help="The vault's folder.")
+config = click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="The configuration file.")
 port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")
 
 
 @click.command()
 @vault
+@config
 @port
 @as_json
 @click.pass_obj
-def start(common: Common, vault: str | None, port: int | None, as_json: bool) -> None:
+def start(common: Common, vault: str | None, config: Path | None, port: int | None, as_json: bool) -> None:
     """Start the daemon in the background, or say where it already runs.
 
     \b
     mcp-memory start
     mcp-memory start --vault ~/notes
     """
-    common.vault = vault or common.vault
+    common = Common(vault or common.vault, config or common.config)
     settings = common.settings(daemon__port=port)
     connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [])
     status = _watch_first_index(connection)
@@ -82,11 +85,14 @@ def status(common: Common, as_json: bool) -> None:
 
 @click.command()
 @vault
+@config
 @click.option("--host", help="Address to listen on; default 127.0.0.1.")
 @port
 @click.option("--uds", metavar="PATH", help="Listen on this Unix socket instead of a port.")
 @click.pass_obj
-def serve(common: Common, vault: str | None, host: str | None, port: int | None, uds: str | None) -> None:
+def serve(
+    common: Common, vault: str | None, config: Path | None, host: str | None, port: int | None, uds: str | None
+) -> None:
     """Serve the vault in the foreground, until Ctrl-C.
 
     \b
@@ -94,7 +100,9 @@ def serve(common: Common, vault: str | None, host: str | None, port: int | None,
     """
     from mcp_memory.daemon.serve import serve as run
 
-    common.vault = vault or common.vault
+    if port is not None and uds:
+        raise InvalidInput("both --port and --uds", hint="pass one of them")
+    common = Common(vault or common.vault, config or common.config)
     settings = common.settings(daemon__host=host, daemon__port=port, daemon__uds=uds)
 
     def listening(address: Address) -> None:

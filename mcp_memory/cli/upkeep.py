@@ -8,7 +8,8 @@ from mcp_memory.cli.app import Common
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say
 from mcp_memory.client.credentials import DEFAULT_CLIENT, Credentials
-from mcp_memory.settings import as_tree, config_path, shipped
+from mcp_memory.settings import as_tree, shipped
+from mcp_memory.settings.state import config_path
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 

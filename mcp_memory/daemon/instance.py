@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcp_memory.client.connection import Address
 from mcp_memory.errors import Busy, NotRunning
-from mcp_memory.settings import StateFolder
+from mcp_memory.settings.state import StateFolder
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import socket
 from pathlib import Path
 
 from mcp_memory.errors import Busy, ConfigInvalid
-from mcp_memory.settings import PREFERRED_PORT, DaemonConfig, StateFolder
+from mcp_memory.settings import PREFERRED_PORT, DaemonConfig
+from mcp_memory.settings.state import StateFolder
 
 BACKLOG = 512
 

@@ -17,7 +17,7 @@ from typing import Any
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.instance import holder
-from mcp_memory.settings import StateFolder
+from mcp_memory.settings.state import StateFolder
 
 CHECKOUT = Path(__file__).parents[2]
 START_S, STOP_S, RUN_S = 60, 20, 60

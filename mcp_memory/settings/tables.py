@@ -1,0 +1,111 @@
+"""From TOML tables to frozen dataclasses: unknown keys and wrong types become messages that name the key."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from mcp_memory.errors import ConfigInvalid
+
+Origin = Callable[[str], str]
+"""Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
+
+
+def build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, skip: set[str] | None = None) -> Any:
+    hints = get_type_hints(cls)
+    known = [f.name for f in fields(cls) if f.name not in (skip or set())]
+    values: dict[str, Any] = {}
+    for key, value in tree.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigInvalid(f"unknown key {prefix}{key} in {origin(prefix + key)}", hint=hint)
+        values[key] = _convert(value, hints[key], f"{prefix}{key}", origin)
+    for f in fields(cls):
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
+            raise ConfigInvalid(f"{prefix}{f.name} is missing in {origin(prefix + f.name)}")
+    return cls(**values)
+
+
+def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
+    kind, args = get_origin(hint), get_args(hint)
+    if is_dataclass(hint):
+        if not isinstance(value, dict):
+            raise wrong(key, value, "a table", origin)
+        return build(cast("type[Any]", hint), cast("dict[str, Any]", value), f"{key}.", origin)
+    if kind in (Union, types.UnionType):
+        return _convert(value, next(a for a in args if a is not type(None)), key, origin)
+    if kind is Literal:
+        if value not in args:
+            raise wrong(key, value, f"one of {', '.join(map(repr, args))}", origin)
+        return value
+    if kind is tuple:
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list):
+            raise wrong(key, value, "a list", origin)
+        listed = cast("list[Any]", items)
+        return tuple(_convert(i.strip() if isinstance(i, str) else i, args[0], key, origin) for i in listed)
+    if kind is not None and issubclass(kind, Mapping):
+        if not isinstance(value, dict):
+            raise wrong(key, value, "a table", origin)
+        table = cast("dict[str, Any]", value)
+        return {name: _convert(v, args[1], f"{key}.{name}", origin) for name, v in table.items()}
+    return _scalar(value, hint, key, origin)
+
+
+def _scalar(value: Any, hint: Any, key: str, origin: Origin) -> Any:
+    """Text from the environment is read as the type that the key has."""
+    if hint is bool:
+        words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
+        if isinstance(value, bool):
+            return value
+        raise wrong(key, value, "true or false", origin)
+    if hint in (int, float):
+        return _number(value, hint, key, origin)
+    if not isinstance(value, (str, Path)):
+        raise wrong(key, value, "a string", origin)
+    return str(value)
+
+
+def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin) -> int | float:
+    """No setting is negative, infinite or not a number."""
+    wanted = "a whole number" if hint is int else "a number"
+    try:
+        number = hint(value) if isinstance(value, str) else value
+        plain = isinstance(number, (int, float)) and not isinstance(number, bool)
+        if plain and math.isfinite(number) and number >= 0 and number == hint(number):
+            return hint(number)
+    except ValueError:
+        pass
+    raise wrong(key, value, f"{wanted}, 0 or more", origin)
+
+
+def wrong(key: str, value: object, wanted: str, origin: Origin) -> ConfigInvalid:
+    return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}")
+
+
+def _kind_of(value: object) -> str:
+    names: dict[type[Any], str] = {
+        dict: "a table",
+        list: "a list",
+        str: "the string",
+        bool: "the truth value",
+        int: "the number",
+        float: "the number",
+    }
+    return names.get(type(value), type(value).__name__)
+
+
+def plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {k: plain(v) for k, v in cast("Mapping[str, Any]", value).items()}
+    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
