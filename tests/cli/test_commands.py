@@ -61,6 +61,10 @@ SERVED = [
     (2, ["recall", "--phase", "lunch"]),
     (2, ["recall", "--budget", "1"]),
     (2, ["recall", "--lines", "1-2"]),
+    (2, ["serve", "--port", "1", "--uds", "x"]),
+    (2, ["serve", "--host", "0.0.0.0"]),
+    (2, ["serve", "--config", "none.toml"]),
+    (2, ["start", "--config", "none.toml"]),
     (2, ["token", "--client", "a b"]),
     (2, ["headers", "--client", "a b"]),
     (2, ["--config", "none.toml", "status"]),
@@ -131,7 +135,6 @@ def test_daemon_and_process_answer_alike(model_cache, tmp_path):
     place = Place(tmp_path, model_cache).make()
     queries = [
         ("search", "--json", "--explain", "which bird fishes"),
-        ("search", "--json", "--mode", "keyword", "-n", "2", "weir"),
         ("search", "--json", "--limit", "0", "x"),
         ("recall", "--json", "birds", "--budget", "300"),
         ("recall", "--json"),
@@ -229,7 +232,7 @@ def test_a_bad_configuration_names_key_file_and_remedy(place: Place):
 
 def test_a_configuration_is_in_force_in_the_daemon(place: Place):
     (place.root / "x.toml").write_text('[kinds]\nrecipe = { folder = "kitchen", about = "how a dish is made" }\n')
-    started = place.run("--config", "x.toml", "start", "--json").ok().json
+    started = place.run("start", "--config", "x.toml", "--json").ok().json
     assert json.loads(place.state.daemon.read_text())["pid"] == started["pid"]
     note = place.run("append", "--json", "-k", "recipe", "Rice: one cup, two cups of water.").ok().json
     assert note["path"].startswith("kitchen/")

@@ -21,6 +21,7 @@ def infested(served: Place) -> Place:
     (served.vault / "evil.md").write_text(f"# heron {EVIL}\n\nheron {EVIL}\n", encoding="utf-8")
     (served.vault / f"name {EVIL[:4]}.md".replace("/", "")).write_text("heron\n", encoding="utf-8")
     (served.vault / os.fsdecode(b"\xff\xfe.md")).write_text("heron in a file whose name is no UTF-8\n")
+    (served.vault / "turned \u202egnp.md").write_text("heron\n", encoding="utf-8")
     (served.vault / "broken\x1b[2J.md").write_bytes(b"heron \xff\n")
     served.run("reindex").ok()
     return served

@@ -210,6 +210,7 @@ def test_term_while_the_model_is_still_compiled(tmp_path: Path):
     place = Place(tmp_path, tmp_path / "models").make()
     with place.serving() as served:
         assert served.terminate() == 0
+    assert list(place.models.rglob("*.onnx")) == [], "nobody waited for it"
     assert not is_held(place.state)
 
 

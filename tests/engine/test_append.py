@@ -6,12 +6,14 @@ from datetime import timedelta
 
 import pytest
 
+from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.ledger import Ledger, LedgerEntry
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NotePath, Outcome
+from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text import frontmatter
 
-from .world import NOON, World, draft, found, made, paths
+from .world import NOON, World, draft, eventually, found, made, paths
 
 pytestmark = pytest.mark.anyio
 
@@ -217,7 +219,8 @@ async def test_a_new_file_goes_where_it_is_told(world: World) -> None:
     "path",
     [
         "../out.md", "/etc/x.md", "a/../../x.md", ".hidden/x.md", "a/.x.md", "x.txt", "a//b.md", "a/./b.md", "a\\b.md",
-        "con.md", "a/nul.md", "x" * 300 + ".md", "a\0.md", "\ud800.md", "a\n.md", "link/x.md", "node_modules/x.md", "a .md/",
+        "con.md", "a/nul.md", "x" * 300 + ".md", "a\0.md", "\ud800.md", "a\n.md", "link/x.md",
+        "node_modules/x.md", "a .md/",
         ".mcp-memory/x.md", "~/x.md", "a:b.md",
     ],
 )  # fmt: skip
@@ -234,7 +237,9 @@ async def test_a_bad_place_is_refused(world: World, path: str) -> None:
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026-11-21.md", "_always-load/x.md", "_Always-Load/x.md", "@t/x.md"])
+@pytest.mark.parametrize(
+    "path", ["MEMORY.md", "memory/2026-11-21.md", "_always-load/x.md", "_Always-Load/x.md", "@t/x.md"]
+)
 async def test_places_that_are_not_the_agents_are_refused(world: World, path: str) -> None:
     async with world.engine() as engine:
         with pytest.raises(Refused):
@@ -288,3 +293,31 @@ async def test_expiry(world: World) -> None:
         for bad in ("tomorrow", "2026-13-01", "\ud800"):
             with pytest.raises(InvalidInput):
                 await engine.append("Words", expires=bad)
+
+
+# -- late and half-failed writes -------------------------------------------------------------------------------------
+
+
+async def test_a_late_write_is_unknown_and_the_same_call_resolves_it(world: World) -> None:
+    path = "notes/fact/tea-at-four.md"
+    async with world.engine(vault=VaultConfig(write_deadline_s=0.2)) as engine:
+        locks = PathLocks(world.state / "locks", world.root, 5)
+        with locks.hold(path):
+            late = await engine.append("Tea at four", kind="fact")
+            assert (late.outcome, late.id, late.indexed) == (Outcome.UNKNOWN, "", "pending")
+        await eventually(lambda: path in world.files())
+        again = await engine.append("Tea at four", kind="fact")
+        assert (again.outcome, again.path) == (Outcome.DUPLICATE, path)
+        assert await found(engine, "tea") == [path]
+    assert len(world.files()) == 2
+
+
+async def test_a_broken_index_is_no_reason_to_lose_a_note(world: World) -> None:
+    async with world.engine() as engine:
+        engine._index.close()
+        receipt = await engine.append("Tea at four", kind="fact")
+        assert (receipt.outcome, receipt.indexed) == (Outcome.CREATED, "pending")
+        assert receipt.path in {problem.path for problem in engine.problems()}
+    async with world.engine() as engine:
+        assert await found(engine, "tea") == [receipt.path]
+        assert engine.problems() == []

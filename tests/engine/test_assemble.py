@@ -61,11 +61,19 @@ def shown(answer: str) -> list[tuple[str, int, str]]:
 
 words = st.text("abc XYZ.é名\n" + ODD, min_size=1, max_size=60)
 notes = st.lists(words, min_size=1, max_size=30).map("\n\n".join)
-configs = st.sampled_from([ChunkingConfig(), ChunkingConfig(join_chars=0, max_chars=100), ChunkingConfig("window", window_tokens=25, overlap_tokens=6)])
+configs = st.sampled_from(
+    [
+        ChunkingConfig(),
+        ChunkingConfig(join_chars=0, max_chars=100),
+        ChunkingConfig("window", window_tokens=25, overlap_tokens=6),
+    ]
+)
 budgets = st.integers(100, 700)
 
 
-@given(st.lists(notes, min_size=1, max_size=4), budgets, configs, st.randoms(), st.lists(st.text(max_size=900), max_size=2))
+@given(
+    st.lists(notes, min_size=1, max_size=4), budgets, configs, st.randoms(), st.lists(st.text(max_size=900), max_size=2)
+)
 def test_a_packed_answer_stays_within_its_budget(texts, budget, config, chance, remarks) -> None:
     passages = [p for n, text in enumerate(texts) for p in passages_of(f"n{n}.md", text, config)]
     chance.shuffle(passages)
@@ -82,7 +90,9 @@ def test_a_packed_answer_stays_within_its_budget(texts, budget, config, chance, 
 
 
 def _inside(passage: Passage, excerpt: Excerpt) -> bool:
-    return passage.note.path == excerpt.path and excerpt.start <= passage.chunk.start and passage.chunk.end <= excerpt.end
+    return (
+        passage.note.path == excerpt.path and excerpt.start <= passage.chunk.start and passage.chunk.end <= excerpt.end
+    )
 
 
 @given(notes, configs, st.randoms())
@@ -111,7 +121,7 @@ def test_neighbours_are_joined() -> None:
     long = " ".join(f"word{n}" for n in range(100))
     pieces = passages_of("a.md", long, config)
     assert len(pieces) > 3
-    (whole,) = merge([e for e in pack(pieces, 10**6)])[:1]
+    whole = merge(pack(pieces, 10**6))[0]
     assert whole.text.startswith("word0 ")
     answer = render(FRAME, Assembly(tuple(pack(pieces, 10**6))))
     assert all(f"word{n}" in answer for n in range(100))

@@ -23,8 +23,10 @@ from .world import KINDS, NOON, World, found, made, more, paths
 pytestmark = pytest.mark.anyio
 
 QUERIES = [
-    "\0", "\ud800", "\udfff word", '"', "*", "NEAR(a b)", "-tea", "tea:pot", "AND OR NOT", "col:tea", "(", "^tea", "{a b}:",
-    "tea" * 300_000, "violet " * 140_000, "\n\t", "'; DROP TABLE notes; --", "%", "_", "\u202e", "🫖", "violet \ud800 \0 tea",
+    "\0", "\ud800", "\udfff word", '"', "*", "NEAR(a b)", "-tea", "tea:pot", "AND OR NOT", "col:tea", "(", "^tea",
+    "{a b}:",
+    "tea" * 300_000, "violet " * 140_000, "\n\t", "'; DROP TABLE notes; --", "%", "_", "\u202e", "🫖",
+    "violet \ud800 \0 tea",
     "a" * 999_999, "名" * 50_000, "+", "\\", "NEAR/2",
 ]  # fmt: skip
 
@@ -37,7 +39,7 @@ async def test_no_query_breaks_a_search(toy_world: World) -> None:
                 try:
                     await engine.search(query, mode=mode)
                 except InvalidInput as error:
-                    assert "empty" in str(error)  # noqa: PT017
+                    assert "empty" in str(error)
             try:
                 await engine.recall(query)
             except InvalidInput:
@@ -49,14 +51,19 @@ async def test_no_query_breaks_a_search(toy_world: World) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"query": ""}, "query is empty"), ({"query": " \n"}, "query is empty"), ({"query": "x" * 2_000_001}, "2,000,001"),
+        ({"query": ""}, "query is empty"), ({"query": " \n"}, "query is empty"),
+        ({"query": "x" * 2_000_001}, "2,000,001"),
         ({"limit": 0}, "limit is 0"), ({"limit": -1}, "limit is -1"), ({"limit": 10**9}, "pass 1 to 1000"),
         ({"kinds": ["fixx"]}, "did you mean 'fix'? known kinds: note, log"), ({"kinds": ["\ud800"]}, "known kinds"),
-        ({"kinds": ["x" * 5000]}, "known kinds"), ({"tags": ["a\nb"]}, "tag must be one line"), ({"tags": [""]}, "tag is empty"),
-        ({"project": "p\0"}, "project must be"), ({"since": "yesterday"}, "ISO 8601"), ({"until": "\ud800"}, "ISO 8601"),
+        ({"kinds": ["x" * 5000]}, "known kinds"), ({"tags": ["a\nb"]}, "tag must be one line"),
+        ({"tags": [""]}, "tag is empty"),
+        ({"project": "p\0"}, "project must be"), ({"since": "yesterday"}, "ISO 8601"),
+        ({"until": "\ud800"}, "ISO 8601"),
         ({"since": "2026-01-02", "until": "2026-01-01"}, "swap them"), ({"path": "../x"}, "not inside the vault"),
-        ({"path": "/etc"}, "not inside the vault"), ({"path": "a\0"}, "path must be"), ({"path": "x" * 1001}, "1001 characters"),
-        ({"mode": "magic"}, "mode must be"), ({"limit": "6"}, "whole number"), ({"colour": "red"}, "no argument 'colour'"),
+        ({"path": "/etc"}, "not inside the vault"), ({"path": "a\0"}, "path must be"),
+        ({"path": "x" * 1001}, "1001 characters"),
+        ({"mode": "magic"}, "mode must be"), ({"limit": "6"}, "whole number"),
+        ({"colour": "red"}, "no argument 'colour'"),
         ({"tags": "tea"}, "tags must be a list"), ({"explain": 1}, "true or false"),
     ],
 )  # fmt: skip
@@ -74,9 +81,12 @@ SECRET = "-----BEGIN RSA PRIVATE KEY-----\nMIIE" + string.ascii_letters + "\n---
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"content": ""}, InvalidInput, "content is empty"), ({"content": "x" * 10_000_000}, InvalidInput, "larger than"),
-        ({"content": "\x7fELF\0\1"}, InvalidInput, "control character"), ({"content": "\ud800"}, InvalidInput, "surrogate"),
-        ({"content": SECRET}, Refused, "secret"), ({"title": SECRET}, McpMemoryError, ""), ({"kind": "fixx"}, InvalidInput, "fix"),
+        ({"content": ""}, InvalidInput, "content is empty"),
+        ({"content": "x" * 10_000_000}, InvalidInput, "larger than"),
+        ({"content": "\x7fELF\0\1"}, InvalidInput, "control character"),
+        ({"content": "\ud800"}, InvalidInput, "surrogate"),
+        ({"content": SECRET}, Refused, "secret"), ({"title": SECRET}, McpMemoryError, ""),
+        ({"kind": "fixx"}, InvalidInput, "fix"),
         ({"tags": ["a\nb"]}, InvalidInput, "tag"), ({"title": "\n"}, InvalidInput, "title is empty"),
         ({"title": "a\nb"}, InvalidInput, "title"), ({"expires": "soon"}, InvalidInput, "ISO 8601"),
         ({"supersedes": "01NONE"}, NotFound, "01NONE"), ({"supersedes": "\ud800"}, NotFound, ""),
@@ -84,7 +94,9 @@ SECRET = "-----BEGIN RSA PRIVATE KEY-----\nMIIE" + string.ascii_letters + "\n---
         ({"source": "x" * 101}, InvalidInput, "source"),
     ],
 )  # fmt: skip
-async def test_a_refused_append_leaves_nothing(world: World, arguments: dict, error: type[Exception], message: str) -> None:
+async def test_a_refused_append_leaves_nothing(
+    world: World, arguments: dict, error: type[Exception], message: str
+) -> None:
     async with world.engine() as engine:
         before = world.files()
         with pytest.raises(error) as refused:
@@ -180,7 +192,12 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
     world.write("secret.md", "x")
     async with world.engine() as engine:
         said = {finding.what: finding for finding in examine(engine)}
-        for words in ("carry the id same", "looks like a conflict copy", "broken.md: invalid UTF-8", "left out by .memoryignore"):
+        for words in (
+            "carry the id same",
+            "looks like a conflict copy",
+            "broken.md: invalid UTF-8",
+            "left out by .memoryignore",
+        ):
             assert any(words in what for what in said), words
         assert all(finding.remedy for finding in said.values())
         severities = [finding.severity for finding in examine(engine)]

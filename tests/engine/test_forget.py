@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.notes import Layout
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
-from mcp_memory.engine.config import VaultConfig
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import Shelf
 from mcp_memory.storage.filesystem import FilesystemBackend
@@ -42,11 +42,15 @@ def vault_in(folder: Path) -> Vault:
 
 
 keys = st.sampled_from(["title", "tags", "status", "my key", "# comment", "deleted_at", "updated", "x"])
-values = st.sampled_from(["plain", '"quoted"', "'it''s'", "[a, b]  # why", "", "2026-01-01", "|\n  block\n  text", "{a: 1}"])
+values = st.sampled_from(
+    ["plain", '"quoted"', "'it''s'", "[a, b]  # why", "", "2026-01-01", "|\n  block\n  text", "{a: 1}"]
+)
 heads = st.lists(st.tuples(keys, values), max_size=5, unique_by=lambda pair: pair[0]).map(
     lambda pairs: "".join(f"{key}: {value}\n" for key, value in pairs)
 )
-bodies = st.binary(max_size=60) | st.sampled_from([b"", b"\n\n", b"tea", b"---\nid: x\n---\n", b"a\r\nb\rc\n", b"\xff\xfe tea"])
+bodies = st.binary(max_size=60) | st.sampled_from(
+    [b"", b"\n\n", b"tea", b"---\nid: x\n---\n", b"a\r\nb\rc\n", b"\xff\xfe tea"]
+)
 
 
 @st.composite

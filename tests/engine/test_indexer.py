@@ -20,7 +20,7 @@ from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking import ChunkingConfig
 
-from .world import World, eventually, found, paths, records
+from .world import World, draft, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +53,8 @@ def test_absent_files_are_gone_unless_their_place_is_odd() -> None:
 
 @pytest.mark.parametrize(
     ("gone", "of", "unaccepted", "paused"),
-    [(0, 0, True, False), (49, 49, False, False), (50, 50, False, True), (89, 100, False, False), (90, 100, False, True),
+    [(0, 0, True, False), (49, 49, False, False), (50, 50, False, True), (89, 100, False, False),
+    (90, 100, False, True),
      (1, 100, True, True), (0, 100, True, False)],
 )  # fmt: skip
 def test_a_mass_loss_is_suspect(gone: int, of: int, unaccepted: bool, paused: bool) -> None:
@@ -179,7 +180,8 @@ async def test_odd_files_are_indexed_or_reported(world: World) -> None:
     odd = {
         "utf16.md": "violet words".encode("utf-16"), "latin.md": b"violet caf\xe9", "binary.md": bytes(range(256)) * 9,
         "broken.md": b"---\nid: [\n---\nviolet body", "bomb.md": b"---\n" + ALIAS_BOMB + b"---\nviolet bomb",
-        "empty.md": b"", "rule.md": b"violet\n\n---\n\nbelow", "huge.md": b"violet " * 2000, "nul.md": b"violet\0" + b"x" * 999,
+        "empty.md": b"", "rule.md": b"violet\n\n---\n\nbelow", "huge.md": b"violet " * 2000,
+        "nul.md": b"violet\0" + b"x" * 999,
         "line.md": b"violet " + b"x" * 9000,
     }  # fmt: skip
     world.with_home("")
@@ -223,7 +225,9 @@ async def test_a_repaired_file_is_no_problem_any_more(world: World) -> None:
         assert engine.problems() == []
 
 
-@pytest.mark.parametrize("becomes", ["a link", "too large", "a folder", "a FIFO", "binary", "ignored", "below a linked folder"])
+@pytest.mark.parametrize(
+    "becomes", ["a link", "too large", "a folder", "a FIFO", "binary", "ignored", "below a linked folder"]
+)
 async def test_what_is_no_note_any_more_leaves_the_answers(world: World, becomes: str) -> None:
     file = world.write("deep/a.md", "violet words")
     async with world.engine(vault=VaultConfig(max_note_bytes=1000)) as engine:
@@ -290,6 +294,31 @@ async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
                 lost += [] if await found(engine, f"freshword{number}") == [receipt.path] else [receipt.path]
             done.set()
         assert lost == []
+
+
+async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(world: World) -> None:
+    world.write("a.md", "violet")
+    async with world.engine() as engine:
+        real = engine.vault.list
+
+        def slow_list() -> Listing:
+            listing = real()
+            anyio.from_thread.run(lambda: engine.append("freshword", kind="fact"))
+            return listing
+
+        engine.vault.list = slow_list
+        assert (await engine.reconcile())["gone"] == 0
+        engine.vault.list = real
+        assert len(await found(engine, "freshword")) == 1
+
+
+async def test_an_older_state_of_a_file_never_replaces_a_newer_one(world: World) -> None:
+    async with world.engine() as engine:
+        first = engine.vault.append(draft("first entry", "log"))
+        second = engine.vault.append(draft("second entry", "log"))
+        await engine.indexer.put(second.file)
+        await engine.indexer.put(first.file)
+        assert "second entry" in (await engine.search("second")).hits[0].snippet
 
 
 async def test_entries_appended_at_once_are_all_found_at_once(world: World) -> None:

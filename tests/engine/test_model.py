@@ -21,7 +21,7 @@ async def test_words_answer_while_the_model_is_down_and_say_so(toy_world: World)
         second = await engine.append("crimson kettle", kind="fact")
         assert second.indexed == "keywords"
         result = await engine.search("crimson kettle")
-        assert [hit.path for hit in result.hits][0] == second.path
+        assert result.hits[0].path == second.path
         assert result.degraded
         assert engine.status()["model_state"].startswith("failing")
         engine.model.embedder.down = False

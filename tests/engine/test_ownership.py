@@ -20,7 +20,13 @@ pytestmark = pytest.mark.anyio
 def person(tmp_path: Path) -> World:
     """A folder with a person's notes; home is `Agent/`."""
     world = made(tmp_path).with_home("Agent")
-    for path in ("diary.md", "MEMORY.md", "Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md", "notes/fact/a.md"):
+    for path in (
+        "diary.md",
+        "MEMORY.md",
+        "Agent/_always-load/rules.md",
+        "Agent/notes/fact/by-hand.md",
+        "notes/fact/a.md",
+    ):
         world.write(path, f"secret garden behind {path}")
     return world
 
@@ -109,7 +115,11 @@ async def test_a_forged_id_vouches_for_nothing(world: World, forged: str) -> Non
         world.write("notes/fact/adopted.md", "adopted words")
         await engine.reconcile()
         await engine.adopt("notes/fact/adopted.md")
-        note_id = {"copied id": real.id, "id of a path": "path:notes/fact/adopted.md", "id of a log": f"path:{log.path}"}
+        note_id = {
+            "copied id": real.id,
+            "id of a path": "path:notes/fact/adopted.md",
+            "id of a log": f"path:{log.path}",
+        }
         world.write("notes/a-stranger.md", f"---\nid: {note_id[forged]}\n---\nstrange words")
         await engine.reconcile()
         with pytest.raises(Refused, match="did not write it"):

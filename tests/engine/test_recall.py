@@ -29,7 +29,12 @@ async def test_a_note_verbatim_with_its_lines_as_in_the_file(world: World) -> No
         answer = await engine.recall(path="a.md")
         assert "### a.md · Tea · note\n[5-8] first\n\n  second\nthird\n" in answer
         assert await engine.recall(ids=["path:a.md"]) == answer
-        for lines, wanted in (("5", "[5] first"), ("7-8", "[7-8]   second\nthird"), ("7-", "[7-8]"), ("1-3", "[1-3] ---")):
+        for lines, wanted in (
+            ("5", "[5] first"),
+            ("7-8", "[7-8]   second\nthird"),
+            ("7-", "[7-8]"),
+            ("1-3", "[1-3] ---"),
+        ):
             assert wanted in await engine.recall(path="a.md", lines=lines)
         for bad in ("0", "9999", "8-7", "x", "-3", "1-2-3", "١x", ""):
             if bad:
@@ -100,10 +105,14 @@ async def test_links_are_named_where_they_lead_to_a_note_and_stay_inside_the_mar
 @pytest.mark.parametrize(
     ("path", "error"),
     [
-        ("../outside.md", PathRefused), ("/etc/passwd", PathRefused), ("a/../../x.md", PathRefused), ("link.md", PathRefused),
-        (".mcp-memory/vault.toml", PathRefused), ("linked/x.md", PathRefused), ("fifo.md", PathRefused), ("none.md", NotFound),
-        ("secret.txt", NotFound), ("private/diary.md", NotFound), ("node_modules/x.md", NotFound), ("folder.md", PathRefused),
-        ("\ud800.md", PathRefused), ("a\0.md", PathRefused), ("@team/x.md", NotFound), ("huge.md", Refused), (" ", NotFound),
+        ("../outside.md", PathRefused), ("/etc/passwd", PathRefused), ("a/../../x.md", PathRefused),
+        ("link.md", PathRefused),
+        (".mcp-memory/vault.toml", PathRefused), ("linked/x.md", PathRefused), ("fifo.md", PathRefused),
+        ("none.md", NotFound),
+        ("secret.txt", NotFound), ("private/diary.md", NotFound), ("node_modules/x.md", NotFound),
+        ("folder.md", PathRefused),
+        ("\ud800.md", PathRefused), ("a\0.md", PathRefused), ("@team/x.md", NotFound), ("huge.md", Refused),
+        (" ", NotFound),
     ],
 )  # fmt: skip
 async def test_only_notes_are_read(world: World, path: str, error: type[Exception]) -> None:
@@ -132,9 +141,11 @@ async def test_only_notes_are_read(world: World, path: str, error: type[Exceptio
 async def test_what_a_session_starts_with(world: World) -> None:
     world.with_home("Agent")
     for path, words in {
-        "MEMORY.md": "curated words", "Agent/_always-load/b.md": "second order", "Agent/_always-load/a.md": "first order",
+        "MEMORY.md": "curated words", "Agent/_always-load/b.md": "second order",
+        "Agent/_always-load/a.md": "first order",
         "Agent/_always-load/off.md": "---\nstatus: archived\n---\nretired order", "_always-load/no.md": "no order",
-        "other.md": "---\nalways_load: true\n---\nstranger's order", "Agent/_inbox/p.md": "---\nkind: preference\n---\ncandidate",
+        "other.md": "---\nalways_load: true\n---\nstranger's order",
+        "Agent/_inbox/p.md": "---\nkind: preference\n---\ncandidate",
     }.items():  # fmt: skip
         world.write(path, words)
     async with world.engine() as engine:
@@ -149,7 +160,9 @@ async def test_what_a_session_starts_with(world: World) -> None:
         answer = await engine.recall(project="mine")
         wanted = ["first order", "second order", "curated words", "says mine", "says None"]
         assert all(words in answer for words in wanted)
-        order = [answer.index(words) for words in ("first order", "second order", "curated words", "Likes tea", "log of")]
+        order = [
+            answer.index(words) for words in ("first order", "second order", "curated words", "Likes tea", "log of")
+        ]
         assert order == sorted(order)
         for hidden in ("retired", "no order", "stranger", "candidate", "theirs", "coffee", "log of 2026-11-24"):
             assert hidden not in answer
@@ -173,7 +186,9 @@ async def test_a_vault_without_anything_starts_with_nothing(world: World) -> Non
 
 async def test_a_question_is_answered_within_its_budget(world: World) -> None:
     for number in range(30):
-        world.write(f"n{number}.md", "\n\n".join(f"violet fact {number} {m} " + "x" * (m * 40 % 900) for m in range(12)))
+        world.write(
+            f"n{number}.md", "\n\n".join(f"violet fact {number} {m} " + "x" * (m * 40 % 900) for m in range(12))
+        )
     async with world.engine() as engine:
         for budget in (100, 150, 300, 1000, 5000):
             answer = await engine.recall("violet fact", budget_tokens=budget)
@@ -213,9 +228,11 @@ async def test_a_stored_answer_cannot_pose_as_one(world: World) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"query": "  "}, "query is empty"), ({"query": "x" * 2_000_001}, "characters"), ({"phase": "party"}, "known phases"),
+        ({"query": "  "}, "query is empty"), ({"query": "x" * 2_000_001}, "characters"),
+        ({"phase": "party"}, "known phases"),
         ({"query": "x", "budget_tokens": 99}, "100 to 200000"), ({"budget_tokens": 10**9}, "100 to 200000"),
-        ({"query": "x", "kinds": ["fixx"]}, "did you mean 'fix'"), ({"query": "x", "project": "a\nb"}, "project must be"),
+        ({"query": "x", "kinds": ["fixx"]}, "did you mean 'fix'"),
+        ({"query": "x", "project": "a\nb"}, "project must be"),
         ({"ids": [""]}, "id is empty"), ({"ids": ["x" * 6000]}, "too long"),
     ],
 )  # fmt: skip

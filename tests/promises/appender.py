@@ -25,7 +25,9 @@ async def append_for_ever(world: World, life: str) -> None:
             receipt = await engine.append(f"life{life}number{number} was said", kind=kind, session=life)
             say(json.dumps({**receipt_payload(receipt), "word": f"life{life}number{number}"}))
             if number % 5 == 4:
-                await engine.append(f"life{life}replaced{number}", kind="fact", supersedes=receipt.id if kind != "log" else None)
+                await engine.append(
+                    f"life{life}replaced{number}", kind="fact", supersedes=receipt.id if kind != "log" else None
+                )
 
 
 def say(line: str) -> None:

@@ -85,11 +85,17 @@ def fast_folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux") or not shutil.which("gcc"), reason="the fault shim: Linux, gcc")
-@pytest.mark.parametrize(("act", "least_calls"), [("append", 20), ("supersede", 40), ("log", 20), ("forget", 15), ("restore", 10)])
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not shutil.which("gcc"), reason="the fault shim: Linux, gcc"
+)
+@pytest.mark.parametrize(
+    ("act", "least_calls"), [("append", 20), ("supersede", 40), ("log", 20), ("forget", 15), ("restore", 10)]
+)
 def test_every_call_of_a_whole_write(shim: Path, fast_folder: Path, act: str, least_calls: int) -> None:
     """The vault's, the ledger's and the undo folder's calls together."""
-    actions = ["kill-before", "kill-after", "ENOSPC", "EIO", "EROFS", "short"] if EXHAUSTIVE else ["kill-after", "ENOSPC"]
+    actions = (
+        ["kill-before", "kill-after", "ENOSPC", "EIO", "EROFS", "short"] if EXHAUSTIVE else ["kill-after", "ENOSPC"]
+    )
     result = subprocess.run(
         [sys.executable, "-m", "tests.promises.faulty", act, fast_folder, *actions],
         env={**os.environ, "LD_PRELOAD": str(shim)},

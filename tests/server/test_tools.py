@@ -179,6 +179,13 @@ def test_a_wrong_type_is_explained_without_quoting_the_value(both: Wire, tool, a
     assert "validation error" not in text
 
 
+def test_a_question_of_a_megabyte_is_answered(both: Wire):
+    for query in ("heron weir " * 90_000, "x" * 1_000_000, '"' * 1_000_000):
+        result = both.tool("memory_search", {"query": query})
+        assert not result["isError"], result
+        assert isinstance(result["structuredContent"]["hits"], list)
+
+
 def test_an_unknown_tool_and_arguments_that_are_no_object(both: Wire):
     assert "memory_dream" in both.text("memory_dream", {})
     answer = both.rpc("tools/call", {"name": "memory_search", "arguments": ["uv"]})
