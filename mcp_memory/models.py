@@ -121,7 +121,7 @@ class Filters:
 
     shelves: frozenset[Shelf] = frozenset({Shelf.ACTIVE})
     path_prefix: str | None = None
-    """A folder (`notes/fix/`) or one file."""
+    """A folder (`notes/fix` or `notes/fix/`) or one file."""
     kinds: frozenset[str] | None = None
     tags: frozenset[str] | None = None
     """All of them must be present."""

@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from mcp_memory.cli.app import _COMMANDS, commands
+from mcp_memory.embedders import sentence_transformer
+from mcp_memory.engine.config import SHIPPED_PHASES
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.settings import Settings, as_tree, load, shipped
+from mcp_memory.settings import Settings, as_tree, limits, load, shipped
 from mcp_memory.settings.state import PREFIX, StateFolder, config_path, state_home
 
 CHECKOUT = Path(__file__).parents[1]
@@ -77,7 +79,20 @@ WRONG = [
     ("[daemon]\nport = nan", ["daemon.port", "a whole number"]),
     ("[daemon]\nmax_body_bytes = inf", ["daemon.max_body_bytes", "a whole number"]),
     ("[vault]\nwrite_deadline_s = nan", ["vault.write_deadline_s", "a number"]),
-    ("[vault]\nread_deadline_s = -0.5", ["vault.read_deadline_s", "0 or more"]),
+    ("[vault]\nwrite_deadline_s = -0.5", ["vault.write_deadline_s", "0 or more"]),
+    ("[vault]\nwrite_deadline_s = 0", ["vault.write_deadline_s", "c.toml", "0.1 or more", "the number 0"]),
+    ("[vault]\nmax_append_bytes = 0", ["vault.max_append_bytes", "1 or more"]),
+    ("[vault.sources]\n'a/b' = '/x'", ["vault.sources", "plain words", "'a/b'"]),
+    ("[daemon]\nlog_files = 0", ["daemon.log_files", "1 to 1000"]),
+    ("[embedder]\nprovider = 'magic'", ["embedder.provider", "'magic'", "'auto'", "'none'", "'openai'"]),
+    ("[embedder]\nprecision = 'int4'", ["embedder.precision", "'int4'", "'int8', 'fp32', 'torch'"]),
+    ("[embedder]\nbatch_size = 0", ["embedder.batch_size", "1 or more"]),
+    ("[watch]\nactive_sweep_s = 0.5", ["watch.active_sweep_s", "1 or more", "0.5"]),
+    ("[watch]\nidle_sweep_s = 0", ["watch.idle_sweep_s", "1 or more"]),
+    ("[watch]\nlongest_wait_s = 0", ["watch.longest_wait_s", "0.1 or more"]),
+    ("[recall]\nlog_days = 400", ["recall.log_days", "0 to 366", "the number 400"]),
+    ("[recall]\nbudget_tokens = 99", ["recall.budget_tokens", "100 to 200000"]),
+    ("[recall.phases]\nplan = { budget_tokens = 5 }", ["recall.phases.plan.budget_tokens", "100 to 200000"]),
     ("[daemon]\nhost = 5", ["daemon.host", "a string", "the number 5"]),
     ("[daemon]\nauth = 'basic'", ["daemon.auth", "one of 'token', 'none'", "the string 'basic'"]),
     ("[daemon]\nallowed_hosts = 5", ["daemon.allowed_hosts", "a list"]),
@@ -183,8 +198,31 @@ def test_every_key_of_the_default_file_is_explained():
             key, _, rest = line.partition(" = ")
             if "#" not in rest:
                 unexplained.append(key)
-    # Obvious beside their neighbours, which explain both.
-    assert set(unexplained) <= {"read_deadline_s", "timeout_s"}
+    # Obvious beside its neighbours.
+    assert set(unexplained) <= {"timeout_s"}
+
+
+def test_ones_own_phase_is_added_to_the_shipped_ones(tmp_path: Path):
+    text = "[recall.phases]\nship = { budget_tokens = 700, kinds = ['fix'] }\nplan = { budget_tokens = 500 }\n"
+    phases = loaded(text, tmp_path).recall.phases
+    assert phases.keys() == {*SHIPPED_PHASES, "ship"}
+    assert (phases["ship"].kinds, phases["plan"].budget_tokens) == (("fix",), 500)
+    assert phases["debug"] == SHIPPED_PHASES["debug"]
+
+
+def test_the_start_of_a_session_has_one_budget():
+    recall = Settings().recall
+    assert recall.phases["start"].budget_tokens == recall.start_budget_tokens
+
+
+def test_precisions_are_those_of_the_embedder():
+    assert limits.PRECISIONS == sentence_transformer.PRECISIONS
+
+
+def test_every_limit_is_of_a_key_and_holds_for_its_default():
+    known = dict(limits._leaves(as_tree(Settings()), ""))
+    assert [key for key in limits.RANGES if key.replace("*", "plan") not in known] == []
+    limits.check(as_tree(Settings()), str)
 
 
 def test_every_setting_is_frozen():

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any
 
 import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, fail
+from mcp_memory.cli.options import Common, located
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
-from mcp_memory.settings import Settings, load
 
 _EXIT: tuple[tuple[type[McpMemoryError], int], ...] = ((InvalidInput, 2), (Busy, 3), (NotRunning, 3), (NotFound, 4))
-
-
-@dataclass
-class Common:
-    """The options before the command; settings are read when a command asks for them."""
-
-    vault: str | None
-    config: Path | None
-
-    def settings(self, **flags: object) -> Settings:
-        dotted = {name.replace("__", "."): value for name, value in flags.items()}
-        return load(os.environ, file=self.config, flags={"vault.path": self.vault, **dotted})
 
 
 class Commands(click.Group):
@@ -68,10 +54,9 @@ _COMMANDS = {
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mcp-memory")
-@click.option("--vault", metavar="DIR", help="The vault's folder. Default: ~/memory, or as configured.")
-@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Another configuration file.")
+@located
 @click.pass_context
-def commands(ctx: click.Context, vault: str | None, config: Path | None) -> None:
+def commands(ctx: click.Context) -> None:
     """Memory for coding agents: Markdown files, served by one local daemon.
 
     \b
@@ -80,7 +65,7 @@ def commands(ctx: click.Context, vault: str | None, config: Path | None) -> None
     mcp-memory search "package manager"    find it
     mcp-memory doctor                      what is wrong, and what to do
     """
-    ctx.obj = Common(vault, config)
+    ctx.ensure_object(Common)
 
 
 def run() -> int:

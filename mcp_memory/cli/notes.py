@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.app import Common
 from mcp_memory.cli.asking import ask
-from mcp_memory.cli.console import emit, is_terminal, say
+from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.engine.assemble import visible
 from mcp_memory.errors import InvalidInput
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 project = click.option("--project", help="This project's notes and those without one; default: all.")
 
 
@@ -29,6 +28,7 @@ project = click.option("--project", help="This project's notes and those without
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--explain", is_flag=True, help="Say why each hit is where it is.")
 @project
+@located
 @as_json
 @click.pass_obj
 def search(
@@ -62,7 +62,7 @@ def search(
         emit(answer)
         return
     if answer.get("degraded"):
-        click.echo(f"note: {answer['degraded']}", err=True)
+        tell(f"note: {answer['degraded']}")
     if not answer["hits"]:
         say(answer.get("note") or "nothing found")
         return
@@ -80,6 +80,7 @@ def search(
 @click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
 @click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
 @project
+@located
 @as_json
 @click.pass_obj
 def recall(
@@ -117,6 +118,7 @@ def recall(
 @click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
 @click.option("--path", help="A new file's exact path inside home.")
 @click.option("--project", help="The project it belongs to; default: none.")
+@located
 @as_json
 @click.pass_obj
 def append(
@@ -157,6 +159,7 @@ def append(
 @click.command()
 @click.argument("note")
 @click.option("--reason", help="Why, in a few words.")
+@located
 @as_json
 @click.pass_obj
 def forget(common: Common, note: str, reason: str | None, as_json: bool) -> None:
@@ -172,6 +175,7 @@ def forget(common: Common, note: str, reason: str | None, as_json: bool) -> None
 
 @click.command()
 @click.argument("note")
+@located
 @as_json
 @click.pass_obj
 def restore(common: Common, note: str, as_json: bool) -> None:

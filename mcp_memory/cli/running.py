@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from mcp_memory.cli.app import Common
 from mcp_memory.cli.console import emit, head, say, tell
+from mcp_memory.cli.options import Common, as_json, located, port
 from mcp_memory.client.connection import Address
 from mcp_memory.daemon import launch
 from mcp_memory.errors import InvalidInput, NotRunning
 from mcp_memory.settings import Settings
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
-vault = click.option("--vault", metavar="DIR", help="The vault's folder.")
-config = click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="The configuration file.")
-port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")
-
 
 @click.command()
-@vault
-@config
 @port
+@located
 @as_json
 @click.pass_obj
-def start(common: Common, vault: str | None, config: Path | None, port: int | None, as_json: bool) -> None:
+def start(common: Common, port: int | None, as_json: bool) -> None:
     """Start the daemon in the background, or say where it already runs.
 
     \b
     mcp-memory start
     mcp-memory start --vault ~/notes
     """
-    common = Common(vault or common.vault, config or common.config)
     settings = common.settings(daemon__port=port)
     connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [])
-    status = _watch_first_index(connection)
+    status = _watch_first_index(connection, settings)
     if as_json:
         emit({"started": started, **_facts(connection.address, status)})
         return
@@ -48,6 +40,7 @@ def start(common: Common, vault: str | None, config: Path | None, port: int | No
 
 
 @click.command()
+@located
 @as_json
 @click.pass_obj
 def stop(common: Common, as_json: bool) -> None:
@@ -64,6 +57,7 @@ def stop(common: Common, as_json: bool) -> None:
 
 
 @click.command()
+@located
 @as_json
 @click.pass_obj
 def status(common: Common, as_json: bool) -> None:
@@ -84,15 +78,12 @@ def status(common: Common, as_json: bool) -> None:
 
 
 @click.command()
-@vault
-@config
 @click.option("--host", help="Address to listen on; default 127.0.0.1.")
 @port
 @click.option("--uds", metavar="PATH", help="Listen on this Unix socket instead of a port.")
+@located
 @click.pass_obj
-def serve(
-    common: Common, vault: str | None, config: Path | None, host: str | None, port: int | None, uds: str | None
-) -> None:
+def serve(common: Common, host: str | None, port: int | None, uds: str | None) -> None:
     """Serve the vault in the foreground, until Ctrl-C.
 
     \b
@@ -102,7 +93,6 @@ def serve(
 
     if port is not None and uds:
         raise InvalidInput("both --port and --uds", hint="pass one of them")
-    common = Common(vault or common.vault, config or common.config)
     settings = common.settings(daemon__host=host, daemon__port=port, daemon__uds=uds)
 
     def listening(address: Address) -> None:
@@ -111,18 +101,30 @@ def serve(
     run(settings, on_listening=listening, on_progress=tell)
 
 
-def _watch_first_index(connection: launch.Connection) -> dict[str, Any]:
-    """Wait for the first index with a bar on a terminal, with a line a phase elsewhere."""
+def _watch_first_index(connection: launch.Connection, settings: Settings) -> dict[str, Any]:
+    """Wait for the first index with a bar on a terminal, with a line a phase elsewhere; each fault is told once."""
+    told: set[str] = set()
+
+    def tell_once(line: str) -> None:
+        if line not in told:
+            told.add(line)
+            tell(line)
+
+    def tell_faults(status: dict[str, Any]) -> None:
+        if status["ready"]:
+            return
+        if status["model_state"] not in {"loading", "ready"}:
+            tell_once(f"the model is {status['model_state']}")
+        for error in status["errors"]:
+            tell_once(error)
+
     if not sys.stderr.isatty():
-        seen: set[str] = set()
 
         def line(status: dict[str, Any]) -> None:
-            phase = _phase(status)
-            if phase not in seen:
-                seen.add(phase)
-                tell(f"{phase} …")
+            tell_once(f"{_phase(status)} …")
+            tell_faults(status)
 
-        return launch.wait_ready(connection, line)
+        return launch.wait_ready(connection, settings, line)
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -133,8 +135,9 @@ def _watch_first_index(connection: launch.Connection) -> dict[str, Any]:
         def draw(status: dict[str, Any]) -> None:
             done, total = status["progress"]
             bars.update(bar, description=_phase(status), completed=done, total=total or None)
+            tell_faults(status)
 
-        return launch.wait_ready(connection, draw)
+        return launch.wait_ready(connection, settings, draw)
 
 
 def _phase(status: dict[str, Any]) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from mcp_memory.cli.app import Common
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say
+from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, Credentials
 from mcp_memory.settings import as_tree, shipped
 from mcp_memory.settings.state import config_path
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
-
 
 @click.command()
 @click.option("--accept", is_flag=True, help="The vanished notes are really gone: take them out of the index.")
+@located
 @as_json
 @click.pass_obj
 def doctor(common: Common, accept: bool, as_json: bool) -> None:
@@ -44,6 +45,7 @@ def doctor(common: Common, accept: bool, as_json: bool) -> None:
 
 @click.command()
 @click.argument("path", required=False)
+@located
 @as_json
 @click.pass_obj
 def adopt(common: Common, path: str | None, as_json: bool) -> None:
@@ -63,6 +65,7 @@ def adopt(common: Common, path: str | None, as_json: bool) -> None:
 
 
 @click.command()
+@located
 @as_json
 @click.pass_obj
 def reindex(common: Common, as_json: bool) -> None:
@@ -79,6 +82,7 @@ def reindex(common: Common, as_json: bool) -> None:
 
 
 @click.group()
+@located
 def config() -> None:
     """Where the configuration is, and what it comes to.
 
@@ -90,19 +94,21 @@ def config() -> None:
 
 
 @config.command("path")
+@located
+@as_json
 @click.pass_obj
-def config_file(common: Common) -> None:
+def config_file(common: Common, as_json: bool) -> None:
     """Print the configuration file's path, whether it exists or not.
 
     \b
     $EDITOR "$(mcp-memory config path)"
     """
-    import os
-
-    say(str(common.config or config_path(os.environ)))
+    file = str(common.config or config_path(os.environ))
+    emit({"file": file}) if as_json else say(file)
 
 
 @config.command("show")
+@located
 @as_json
 @click.pass_obj
 def config_show(common: Common, as_json: bool) -> None:
@@ -123,6 +129,7 @@ def config_show(common: Common, as_json: bool) -> None:
 
 
 @config.command("default")
+@located
 def config_default() -> None:
     """Print the default configuration, every key explained.
 
@@ -136,6 +143,7 @@ def config_default() -> None:
 @click.option("--client", default=DEFAULT_CLIENT, show_default=True, help="The client's name.")
 @click.option("--rotate", is_flag=True, help="Make a new token; the old one is refused from now on.")
 @click.option("--revoke", is_flag=True, help="Refuse this client's token from now on.")
+@located
 @as_json
 @click.pass_obj
 def token(common: Common, client: str, rotate: bool, revoke: bool, as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +13,17 @@ from mcp_memory.client.connection import Address
 from mcp_memory.errors import Busy, NotRunning
 from mcp_memory.settings.state import StateFolder
 
+LOOK_S = 0.2
+"""Whoever asks whether the lock is held takes it for an instant; a daemon that starts then must not give up."""
+
 
 @contextmanager
 def only_instance(state: StateFolder) -> Generator[None]:
     """Hold the vault's lock. Raises Busy that names the process that holds it."""
     descriptor = os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(_who(state), hint="mcp-memory status") from None
+        if not _taken(descriptor, within_s=LOOK_S):
+            raise Busy(_who(state), hint="mcp-memory status")
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
         state.daemon.unlink(missing_ok=True)  # of a daemon that was killed: its address must not pass for ours
@@ -37,12 +39,9 @@ def is_held(state: StateFolder) -> bool:
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _taken(descriptor, within_s=0)
     finally:
         os.close(descriptor)
-    return False
 
 
 def holder(state: StateFolder) -> int | None:
@@ -51,6 +50,19 @@ def holder(state: StateFolder) -> int | None:
         return None
     text = Path(state.lock).read_text(encoding="ascii", errors="replace").strip()
     return int(text) if text.isdecimal() else None
+
+
+def _taken(descriptor: int, *, within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
 
 
 def _who(state: StateFolder) -> str:

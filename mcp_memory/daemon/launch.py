@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from mcp_memory.settings.state import PREFIX
 
 LISTEN_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 20.0
+STALLED_S = 120.0
 POLL_S = 0.05
 
 
@@ -40,29 +41,65 @@ def launch(settings: Settings, arguments: list[str]) -> tuple[Connection, bool]:
     `arguments` are passed on to `serve`. Raises the reason why the daemon ended, or DeadlineExceeded.
     """
     settings.state.make()
-    if already := running(settings):
-        return already, False
     output = settings.state.log.with_name("start.log")
-    child = _spawn(settings, arguments, output)
+    child: subprocess.Popen[bytes] | None = None
     deadline = time.monotonic() + LISTEN_DEADLINE_S
     while time.monotonic() < deadline:
         with suppress(DeadlineExceeded):  # it has the port already, and imports what it needs to answer
             if found := running(settings):
-                return found, found.address.pid == child.pid
-        if child.poll() is not None and not is_held(settings.state):
-            raise _reason(child.returncode, output)
+                return found, child is not None and found.address.pid == child.pid
+        # While somebody holds the lock a daemon is starting or ending: wait for what becomes of it.
+        if not is_held(settings.state):
+            if child is None:
+                child = _spawn(settings, arguments, output)
+            elif child.poll() is not None:
+                raise _reason(child.returncode, output)
         time.sleep(POLL_S)
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
 
 
-def wait_ready(connection: Connection, on_status: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Poll until the first index is complete; every status is passed on, for a progress bar."""
+def wait_ready(
+    connection: Connection, settings: Settings, on_status: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Poll until the first index is complete; every status is passed on, for a progress bar.
+
+    Raises DeadlineExceeded when nothing moves any more; the daemon goes on.
+    """
+    embedder = settings.embedder
+    patience = Patience(time.monotonic(), loading_s=embedder.hub_timeout_s + embedder.compile_timeout_s)
     while True:
         status = connection.call("status", {}, deadline_s=30)
         on_status(status)
         if status["ready"]:
             return status
+        if patience.is_over(status, time.monotonic()):
+            raise DeadlineExceeded(
+                f"the first index makes no progress (phase {status['phase']}, model {status['model_state']})",
+                hint=f"see {settings.state.log}; mcp-memory doctor says what is wrong",
+            )
         time.sleep(0.2)
+
+
+class Patience:
+    """How long to wait for a first index. What each sweep repeats is no progress, only what was not there before."""
+
+    def __init__(self, now_s: float, *, loading_s: float) -> None:
+        """`loading_s`: how long a model may load without a sign of life, on top of STALLED_S."""
+        self._loading_s = loading_s
+        self._moved_s = now_s
+        self._facts: list[Any] = []
+        self._furthest: dict[str, int] = {}
+
+    def is_over(self, status: Mapping[str, Any], now_s: float) -> bool:
+        """Whether this status, seen at `now_s`, is one too many like the last."""
+        facts = [status[name] for name in ("notes", "chunks", "pending", "model_state", "generation")]
+        phase, done = status["phase"], status["progress"][0]
+        if facts != self._facts or done > self._furthest.get(phase, -1):
+            self._moved_s = now_s
+        self._facts = facts
+        self._furthest[phase] = max(done, self._furthest.get(phase, -1))
+        allowed_s = STALLED_S + (self._loading_s if status["model_state"] == "loading" else 0)
+        return now_s - self._moved_s > allowed_s
 
 
 def stop(settings: Settings) -> int | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from pathlib import Path
 
 from mcp_memory.errors import Busy, ConfigInvalid
 from mcp_memory.settings import PREFERRED_PORT, DaemonConfig
-from mcp_memory.settings.state import StateFolder
+from mcp_memory.settings.state import StateFolder, absolute
 
 BACKLOG = 512
+MAX_UDS_BYTES = 107
+"""Of a Unix socket's path: `sun_path` holds 108 bytes with the final NUL, man 7 unix."""
 
 
 def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
@@ -20,7 +23,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     kept, so that client configurations stay true.
     """
     if config.uds:
-        return _bind_uds(Path(config.uds).expanduser().absolute())
+        return _bind_uds(absolute(config.uds))
     if config.port:
         return _bind_tcp(config.host, config.port)
     if kept := _kept_port(state):
@@ -62,9 +65,20 @@ def _bind_tcp(host: str, port: int) -> socket.socket:
 
 
 def _bind_uds(path: Path) -> socket.socket:
-    folder = path.parent
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_mode & 0o077:
+    folder, length = path.parent, len(os.fsencode(path))
+    if length > MAX_UDS_BYTES:
+        raise ConfigInvalid(
+            f"the Unix socket's path has {length} bytes", hint=f"use one of at most {MAX_UDS_BYTES}: a shorter folder"
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        others_enter = folder.stat().st_mode & 0o077
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigInvalid(
+            f"cannot use the folder {folder} for a Unix socket: {why}", hint="name a path in a private folder of yours"
+        ) from error
+    if others_enter:
         raise ConfigInvalid(f"others can enter {folder}", hint=f"use a private folder, or: chmod 700 {folder}")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -76,5 +90,7 @@ def _bind_uds(path: Path) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise ConfigInvalid(f"cannot listen on {path}: {error.strerror or error}") from error
+        raise ConfigInvalid(
+            f"cannot listen on {path}: {error.strerror or error}", hint="name a path where no file is yet"
+        ) from error
     return listening

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -21,6 +22,11 @@ from mcp_memory.telemetry import switch_off
 GRACE_S = 8
 """How long running calls may take to finish after SIGTERM; with what else there is to close, 10 s in all."""
 
+LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- not bound to, but mapped away
+"""Where our own programs reach a daemon that listens everywhere."""
+
+log = logging.getLogger(__name__)
+
 Ready = Callable[[Address], None]
 
 
@@ -38,7 +44,7 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
 
         from mcp_memory.daemon.journal import open_log
 
-        log = open_log(state.log, settings.daemon)
+        open_log(state.log, settings.daemon)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
         with _published(address, settings):
             anyio.run(_serve, settings, listening, address, on_listening, on_progress)
@@ -73,6 +79,7 @@ async def _serve(
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            log.info("listening")
             on_listening(address)
 
     async def stop_on_signal(server: Server) -> None:
@@ -81,9 +88,22 @@ async def _serve(
                 server.should_exit = True
 
     daemon = settings.daemon
-    gate = GateConfig.for_port(address.port, daemon.allowed_hosts, daemon.allowed_origins, daemon.max_body_bytes)
+    gate = GateConfig.for_port(
+        address.port,
+        host=daemon.host,
+        hosts=daemon.allowed_hosts,
+        origins=daemon.allowed_origins,
+        max_body_bytes=daemon.max_body_bytes,
+    )
     async with open_engine(engine_config(settings), progress=on_progress) as engine:
-        mcp = build_server(engine, Credentials(settings.state.tokens), address, auth=daemon.auth == "token")
+        mcp = build_server(
+            engine,
+            Credentials(settings.state.tokens),
+            address,
+            auth=daemon.auth == "token",
+            vault=settings.vault,
+            recall=settings.recall,
+        )
         server = Server(
             uvicorn.Config(
                 asgi_app(mcp, gate),
@@ -106,6 +126,7 @@ def _address(listening: socket.socket, settings: Settings) -> Address:
     if listening.family == socket.AF_UNIX:
         return Address("localhost", 0, str(listening.getsockname()), pid, __version__, vault)
     host, port = listening.getsockname()[:2]
+    host = LOOPBACK_OF.get(host, host)
     return Address(str(host), int(port), "", pid, __version__, vault)
 
 

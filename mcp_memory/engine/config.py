@@ -22,7 +22,6 @@ class VaultConfig:
     """A larger file is reported and left out of the index."""
     max_append_bytes: int = 1_000_000
     write_deadline_s: float = 10.0
-    read_deadline_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +45,14 @@ class PhaseConfig:
     """Empty = all kinds."""
 
 
-def default_phases() -> dict[str, PhaseConfig]:
-    return {
-        "start": PhaseConfig(2000),
-        "prompt": PhaseConfig(1000),
-        "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
-        "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
-        "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),
-        "review": PhaseConfig(2000, ("preference", "decision", "lesson", "workflow", "note")),
-    }
+SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
+    "start": PhaseConfig(4000),
+    "prompt": PhaseConfig(1000),
+    "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
+    "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
+    "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),
+    "review": PhaseConfig(2000, ("preference", "decision", "lesson", "workflow", "note")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,11 @@ class RecallConfig:
     start_budget_tokens: int = 4000
     log_days: int = 2
     """How many daily logs, today's first, a session start shows."""
-    phases: Mapping[str, PhaseConfig] = field(default_factory=default_phases)
+    phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
+    """The user's own are added to the shipped ones; one of the same name replaces it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "phases", {**SHIPPED_PHASES, **self.phases})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ class KindConfig:
     """One table `[kinds.<name>]`: where notes of this kind land and how long they count."""
 
     folder: str = ""
-    """Below home; empty = `notes/<kind>`."""
+    """Below home; empty = the shipped kind's, else `notes/<kind>`."""
     ttl_days: int = 0
     """0 = for ever."""
     about: str = ""
-    """One line that tells an agent when to use it."""
+    """One line that tells an agent when to use it; empty = the shipped kind's."""
 
 
 SHIPPED_KINDS: Mapping[str, KindConfig] = {

@@ -32,14 +32,15 @@ class Difference:
 def difference(listing: Listing, known: Mapping[NotePath, Known]) -> Difference:
     """Files to read again, and files that are no more.
 
-    A file is read when its signature is new, or when it is too young for its signature to prove anything.
+    A file is read when its signature is new, or when it is too young for its signature to prove anything. Of a root
+    that could not be listed nothing is gone.
     """
     to_read = [
         path
         for path, stat in listing.files.items()
         if not stat.settled or (was := known.get(path)) is None or was.signature != stat.signature
     ]
-    absent = [path for path in known if path not in listing.files]
+    absent = [path for path in known if path not in listing.files and not path.startswith(tuple(listing.missing))]
     odd = {problem.path for problem in listing.problems}
     doubtful = [path for path in absent if odd and _below(path, odd)]
     gone = set(absent) - set(doubtful)

@@ -26,7 +26,7 @@ class Finding:
 
 
 def examine(engine: Engine) -> list[Finding]:
-    """All findings, the gravest first."""
+    """All findings, the gravest first. Reads the index: call it in a thread."""
     found = [*_vault(engine), *_files(engine), *_model(engine)]
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(found, key=lambda finding: order[finding.severity])
@@ -61,7 +61,15 @@ def _vault(engine: Engine) -> list[Finding]:
 def _files(engine: Engine) -> list[Finding]:
     found = [
         Finding("warning", f"{problem.path}: {problem.reason}", "repair or remove the file; the rest is indexed")
-        for problem in engine.problems()
+        for problem in engine.indexer.problems.values()
+    ]
+    found += [
+        Finding(
+            "warning",
+            f"{fault.path}: {fault.reason}",
+            "it is tried again by itself; if it stays: mcp-memory stop, start",
+        )
+        for fault in (*engine.indexer.faults.values(), *engine.index_problems)
     ]
     found += [
         Finding("warning", f"{left.path}: {left.reason}", "look at it, keep what you need, then delete it by hand")

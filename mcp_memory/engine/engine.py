@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
 
+import anyio
 from anyio.abc import TaskGroup
 
 from mcp_memory.embedders.base import EmbedderConfig, Progress
@@ -20,11 +22,11 @@ from mcp_memory.engine.marker import Marker, renew_marker
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.search import SearchConfig, Searcher
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.engine.vault import Stored, Vault
 from mcp_memory.engine.watcher import Watcher
 from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, McpMemoryError, NotFound
-from mcp_memory.index.base import Index
+from mcp_memory.index.base import Index, Watermark
 from mcp_memory.models import (
     Etag,
     Filters,
@@ -42,11 +44,15 @@ from mcp_memory.text.logs import is_log_path
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
+READ_DEADLINE_S = 10.0
+
 VECTOR_WAIT_S = 0.5
 """How long an append waits for its own vectors before it answers without them."""
 
 SIMILAR_COSINE = 0.9
 """From here on two texts say nearly the same to MiniLM."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,8 @@ class Engine:
         self.vault = vault
         self.indexer = Indexer(vault, index, config.chunking)
         self.model = Model(config.embedder, config.models, self.indexer)
-        self.searcher = Searcher(index, lambda: self.model.embedder, config.search, clock)
+        self.searcher = Searcher(index, lambda: self.model.embedder, config.search, clock, lambda: self.model.reason)
+        self._swept = anyio.Event()
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self.watcher = Watcher(self._sweep, config.watch)
 
@@ -138,12 +145,12 @@ class Engine:
         budget = budget_tokens if budget_tokens is not None else (chosen.budget_tokens if chosen else default)
         if not 100 <= budget <= 200_000:
             raise InvalidInput(f"budget_tokens is {budget}", hint="pass 100 to 200000; 2000 is a good start")
-        if lines and not path:
-            raise InvalidInput("lines goes with path", hint="pass the path of the note too")
+        if lines and (ids or not path):
+            raise InvalidInput("lines goes with path alone", hint="pass the path of one note")
         if ids or path:
-            wanted = [await self._resolve(note_id) for note_id in ids or ()]
-            if path:
-                wanted.append((NotePath(path.removeprefix("./")), None))
+            if query or phase or kinds:
+                raise InvalidInput("ids and path take no query, phase or kinds", hint="call twice")
+            wanted = [await self._resolve(target) for target in [*(ids or ()), *([path] if path else ())]]
             return await self.recaller.notes(wanted, lines, budget)
         filters = self._filters(kinds=kinds or (chosen.kinds if chosen else None), project=project)
         if query is not None and (query.strip() or not phase):
@@ -175,10 +182,11 @@ class Engine:
             project=project.strip() if project and project != "*" else None,
             session=session,
             source=source,
-            expires_at=parse_when(expires, self.vault.layout.tz) if expires else None,
+            expires_at=self._expiry(expires),
             path=path.removeprefix("./") if path else None,
         )
         old = (await self._resolve(supersedes))[0] if supersedes else None
+        latest = monotonic() + self._config.vault.write_deadline_s
         try:
             stored = await in_thread(
                 lambda: self.vault.append(draft, supersedes=old, same=self._same(draft)),
@@ -187,7 +195,7 @@ class Engine:
             )
         except DeadlineExceeded:
             return Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
-        indexed = await self._index_now(stored, old)
+        indexed = await self._index_now(stored, old, latest)
         return Receipt(
             id=_hit_id(stored),
             path=stored.file.record.path,
@@ -207,7 +215,15 @@ class Engine:
             deadline_s=self._config.vault.write_deadline_s,
             what="changing the note",
         )
-        await self.indexer.put(file)
+        try:
+            with anyio.fail_after(self._config.vault.write_deadline_s):
+                await self.indexer.put(file)
+        except (McpMemoryError, TimeoutError) as error:
+            self.watcher.hint()
+            done = "restored" if restore else "marked as deleted"
+            raise IndexUnavailable(
+                f"{path} is {done} on disk, but the index could not be told yet", hint="it follows at the next sweep"
+            ) from error
         self.model.wake()
         return file.record
 
@@ -268,12 +284,16 @@ class Engine:
         return await self.recaller.notes([(path, entry)], None, 100_000)
 
     def tree(self) -> list[NoteRecord]:
-        """All active notes, by path."""
+        """All active notes, by path. Reads the index: call it in a thread."""
         return sorted(self._index.notes(Filters(now=self._clock()), limit=100_000), key=lambda r: r.path)
 
     def status(self) -> dict[str, Any]:
-        """Facts for `status`, `doctor` and `memory://status`."""
-        mark = self._index.watermark()
+        """Facts for `status`, `doctor` and `memory://status`. Reads the index: call it in a thread."""
+        try:
+            mark = self._index.watermark()
+        except IndexUnavailable as error:
+            mark = Watermark(0, 0, 0, 0)
+            self.indexer.faults["index"] = Problem("index", error.message)
         last, progress, problems = self.indexer.last, self.indexer.progress, self.problems()
         embedder = self.model.embedder
         return {
@@ -300,7 +320,12 @@ class Engine:
 
     def problems(self) -> list[Problem]:
         """Files that could not be used as they are, and faults of the index."""
-        return [*self.indexer.problems.values(), *self.indexer.faults.values(), *self._index.problems]
+        return [*self.indexer.problems.values(), *self.indexer.faults.values(), *self.index_problems]
+
+    @property
+    def index_problems(self) -> Sequence[Problem]:
+        """Faults of the index that were overcome."""
+        return self._index.problems
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""
@@ -308,27 +333,43 @@ class Engine:
 
     # -- life --------------------------------------------------------------------------------------------------
 
-    def start(self, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:
+    async def start(self, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:
         """Sweep, load the model, embed: each in a task of this group."""
-        self.indexer.open()
+        await in_thread(self.indexer.open, deadline_s=60, what="opening the index")
         tasks.start_soon(self.watcher.run if watch else self._sweep)
-        tasks.start_soon(self.model.run, lambda: self.indexer.last is not None, progress)
+        tasks.start_soon(self.model.run, self._swept, progress)
 
     async def close(self) -> None:
-        """Idempotent."""
-        await self.model.close()
-        await in_thread(self._index.close, deadline_s=10, what="closing the index")
+        """Idempotent. The index is closed also where the model hangs."""
+        try:
+            await self.model.close()
+        finally:
+            await in_thread(self._index.close, deadline_s=5, what="closing the index")
 
     async def _sweep(self) -> list[Path]:
+        """The folders to watch; empty when the sweep failed, and `problems` says why."""
         try:
             swept = await self.indexer.reconcile()
             await in_thread(self.vault.settle, deadline_s=60, what="settling displaced files")
         except McpMemoryError as error:
             self.indexer.faults["sweep"] = Problem("sweep", error.message)
             return []
+        except Exception as error:  # a fault of ours must not end the daemon: it is said and tried again
+            self.indexer.faults["sweep"] = Problem("sweep", f"{type(error).__name__} in the sweep")
+            log.error("sweep: %s", place_of(error))
+            return []
+        finally:
+            self._swept.set()
         self.indexer.faults.pop("sweep", None)
         self.model.wake()
-        return [self._config.root, *(self._config.root / folder for folder in sorted(swept.folders))]
+        return [self._absolute(folder) for folder in sorted(swept.folders)]
+
+    def _absolute(self, folder: str) -> Path:
+        """Of a folder as the listing names it: in the vault, or `@name/…` in a source."""
+        if folder.startswith("@"):
+            name, _, inside = folder.partition("/")
+            return self.vault.roots()[f"{name}/"] / inside
+        return self._config.root / folder
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -347,23 +388,36 @@ class Engine:
             return NotePath(plain.removeprefix("path:")), None
         if "/" in plain or plain.lower().endswith(".md"):
             return NotePath(plain.removeprefix("./")), None
-        records = self._index.note_by_id(NoteId(plain))
+        records = await in_thread(
+            lambda: self._index.note_by_id(NoteId(plain)), deadline_s=READ_DEADLINE_S, what="looking for the note"
+        )
         if not records:
             raise NotFound(f"no note with the id {plain[:100]!r}", hint="memory_search finds ids")
         return records[0].path, None
 
-    async def _index_now(self, stored: Stored, old: NotePath | None) -> str:
-        """Index what was just written; if that fails the sweep does it, and the receipt says so."""
+    async def _index_now(self, stored: Stored, old: NotePath | None, latest: float) -> str:
+        """Index what was just written, until `latest` (monotonic seconds); else the sweep does it, and the receipt
+        says so."""
         path = stored.file.record.path
         try:
-            await self.indexer.put(stored.file)
-            if old:
-                await self.indexer.put(await in_thread(lambda: self.vault.read(old), deadline_s=10, what="reading"))
-        except McpMemoryError as error:
-            self.indexer.problems[path] = Problem(path, error.message)
+            with anyio.fail_after(max(0.1, latest - monotonic())):
+                await self.indexer.put(stored.file)
+                if old:
+                    await self.indexer.put(await in_thread(lambda: self.vault.read(old), deadline_s=10, what="reading"))
+        except (McpMemoryError, TimeoutError) as error:
+            why = error.message if isinstance(error, McpMemoryError) else "not indexed in time"
+            self.indexer.problems[path] = Problem(path, why)
             self.watcher.hint()
             return "pending"
         return "full" if await self.model.embed_now(VECTOR_WAIT_S) else "keywords"
+
+    def _expiry(self, expires: str | None) -> datetime | None:
+        if not expires:
+            return None
+        try:
+            return parse_when(expires, self.vault.layout.tz)
+        except InvalidInput as error:
+            raise InvalidInput(f"expires: {error.message}", hint=error.hint) from error
 
     def _same(self, draft: Draft) -> list[NotePath]:
         """Where the index knows this very content from; the ledger tells it too, but not after a move."""

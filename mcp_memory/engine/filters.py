@@ -37,7 +37,7 @@ def filters_from(
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
     shelves = [Shelf.ACTIVE, Shelf.ARCHIVED] if include_archived else [Shelf.ACTIVE]
-    start, end = parse_when(since, tz) if since else None, parse_when(until, tz) if until else None
+    start, end = _moment("since", since, tz), _moment("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")
     return Filters(
@@ -50,6 +50,15 @@ def filters_from(
         until=end,
         now=None if include_archived else now,
     )
+
+
+def _moment(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return parse_when(text, tz)
+    except InvalidInput as error:
+        raise InvalidInput(f"{argument}: {error.message}", hint=error.hint) from error
 
 
 def checked_limit(limit: int) -> int:

@@ -28,7 +28,8 @@ from mcp_memory.text.chunking import ChunkingConfig
 T = TypeVar("T")
 
 BATCH_FILES = 64
-EMBED_TEXTS = 64
+EMBED_TEXTS = 8
+"""A step is done well within its deadline even by a model that takes ten seconds a text."""
 SWEEP_DEADLINE_S = 120.0
 BATCH_DEADLINE_S = 120.0
 
@@ -66,6 +67,8 @@ class Indexer:
         self._index = index
         self._chunking = chunking
         self._lock = anyio.Lock()
+        self._sweeping = anyio.Lock()
+        self._embedding = anyio.Lock()
         self._known: dict[NotePath, Known] = {}
         self._targets: list[Generation] = []
         self.progress = Progress()
@@ -83,10 +86,9 @@ class Indexer:
         """The one that answers."""
         return self._targets[0]
 
-    @property
-    def backlog(self) -> int:
+    async def backlog(self) -> int:
         """Texts of the answering generation that have no vector yet."""
-        return self._index.watermark().vectors_pending
+        return (await self._run(self._index.watermark, "the state of the index")).vectors_pending
 
     def open(self) -> None:
         """Take up the active generation, or begin one that answers with keywords. Synchronous."""
@@ -96,10 +98,18 @@ class Indexer:
             self._index.activate(fresh.number, None)
             active = replace(fresh, active=True)
         self._targets = [active]
+        self._known.clear()
         for record in self._scan(active):
             self._known[record.path] = Known(record.signature, record.etag)
             if record.problem:
                 self.problems[record.path] = Problem(record.path, record.problem)
+
+    async def _reopened(self) -> None:
+        """Start over where the index was replaced under us: a damaged or deleted file makes room for an empty one."""
+        known = await self._run(self._index.generations, "listing generations")
+        if all(self.generation.number != each.number or not each.active for each in known):
+            async with self._lock:
+                await self._run(self.open, "opening the index")
 
     # -- own writes --------------------------------------------------------------------------------------------
 
@@ -109,6 +119,7 @@ class Indexer:
         Whoever comes second, in whatever order: what is on disk by now is what gets indexed.
         """
         path = file.record.path
+        await self._reopened()
         async with self._lock:
             self._known[path] = Known("", file.record.etag)
             known, upsert = await self._run(lambda: self._latest(file), "cutting a note into chunks")
@@ -118,14 +129,19 @@ class Indexer:
     # -- sweeps ------------------------------------------------------------------------------------------------
 
     async def reconcile(self) -> Reconciled:
-        """Make the index equal to the disk; what could not be read is in `problems`."""
+        """Make the index equal to the disk; what could not be read is in `problems`. One sweep at a time."""
+        async with self._sweeping:
+            return await self._reconcile()
+
+    async def _reconcile(self) -> Reconciled:
         start = monotonic()
+        await self._reopened()
         known = dict(self._known)  # before the listing, so that a note written behind it is not taken for gone
         listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
         to_read, gone = await self._compared(listing, known)
         self._report(listing)
         self.pruning_paused = suspicion(listing, len(gone), len(known), unaccepted=self._unaccepted)
-        self._unaccepted = self.pruning_paused is not None and listing.complete
+        self._unaccepted = self.pruning_paused is not None and (listing.complete or self._unaccepted)
         if self.pruning_paused:
             gone = []
         changed = await self._read_and_apply(to_read, known, "reading")
@@ -138,12 +154,13 @@ class Indexer:
 
     async def accept_loss(self) -> int:
         """A person says that the vanished notes are really gone; returns how many were pruned."""
-        known = dict(self._known)
-        listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
-        _, gone = await self._compared(listing, known)
-        await self._remove(gone, known)
-        self.pruning_paused, self._unaccepted = None, False
-        return len(gone)
+        async with self._sweeping:
+            known = dict(self._known)
+            listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
+            _, gone = await self._compared(listing, known)
+            await self._remove(gone, known)
+            self.pruning_paused, self._unaccepted = None, False
+            return len(gone)
 
     def distrust(self) -> None:
         """Take no file as known, so that the next sweep reads and indexes each again; cached vectors stay."""
@@ -157,6 +174,7 @@ class Indexer:
 
         Raises IndexUnavailable while notes are missing that may come back: a new generation would not have them.
         """
+        await self._reopened()
         active = self.generation
         wanted = self._fingerprint(embedder.fingerprint if embedder else "")
         if active.fingerprint == wanted or (embedder is None and active.fingerprint.startswith(self._fingerprint(""))):
@@ -179,22 +197,27 @@ class Indexer:
         self.progress.step("idle")
 
     async def embed_pending(self, embedder: Embedder, generation: Generation | None = None) -> int:
-        """Embed every text that still lacks a vector; returns how many were."""
-        target = generation or self.generation
-        if target.embedding != embedder.fingerprint:
-            return 0
+        """Embed every text that still lacks a vector; returns how many were. One caller at a time, so that no text is
+        embedded twice. Raises EmbedderUnavailable, DeadlineExceeded, IndexUnavailable; what is done stays done."""
         done = 0
-        while missing := await self._run(
-            lambda: self._index.missing_vectors(target.number, EMBED_TEXTS), "looking for missing vectors"
-        ):
-            texts = [text for _, text in missing]
-            vectors = await self._run(lambda texts=texts: embedder.embed_documents(texts), "embedding")
-            hashes = [text_hash for text_hash, _ in missing]
-            await self._run(lambda h=hashes, v=vectors: self._index.put_vectors(target.number, h, v), "storing vectors")
-            done += len(hashes)
-            waiting = self._index.watermark().vectors_pending if target is self.generation else 0
-            self.progress.step("embedding", done, done + waiting)
-        if done:
+        async with self._embedding:
+            target = generation or self.generation
+            while target.embedding == embedder.fingerprint:
+                missing = await self._run(
+                    lambda: self._index.missing_vectors(target.number, EMBED_TEXTS), "looking for missing vectors"
+                )
+                if not missing:
+                    break
+                texts = [text for _, text in missing]
+                vectors = await self._run(lambda texts=texts: embedder.embed_documents(texts), "embedding")
+                hashes = [text_hash for text_hash, _ in missing]
+                await self._run(
+                    lambda h=hashes, v=vectors: self._index.put_vectors(target.number, h, v), "storing vectors"
+                )
+                done += len(hashes)
+                if done % 64 == 0:
+                    self.progress.step("embedding", done, done + await self.backlog())
+        if done >= EMBED_TEXTS:
             self.progress.step("idle")
         return done
 
@@ -237,7 +260,8 @@ class Indexer:
         changed = 0
         for start in range(0, len(paths), BATCH_FILES):
             batch = paths[start : start + BATCH_FILES]
-            files, unusable = await self._run(lambda batch=batch: self._read(batch), "reading notes")
+            files, unusable, faults = await self._run(lambda batch=batch: self._read(batch), "reading notes")
+            self.problems = {path: p for path, p in self.problems.items() if path not in batch} | faults
             news = [file for file in files if only or _is_news(file, known.get(file.record.path))]
             upserts = await self._run(
                 lambda news=news: [to_upsert(f.record, f.text, f.body_start, self._chunking) for f in news],
@@ -260,26 +284,26 @@ class Indexer:
             self.progress.step("idle")
         return changed
 
-    def _read(self, paths: Iterable[NotePath]) -> tuple[list[NoteFile], list[NotePath]]:
-        """The notes, and the paths of files that are none any more; what cannot be read now is neither."""
+    def _read(self, paths: Iterable[NotePath]) -> tuple[list[NoteFile], list[NotePath], dict[str, Problem]]:
+        """The notes; the paths of files that are none any more; and what is wrong with any of them, by path. A file
+        that cannot be read now is only in the last."""
         files: list[NoteFile] = []
         unusable: list[NotePath] = []
+        faults: dict[str, Problem] = {}
         for path in paths:
             try:
                 file = self._vault.read(path)
             except NotFound:
                 continue  # gone since the listing; the next sweep sees that
             except McpMemoryError as error:
-                self.problems[path] = Problem(path, error.message)
+                faults[path] = Problem(path, error.message)
                 if isinstance(error, (Refused, PathRefused)):
                     unusable.append(path)
                 continue
             if file.record.problem:
-                self.problems[path] = Problem(path, file.record.problem)
-            else:
-                self.problems.pop(path, None)
+                faults[path] = Problem(path, file.record.problem)
             files.append(file)
-        return files, unusable
+        return files, unusable, faults
 
     def _report(self, listing: Listing) -> None:
         """Facts about files that are gone are gone too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_memory.engine.config import SHIPPED_KINDS, KindConfig
@@ -31,11 +31,12 @@ class Kinds:
         for name, config in {**SHIPPED_KINDS, **configured}.items():
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name.startswith("_"):
                 raise ConfigInvalid(f"kind {name!r} is no plain word", hint="use letters, digits, - and _")
-            folder = config.folder.strip("/") or f"notes/{name}"
-            self._kinds[name] = Kind(name, folder, config.ttl_days, config.about)
+            shipped = SHIPPED_KINDS.get(name, KindConfig())
+            folder = config.folder.strip("/") or shipped.folder or f"notes/{name}"
+            self._kinds[name] = Kind(name, folder, config.ttl_days, config.about or shipped.about)
         self._by_folder = {k.folder: k.name for k in self._kinds.values() if k.folder.startswith("notes/")}
 
-    def __iter__(self) -> Iterable[Kind]:
+    def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
 
     @property

@@ -12,6 +12,7 @@ import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mcp_memory.engine.durable import sync_folder
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NoteId, NotePath
 
@@ -33,6 +34,7 @@ class Ledger:
     """All entries in memory, each durable on disk before `record` returns. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
+        """Raises StorageFailed for a file that cannot be read."""
         self._file = file
         self._lock = threading.Lock()
         self._paths: dict[str, set[NotePath]] = {}
@@ -42,10 +44,6 @@ class Ledger:
 
     def __len__(self) -> int:
         return len(self._paths)
-
-    def vouches(self, note_id: NoteId) -> bool:
-        """Whether this installation wrote or adopted the note."""
-        return note_id in self._paths
 
     def paths_of(self, note_id: NoteId) -> frozenset[NotePath]:
         """Where the note was written or adopted; it may have been moved since."""
@@ -75,30 +73,27 @@ class Ledger:
                 finally:
                     os.close(descriptor)
                 if is_new:
-                    _sync_folder(self._file.parent)
+                    sync_folder(self._file.parent)
             except OSError as error:
                 raise StorageFailed(f"cannot write the ledger: {error.strerror}", hint=str(self._file)) from error
             self._remember(entry)
 
     def _load(self) -> None:
-        if not self._file.exists():
+        try:
+            with self._file.open(encoding="utf-8", errors="replace") as lines:
+                for line in lines:
+                    try:
+                        self._remember(LedgerEntry(**json.loads(line)))
+                    except (ValueError, TypeError):
+                        self.damaged_lines += 1
+        except FileNotFoundError:
             return
-        with self._file.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                try:
-                    self._remember(LedgerEntry(**json.loads(line)))
-                except (ValueError, TypeError):
-                    self.damaged_lines += 1
+        except OSError as error:
+            raise StorageFailed(
+                f"cannot read the ledger {self._file}: {error.strerror}",
+                hint="let the user that runs mcp-memory read and write it; it tells which notes are the agents'",
+            ) from error
 
     def _remember(self, entry: LedgerEntry) -> None:
         self._paths.setdefault(entry.id, set()).add(entry.path)
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file is no safer than its name."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from pathlib import Path
 
 import anyio
@@ -10,18 +10,22 @@ import anyio
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.engine.indexer import Indexer
-from mcp_memory.engine.threads import in_thread
-from mcp_memory.errors import DeadlineExceeded, EmbedderUnavailable, McpMemoryError
+from mcp_memory.engine.threads import in_thread, place_of
+from mcp_memory.errors import ConfigInvalid, McpMemoryError
 from mcp_memory.models import Problem
 
-LOAD_DEADLINE_S = 900.0
-"""Long enough to compile a large model once."""
+LOAD_MARGIN_S = 120.0
+"""What loading may take besides compiling and looking on the network."""
 
 RETRY_S = 30.0
-"""How long after a failing endpoint or disk until the backlog is tried again."""
+"""How long after a failing endpoint or disk until the backlog is tried again; doubled up to `LATEST_RETRY_S`."""
+
+LATEST_RETRY_S = 1800.0
 
 FEW_TEXTS = 64
 """Up to this backlog a writer waits for its own vectors; a longer one is worked off behind it."""
+
+log = logging.getLogger(__name__)
 
 
 class Model:
@@ -32,50 +36,49 @@ class Model:
         self._folder = folder
         self._indexer = indexer
         self._wanted = anyio.Event()
+        self._may_come = True
         self.embedder: Embedder | None = None
         self.state = "loading"
         self.settled = anyio.Event()
-        """Set once the first backlog is embedded, or the model is known to be unavailable."""
+        """Set once the first backlog is embedded, or the model or the index is known to be unavailable."""
+
+    @property
+    def reason(self) -> str:
+        """Why a search goes without vectors, in few words: answers have a budget, `status` has the rest."""
+        short, _, _ = self.state.partition(":")
+        return f"the embedding model is {'still loading' if short == 'loading' else short}"
 
     def wake(self) -> None:
         """There may be texts without a vector."""
         self._wanted.set()
 
-    async def run(self, swept: Callable[[], bool], progress: Progress | None) -> None:
-        """Load the model, switch the index to it, embed for ever. `swept`: the files are in the index."""
-        try:
-            embedder = await in_thread(
-                lambda: open_embedder(self._config, self._folder, progress),
-                deadline_s=LOAD_DEADLINE_S,
-                what="loading the model",
-            )
-        except McpMemoryError as error:
-            self.state = f"unavailable: {error}"
-            embedder = None
-        await self._wait_for(swept)
-        await self._switch(embedder)
-        if embedder is None:
-            self.settled.set()
-            return
-        self.embedder = embedder
+    async def run(self, swept: anyio.Event, progress: Progress | None) -> None:
+        """Load the model, keep the index on its generation, embed for ever. `swept`: the first sweep was tried."""
+        embedder = await self._load(progress)
+        await swept.wait()
+        wait_s = RETRY_S
         while True:
             self._wanted = anyio.Event()
-            retry = await self._embed(embedder)
+            done = await self._work(embedder)
             self.settled.set()
-            with anyio.move_on_after(RETRY_S if retry else float("inf")):
+            retry = not done or (embedder is None and self._may_come)
+            with anyio.move_on_after(wait_s if retry else float("inf")) as pause:
                 await self._wanted.wait()
+            wait_s = min(wait_s * 2, LATEST_RETRY_S) if retry else RETRY_S
+            if embedder is None and self._may_come and pause.cancelled_caught:
+                embedder = await self._load(progress)
 
     async def embed_now(self, deadline_s: float) -> bool:
         """Embed a small backlog at once; False when that was not possible in time: it goes on behind."""
         embedder = self.embedder
-        if embedder is None or self._indexer.backlog > FEW_TEXTS:
-            self.wake()
+        if embedder is None:
             return False
         try:
             with anyio.move_on_after(deadline_s):
-                await self._indexer.embed_pending(embedder)
-                return True
-        except (EmbedderUnavailable, DeadlineExceeded) as error:
+                if await self._indexer.backlog() <= FEW_TEXTS:
+                    await self._indexer.embed_pending(embedder)
+                    return True
+        except McpMemoryError as error:
             self.state = f"failing: {error.message}"
         self.wake()
         return False
@@ -83,34 +86,43 @@ class Model:
     async def close(self) -> None:
         """Idempotent."""
         if self.embedder:
-            await in_thread(self.embedder.close, deadline_s=10, what="closing the model")
+            await in_thread(self.embedder.close, deadline_s=5, what="closing the model")
 
-    async def _wait_for(self, swept: Callable[[], bool]) -> None:
-        while not swept():
-            await self._wanted.wait()
-            self._wanted = anyio.Event()
-
-    async def _switch(self, embedder: Embedder | None) -> None:
-        """Returns when the index answers with this embedder's vectors; until then it is tried after each sweep."""
-        while True:
-            try:
-                await self._indexer.use(embedder)
-            except McpMemoryError as error:
-                self._indexer.faults["index"] = Problem("index", error.message)
-                self.settled.set()
-                with anyio.move_on_after(RETRY_S):
-                    await self._wanted.wait()
-                self._wanted = anyio.Event()
-                continue
-            self._indexer.faults.pop("index", None)
-            return
-
-    async def _embed(self, embedder: Embedder) -> bool:
-        """Whether the backlog must be tried again later."""
+    async def _load(self, progress: Progress | None) -> Embedder | None:
+        self._may_come = True
+        config = self._config
         try:
-            await self._indexer.embed_pending(embedder)
+            return await in_thread(
+                lambda: open_embedder(config, self._folder, progress),
+                deadline_s=config.compile_timeout_s + config.hub_timeout_s + LOAD_MARGIN_S,
+                what="loading the model",
+            )
         except McpMemoryError as error:
-            self.state = f"failing: {error.message}"
-            return True
-        self.state = "ready"
-        return False
+            self._may_come = not isinstance(error, ConfigInvalid) and config.provider != "none"
+            self.state = f"unavailable: {error}"
+        except Exception as error:  # a broken model must not end the daemon: keywords go on
+            self.state = f"unavailable: {type(error).__name__} while loading"
+            log.error("loading the model: %s", place_of(error))
+        return None
+
+    async def _work(self, embedder: Embedder | None) -> bool:
+        """Everything there is to do now; False when it must be tried again later."""
+        try:
+            await self._indexer.use(embedder)
+            self._indexer.faults.pop("index", None)
+            if embedder:
+                self.embedder = embedder
+                await self._indexer.embed_pending(embedder)
+                self.state = "ready"
+        except McpMemoryError as error:
+            if self.embedder:
+                self.state = f"failing: {error.message}"
+            else:
+                self._indexer.faults["index"] = Problem("index", error.message)
+            return False
+        except Exception as error:  # neither must a fault of ours: it is said, and tried again
+            self._indexer.faults["model"] = Problem("model", f"{type(error).__name__} while embedding")
+            log.error("embedding: %s", place_of(error))
+            return False
+        self._indexer.faults.pop("model", None)
+        return True

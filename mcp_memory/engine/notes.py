@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, tzinfo
+from datetime import datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ class Layout:
 
     home: str
     tz: tzinfo
+    """Asked for the offset of each moment: it changes with the seasons."""
 
     def below_home(self, path: str) -> str | None:
         """The path relative to home, or None outside it; the vault-wide `MEMORY.md` and `memory/` are outside."""
@@ -67,11 +68,11 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     day = logs.is_log_path(path)
     folder = layout.below_home(path) or ""
     kind = LOG if day else _text(meta.get("kind")) or kinds.of_folder(str(PurePosixPath(folder).parent))
-    created = dates.as_datetime(meta.get("created"), layout.tz)
-    updated = dates.as_datetime(meta.get("updated"), layout.tz)
+    created = _when(meta.get("created"), layout.tz)
+    updated = _when(meta.get("updated"), layout.tz)
     if day:
-        created = updated = datetime.combine(day, time(), layout.tz)
-    expires = dates.as_datetime(meta.get("expires_at"), layout.tz)
+        created = updated = _fixed(datetime.combine(day, time(), layout.tz))
+    expires = _when(meta.get("expires_at"), layout.tz)
     record = NoteRecord(
         path=path,
         id=_id(meta, path),
@@ -136,6 +137,16 @@ def slug(title: str) -> str:
     except PathRefused:  # a device on Windows: con, aux, com1
         return f"{stem}-note"
     return stem
+
+
+def _when(value: object, zone: tzinfo) -> datetime | None:
+    moment = dates.as_datetime(value, zone)
+    return moment and _fixed(moment)
+
+
+def _fixed(moment: datetime) -> datetime:
+    """With its offset alone: two times of one changing zone would be compared by the clock on the wall."""
+    return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()), fold=0)
 
 
 def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from datetime import datetime
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import cast
 
@@ -20,9 +21,11 @@ from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.welcome import write_welcome
-from mcp_memory.errors import StorageFailed
+from mcp_memory.engine.zone import LocalZone
+from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index import open_index
 from mcp_memory.models import Problem
+from mcp_memory.storage.causes import failed
 from mcp_memory.storage.filesystem import FilesystemBackend
 
 Clock = Callable[[], datetime]
@@ -37,18 +40,21 @@ async def open_engine(
     Raises ConfigInvalid, StorageFailed or IndexUnavailable where the vault cannot be opened.
     """
     now = clock or (lambda: datetime.now().astimezone())
-    await in_thread(lambda: _make_private(config.state), deadline_s=30, what="opening the state folder")
-    marker = await in_thread(
-        lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
-    )
-    vault = await in_thread(lambda: _open_vault(config, marker, now), deadline_s=60, what="opening the vault")
-    index = await in_thread(
-        lambda: open_index("sqlite", config.state / "index"), deadline_s=60, what="opening the index"
-    )
+    zone = clock().tzinfo if clock else LocalZone()
+    assert zone is not None
+    with _naming_the_file(config.state):
+        await in_thread(lambda: _make_private(config.state), deadline_s=30, what="opening the state folder")
+        marker = await in_thread(
+            lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
+        )
+        vault = await in_thread(lambda: _open_vault(config, marker, now, zone), deadline_s=60, what="opening the vault")
+        index = await in_thread(
+            lambda: open_index("sqlite", config.state / "index"), deadline_s=60, what="opening the index"
+        )
     engine = Engine(config, marker, vault, index, now)
     try:
         async with anyio.create_task_group() as tasks:
-            engine.start(tasks, watch=watch, progress=progress)
+            await engine.start(tasks, watch=watch, progress=progress)
             try:
                 yield engine
             finally:
@@ -68,9 +74,16 @@ def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _only_one(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
 
 
-def _open_vault(config: EngineConfig, marker: Marker, clock: Clock) -> Vault:
-    tz = clock().tzinfo
-    assert tz is not None
+@contextmanager
+def _naming_the_file(state: Path) -> Generator[None]:
+    """A refusal that no room below has put into words becomes StorageFailed, with the file's name and a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise failed(error, str(error.filename or state)) from error
+
+
+def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo) -> Vault:
     # Only a read-only folder has no marker that could vanish.
     guarded = marker.present or marker.writable
     backend = FilesystemBackend(
@@ -79,27 +92,36 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock) -> Vault:
         read_only=not marker.writable,
         marker=MARKER if guarded else None,
     )
-    sources = {
-        name: FilesystemBackend(Path(folder).expanduser(), read_only=True, marker=None)
-        for name, folder in config.vault.sources.items()
-    }
+    sources = {name: _source(name, folder) for name, folder in config.vault.sources.items()}
     warnings, kept = _prepare(backend)
+    undo = Undo(config.state / "undo")
+    undo.prune()
     vault = Vault(
         backend,
         sources,
         warnings=warnings,
         leftovers=kept,
-        layout=Layout(marker.home, tz),
+        layout=Layout(marker.home, zone),
         kinds=Kinds(config.kinds),
         ledger=Ledger(config.state / "ledger.jsonl"),
-        undo=Undo(config.state / "undo"),
+        undo=undo,
         config=config.vault,
         clock=clock,
         marker=config.root / MARKER if guarded else None,
+        roots={"": backend.root, **{f"@{name}/": source.root for name, source in sources.items()}},
     )
     if marker.made:
         write_welcome(vault)
     return vault
+
+
+def _source(name: str, folder: str) -> FilesystemBackend:
+    """A folder that is not there is the listing's to report; here only what can never be one is refused."""
+    try:
+        # Unlike a Path's, this leaves a home that nobody has as it is.
+        return FilesystemBackend(Path(os.path.expanduser(folder)), read_only=True, marker=None)  # noqa: PTH111
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConfigInvalid(f"the source {name} has no usable path: {error}", hint="see [vault.sources]") from error
 
 
 def _make_private(state: Path) -> None:

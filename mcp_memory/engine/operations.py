@@ -11,10 +11,13 @@ from typing import Any, cast, get_args
 
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine, Mode
+from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
 Payload = dict[str, Any]
+
+LOOK_DEADLINE_S = 30.0
 
 
 async def perform(engine: Engine, operation: str, arguments: Mapping[str, Any]) -> Payload:
@@ -78,11 +81,12 @@ async def accept(engine: Engine, _: Payload) -> Payload:
 
 
 async def doctor(engine: Engine, _: Payload) -> Payload:
-    return {"findings": [finding.payload() for finding in examine(engine)]}
+    findings = await in_thread(lambda: examine(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
+    return {"findings": [finding.payload() for finding in findings]}
 
 
 async def status(engine: Engine, _: Payload) -> Payload:
-    return engine.status()
+    return await in_thread(engine.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
 
 
 def search_payload(result: SearchResult) -> Payload:

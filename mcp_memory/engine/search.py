@@ -23,8 +23,9 @@ from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse, withi
 from mcp_memory.models import Filters, NoteId, SearchResult
 from mcp_memory.text.terms import terms
 
-TRIES = 5
-"""How often a question is looked up again because a note was being written meanwhile."""
+TRIES = 20
+"""How often a question is looked up again because a note was being written meanwhile; a log that eight sessions write
+to at once takes more than five."""
 
 LOADING = "the embedding model is still loading"
 
@@ -62,6 +63,7 @@ class Searcher:
         embedder: Callable[[], Embedder | None],
         config: SearchConfig,
         clock: Callable[[], datetime],
+        without_model: Callable[[], str] = lambda: LOADING,
     ) -> None:
         """`embedder` answers None as long as there is no model; `without_model` then says why."""
         self._index = index
@@ -69,7 +71,7 @@ class Searcher:
         self._config = config
         self._clock = clock
         self._legs = LegRunner(index, config.legs)
-        self.without_model = LOADING
+        self._without_model = without_model
 
     async def search(
         self, query: str, *, limit: int, filters: Filters, mode: Mode = "hybrid", explain: bool = False
@@ -90,7 +92,7 @@ class Searcher:
         while True:
             tries_left -= 1
             found = await self._legs.gather(
-                text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self.without_model
+                text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
             legs = self._legs_of(found)
             best, whole = await self._best(legs, read_question(asked, self._clock()), limit)

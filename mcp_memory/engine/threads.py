@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -26,3 +27,10 @@ async def in_thread(
     raise DeadlineExceeded(
         f"{what} took longer than {deadline_s:g} s", hint="try again; `mcp-memory doctor` may say why"
     )
+
+
+def place_of(error: BaseException) -> str:
+    """The error's type and where it was raised. Not its message: that may quote what somebody stored."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
+from mcp_memory.engine.durable import sync_folder
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag
+
+KEPT_DAYS = 400
+"""After that a restore takes out the marks instead, which gives the same note but not always the same bytes."""
 
 
 class Undo:
@@ -30,6 +36,7 @@ class Undo:
                 out.flush()
                 os.fsync(out.fileno())
             draft.replace(target)
+            sync_folder(self._folder)
         except OSError as error:
             raise StorageFailed(
                 f"cannot keep what a restore needs: {error.strerror}", hint=str(self._folder)
@@ -41,3 +48,13 @@ class Undo:
             return (self._folder / after).read_bytes()
         except OSError:
             return None
+
+    def prune(self, older_than_days: float = KEPT_DAYS) -> int:
+        """Removes what is older, drafts of interrupted changes too; how many files that were."""
+        oldest, pruned = time.time() - older_than_days * 86_400, 0
+        with suppress(OSError):  # nothing depends on it: what cannot be removed now goes another time
+            for file in self._folder.iterdir():
+                if file.stat().st_mtime < oldest:
+                    file.unlink()
+                    pruned += 1
+        return pruned

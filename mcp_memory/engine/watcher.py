@@ -7,7 +7,10 @@ folders there are.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -15,6 +18,7 @@ import anyio
 from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
 
 from mcp_memory.engine.config import WatchConfig
+from mcp_memory.engine.threads import in_thread
 
 RETRY_S = 30.0
 """After the hints have failed (watch limit, folder gone), how long until they are tried again."""
@@ -31,7 +35,7 @@ class Watcher:
         self._config = config
         self._hinted = anyio.Event()
         self._rewatch = anyio.Event()
-        self._folders: Sequence[Path] = ()
+        self._folders: Sequence[tuple[Path, int]] = ()
         self._used = monotonic()
         self.hints = "starting" if config.hints else "off"
         """How hints arrive, for `status`."""
@@ -51,7 +55,8 @@ class Watcher:
                 tasks.start_soon(self._listen)
             try:
                 while True:
-                    folders = await self._sweep()
+                    wanted = await self._sweep()
+                    folders = await in_thread(partial(_existing, wanted), deadline_s=30, what="looking at folders")
                     if folders != self._folders:
                         self._folders = folders
                         self._rewatch.set()
@@ -79,23 +84,28 @@ class Watcher:
     async def _listen(self) -> None:
         while True:
             self._rewatch = anyio.Event()
-            folders = _existing(self._folders)
+            folders = [folder for folder, _ in self._folders]
             if not folders:
                 await self._rewatch.wait()
                 continue
             try:
                 self.hints = f"events from {len(folders)} folders"
-                self.hint()  # what changed before the watch was set up
-                async for _ in awatch(
+                settled = False
+                async for changes in awatch(
                     *folders,
                     watch_filter=_concerns_notes,
                     debounce=400,
                     step=100,
                     recursive=False,
                     stop_event=self._rewatch,
+                    rust_timeout=1000,
+                    yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):
-                    self.hint()
+                    # The first empty round says that the watch stands: look once for what changed before it did.
+                    if changes or not settled:
+                        self.hint()
+                    settled = settled or not changes
             except (OSError, RuntimeError, ValueError) as error:
                 # The sweep goes on without hints; a limit may be raised, a folder may come back.
                 self.hints = f"no events ({type(error).__name__}: {str(error)[:200]}); sweeping only"
@@ -103,8 +113,15 @@ class Watcher:
                     await self._rewatch.wait()
 
 
-def _existing(folders: Sequence[Path]) -> list[Path]:
-    return [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112 -- unlike a Path's it never raises
+def _existing(folders: Sequence[Path]) -> list[tuple[Path, int]]:
+    """Each folder once, with its inode: a folder that was made anew under its old name must be watched anew."""
+    found: dict[Path, int] = {}
+    for folder in folders:
+        with suppress(OSError):
+            facts = folder.stat()
+            if stat.S_ISDIR(facts.st_mode):
+                found[folder] = facts.st_ino
+    return list(found.items())
 
 
 def _concerns_notes(change: Change, path: str) -> bool:

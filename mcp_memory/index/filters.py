@@ -43,10 +43,9 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
     add(f"shelf IN ({_marks(filters.shelves)})", *sorted(filters.shelves))
     if filters.path_prefix:
         prefix = bindable(filters.path_prefix)
-        if prefix.endswith("/"):
-            add("path >= ? AND path < ?", prefix, f"{prefix[:-1]}0")  # 0 is the character after the slash
-        else:
-            add("path = ?", prefix)
+        folder = prefix.removesuffix("/")
+        # A name without a slash may be either; 0 is the character after the slash.
+        add("(path = ? OR (path >= ? AND path < ?))", prefix, f"{folder}/", f"{folder}0")
     if filters.kinds is not None:
         add(f"kind IN ({_marks(filters.kinds)})", *sorted(map(bindable, filters.kinds)))
     for tag in sorted(filters.tags or ()):

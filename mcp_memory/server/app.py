@@ -11,9 +11,11 @@ from starlette.types import ASGIApp
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
+from mcp_memory.engine.config import RecallConfig, VaultConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.api import add_routes
+from mcp_memory.server.calls import Calls
 from mcp_memory.server.complaints import Complaints
 from mcp_memory.server.gate import Gate, GateConfig
 from mcp_memory.server.resources import add_prompts, add_resources
@@ -44,17 +46,19 @@ class Tokens(TokenVerifier):
         return AccessToken(token=token, client_id=client, scopes=[]) if client else None
 
 
-def build_server(engine: Engine, credentials: Credentials, address: Address, *, auth: bool) -> FastMCP:
+def build_server(
+    engine: Engine, credentials: Credentials, address: Address, *, auth: bool, vault: VaultConfig, recall: RecallConfig
+) -> FastMCP:
     """The MCP server with everything on it, not yet served."""
     server = FastMCP(
         "mcp-memory",
         instructions=INSTRUCTIONS,
         version=__version__,
         auth=Tokens(credentials) if auth else None,
-        middleware=[Complaints()],
+        middleware=[Calls(), Complaints()],
         mask_error_details=True,
     )
-    add_tools(server, engine)
+    add_tools(server, engine, vault, recall)
     add_resources(server, engine)
     add_prompts(server)
     add_routes(server, engine, credentials, address, auth=auth)

@@ -17,6 +17,7 @@ SWALLOWED = 4
 """How many times the largest body of a refused request is still read, so that its client gets the answer."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- no names that a client could ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,12 @@ class GateConfig:
     max_body_bytes: int
 
     @classmethod
-    def for_port(cls, port: int, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int) -> GateConfig:
-        """Loopback names with this port (`port` 0: a Unix socket, any of them), and what was configured."""
-        own = {f"{name}:{port}" for name in LOOPBACK} if port else set(LOOPBACK)
+    def for_port(
+        cls, port: int, *, host: str, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int
+    ) -> GateConfig:
+        """Loopback names and `host`, where we listen, with this port (0: a Unix socket); and what was configured."""
+        names = LOOPBACK if host in EVERYWHERE else (*LOOPBACK, f"[{host}]" if ":" in host else host)
+        own = {f"{name}:{port}".lower() for name in names} if port else set(LOOPBACK)
         return cls(
             frozenset(own | {host.lower() for host in hosts}),
             frozenset(origin.lower() for origin in origins),

@@ -9,6 +9,8 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.operations import perform
+from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import McpMemoryError
 
 FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
@@ -33,12 +35,13 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
 
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction]
-        lines = [f"- [{record.title}]({record.path}) · {record.kind} · `{record.id}`" for record in engine.tree()]
+        records = await in_thread(engine.tree, deadline_s=30, what="listing notes")
+        lines = [f"- [{record.title}]({record.path}) · {record.kind} · `{record.id}`" for record in records]
         return "# Notes\n\n" + "\n".join(lines) + "\n"
 
     @server.resource("memory://status", mime_type="application/json", title="The state of memory")
     async def status() -> str:  # pyright: ignore[reportUnusedFunction]
-        return json.dumps(engine.status(), ensure_ascii=False, indent=1)
+        return json.dumps(await perform(engine, "status", {}), ensure_ascii=False, indent=1)
 
 
 def add_prompts(server: FastMCP) -> None:

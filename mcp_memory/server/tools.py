@@ -15,6 +15,7 @@ from fastmcp.tools import ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from mcp_memory.engine.config import RecallConfig, VaultConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
@@ -35,9 +36,9 @@ Project = Annotated[
 ]
 
 
-def add_tools(server: FastMCP, engine: Engine) -> None:
+def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: RecallConfig) -> None:
     """Register memory_search, memory_recall, memory_append and memory_forget."""
-    kinds = ", ".join(engine.vault.kinds.names)
+    kinds = "\n".join(f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in engine.vault.kinds)
     phases = ", ".join(engine.phases)
 
     @server.tool(annotations=_reads("Search memory"), output_schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
@@ -49,7 +50,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         project: Project = None,
         since: Annotated[str | None, Field(description="Only notes dated from here on, e.g. 2026-11-01.")] = None,
         until: Annotated[str | None, Field(description="Only notes dated before this, e.g. 2026-11-21.")] = None,
-        path: Annotated[str | None, Field(description="Only this folder or file, e.g. notes/fix/.")] = None,
+        path: Annotated[str | None, Field(description="Only this folder or file, e.g. notes/fix.")] = None,
         include_archived: Annotated[bool, Field(description="Also retired and expired notes.")] = False,
         mode: Annotated[
             Literal["hybrid", "semantic", "keyword"], Field(description="Default hybrid; keyword for exact words.")
@@ -82,7 +83,11 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         kinds: Kinds = None,
         project: Project = None,
         budget_tokens: Annotated[
-            int | None, Field(description="Most tokens to return, 100 to 200000. Default 2000; 4000 at session start.")
+            int | None,
+            Field(
+                description="Most tokens to return, 100 to 200000. "
+                f"Default {recall.budget_tokens}; {recall.start_budget_tokens} at session start."
+            ),
         ] = None,
     ) -> str:
         """Read memory as text within a token budget, each passage with its file, lines and date.
@@ -99,18 +104,17 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         )  # fmt: skip
 
     @server.tool(
-        annotations=ToolAnnotations(
-            title="Store in memory",
-            read_only_hint=False,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
+        annotations=_writes("Store in memory"),
         output_schema=APPEND_SCHEMA,
     )
     async def memory_append(
-        content: Annotated[str, Field(description="The text to remember, Markdown, self-contained, up to 1 MB.")],
-        kind: Annotated[str, Field(description=f"One of {kinds}. Default note.")] = "note",
+        content: Annotated[
+            str,
+            Field(
+                description=f"The text to remember, Markdown, self-contained, up to {vault.max_append_bytes:,} bytes."
+            ),
+        ],
+        kind: Annotated[str, Field(description=f"Default note. One of:\n{kinds}")] = "note",
         title: Annotated[str | None, Field(description="5 to 15 words one would search for; else derived.")] = None,
         tags: Annotated[list[str] | None, Field(description="A few plain words, one line each.")] = None,
         project: Annotated[

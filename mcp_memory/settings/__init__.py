@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.settings.limits import check
 from mcp_memory.settings.state import PREFIX, StateFolder, absolute, config_path
 from mcp_memory.settings.tables import build, plain, wrong
 from mcp_memory.text.chunking import ChunkingConfig
@@ -75,7 +76,7 @@ def load(
     """Read the settings; `flags` maps dotted keys (`"daemon.port"`) to values, None = not given.
 
     Raises ConfigInvalid for an unreadable file, an unknown key (the message names the nearest known one) or a
-    value of the wrong type.
+    value of the wrong type or out of bounds.
     """
     path = file or config_path(environ)
     named = file is not None or bool(environ.get(PREFIX + "CONFIG"))
@@ -91,9 +92,14 @@ def load(
         if value is not None:
             _put(tree, key, value, str(path))
             given[key] = "the command line"
-    settings = build(Settings, tree, "", lambda key: given.get(key, str(path)), skip={"file", "environ"})
+
+    def origin(key: str) -> str:
+        return given.get(key, str(path))
+
+    settings = build(Settings, tree, "", origin, skip={"file", "environ"})
     checked = _with(settings, file=read, environ=dict(environ))
-    _check(checked)
+    check(as_tree(checked), origin)
+    _check_daemon(checked)
     return checked
 
 
@@ -110,7 +116,7 @@ def as_tree(settings: Settings) -> dict[str, Any]:
     return {f.name: plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
 
 
-def _check(settings: Settings) -> None:
+def _check_daemon(settings: Settings) -> None:
     daemon = settings.daemon
     if not settings.vault.path.strip():
         raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")

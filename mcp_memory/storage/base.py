@@ -48,6 +48,10 @@ class Listing:
     """False when the root or its marker was missing: then an absent file proves nothing."""
     folders: frozenset[NotePath] = frozenset()
     """Every folder that was looked into, the root as the empty path."""
+    missing: frozenset[str] = frozenset()
+    """Prefixes of paths (`@team/`) whose own root could not be listed: below them an absent file proves nothing."""
+    missing: frozenset[str] = frozenset()
+    """Prefixes (`@name/`) of further roots that could not be listed: nothing is known of what is below them."""
 
 
 class StorageBackend(ABC):

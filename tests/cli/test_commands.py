@@ -24,6 +24,8 @@ def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
     assert usage.lower().startswith("usage: mcp-memory ")
     assert f"mcp-memory {' '.join(command)}" in more, "an example, besides the usage line"
     assert command[-1] in CliRunner().invoke(commands, [*command[:-1], "--help"]).output
+    assert "--vault" in more, "after the command as well as before it"
+    assert "--config" in more
 
 
 def test_the_program_itself(place: Place):
@@ -32,6 +34,28 @@ def test_the_program_itself(place: Place):
     assert "mcp-memory start" in bare.out + bare.err
     assert place.run("-h").ok().out == place.run("--help").ok().out
     assert __version__ in place.run("--version").ok().out
+
+
+def test_what_stands_after_the_command_counts(served: Place):
+    vault = str(served.vault)
+    assert served.run("--vault", "elsewhere", "status", "--json", "--vault", vault).ok().json["vault"] == vault
+    for command in (("--config", "b.toml", "path"), ("path", "--config", "b.toml")):
+        assert served.run("--config", "a.toml", "config", *command, "--json").ok().json == {"file": "b.toml"}
+
+
+def test_a_folder_or_file_by_path(served: Place):
+    note = served.run("append", "--json", "-k", "lesson", "The sluice sticks in winter.").ok().json
+    for path in ("notes/lesson", "notes/lesson/", "./notes", note["path"]):
+        hits = served.run("search", "--json", "--path", path, "sluice").ok().json["hits"]
+        assert [hit["id"] for hit in hits] == [note["id"]], path
+    assert served.run("search", "--json", "--path", "notes/les", "sluice").ok().json["hits"] == []
+
+
+def test_a_date_that_is_none_is_named(served: Place):
+    for argument in ("since", "until"):
+        ran = served.run("search", "x", f"--{argument}", "last week")
+        assert ran.code == 2
+        assert f"{argument}: " in ran.err
 
 
 def test_nothing_is_made_by_looking(place: Place):
@@ -68,7 +92,11 @@ SERVED = [
     (2, ["token", "--client", "a b"]),
     (2, ["headers", "--client", "a b"]),
     (2, ["--config", "none.toml", "status"]),
+    (2, ["status", "--config", "none.toml"]),
+    (2, ["config", "show", "--config", "none.toml"]),
+    (2, ["config", "--config", "none.toml", "show"]),
     (3, ["--vault", "elsewhere", "status"]),
+    (3, ["status", "--vault", "elsewhere"]),
     (3, ["--vault", "elsewhere", "headers"]),
     (3, ["headers", "--vault", "elsewhere"]),
     (4, ["recall", "--id", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]),

@@ -9,6 +9,8 @@ import socket
 import stat
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -107,7 +109,7 @@ def test_eight_that_start_at_once_find_one_daemon(place: Place):
         for _ in range(8)
     ]  # fmt: skip
     answers = [json.loads(starter.communicate(timeout=120)[0]) for starter in starters]
-    assert [starter.returncode for starter in starters] == [0] * 8
+    assert [starter.returncode for starter in starters] == [0] * 8, answers
     assert len({answer["pid"] for answer in answers}) == 1
     assert sum(answer["started"] for answer in answers) == 1
 
@@ -175,21 +177,43 @@ def test_a_dead_daemons_address_does_not_pass_for_a_command_that_works(place: Pl
     with place.serving() as served:
         served.process.kill()
         served.process.wait(STOP_S)
-    program = (
-        "import os, sys; from mcp_memory.daemon.instance import only_instance; from mcp_memory.settings import load\n"
-        "with only_instance(load(os.environ).state): print('held', flush=True); sys.stdin.read()"
-    )
-    command = [place.command()[0], "-c", program]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environ, text=True
-    ) as worker:
-        assert worker.stdout and worker.stdout.readline() == "held\n"
+    with holding(place) as worker:
         assert holder(place.state) == worker.pid
         for command in (("stop",), ("search", "x"), ("append", "x")):
             ran = place.run(*command)
             assert ran.code == 3, ran
         assert str(worker.pid) in ran.err
         assert worker.poll() is None
+
+
+def test_start_waits_for_who_is_about_to_end(place: Place):
+    """A daemon that is told to stop holds the lock until its last call is answered."""
+    with holding(place) as worker:
+        starter = subprocess.Popen(
+            place.command("start", "--json"), stdout=subprocess.PIPE, env=place.environ, cwd=place.root
+        )
+        with pytest.raises(subprocess.TimeoutExpired):
+            starter.wait(1)
+        assert worker.poll() is None
+    answer = json.loads(starter.communicate(timeout=60)[0])
+    assert starter.returncode == 0
+    assert answer["started"] is True
+
+
+@contextmanager
+def holding(place: Place) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the vault's lock and is no daemon; it lets go and ends with the block."""
+    program = (
+        "import os, sys; from mcp_memory.daemon.instance import only_instance; from mcp_memory.settings import load\n"
+        "state = load(os.environ).state; state.make()\n"
+        "with only_instance(state): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [place.command()[0], "-c", program]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environ, text=True
+    ) as worker:
+        assert worker.stdout and worker.stdout.readline() == "held\n"
+        yield worker
     assert worker.returncode == 0
 
 

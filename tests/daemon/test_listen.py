@@ -12,6 +12,7 @@ from mcp_memory.daemon.listen import bind
 from mcp_memory.errors import Busy, ConfigInvalid
 from mcp_memory.settings import PREFERRED_PORT, DaemonConfig
 from mcp_memory.settings.state import StateFolder
+from tests.daemon.place import Place
 
 
 @pytest.fixture
@@ -63,6 +64,29 @@ def test_a_damaged_note_of_the_port_is_no_obstacle(state: StateFolder, kept: str
 def test_an_address_that_is_not_ours(state: StateFolder, host: str):
     with pytest.raises(ConfigInvalid, match="cannot listen"):
         bind(DaemonConfig(host=host, port=8423), state)
+
+
+def test_a_unix_socket_where_none_can_be(state: StateFolder, tmp_path: Path):
+    (tmp_path / "file").touch()
+    for path in (
+        tmp_path / "file" / "s",
+        tmp_path / "file" / "deep" / "s",
+        Path("/proc/nowhere/s"),
+        tmp_path / "x\0y/s",
+    ):
+        with pytest.raises(ConfigInvalid, match="Unix socket") as caught:
+            bind(DaemonConfig(uds=str(path)), state)
+        assert caught.value.hint
+    with pytest.raises(ConfigInvalid, match="208 bytes") as caught:
+        bind(DaemonConfig(uds=f"/tmp/{'é' * 100}/so"), state)
+    assert "107" in str(caught.value)
+
+
+@pytest.mark.parametrize(("host", "reached"), [("127.0.0.2", "127.0.0.2"), ("0.0.0.0", "127.0.0.1"), ("::", "::1")])
+def test_our_own_client_reaches_every_host(place: Place, host: str, reached: str):
+    with place.serving("--host", host, MCP_MEMORY_DAEMON_ALLOW_REMOTE="true") as served:
+        assert served.address.host == reached
+        assert place.run("status", "--json").ok().json["pid"] == served.address.pid
 
 
 def test_an_answer_does_not_wait_for_the_last_packets_acknowledgement(state: StateFolder):

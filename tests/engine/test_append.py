@@ -52,6 +52,31 @@ async def test_equal_titles_get_names_of_their_own(world: World) -> None:
     assert names == ["notes/fact/same.md", "notes/fact/same-2.md", "notes/fact/same-3.md"]
 
 
+async def test_the_hundredth_note_of_a_title_costs_no_more_than_the_fifth(world: World) -> None:
+    count = 100
+    async with world.engine() as engine:
+        drafts = [draft(f"body {n}", title="Same") for n in range(count)]
+        stored = [engine.vault.append(each) for each in drafts]
+        names = [each.file.record.path for each in stored]
+        assert len(set(names)) == count
+        assert names[3] == f"notes/fact/same-{stored[3].file.record.id[-6:].lower()}.md"
+        for each in drafts:
+            assert len(engine.vault.ledger.written(each.content_hash, "fact", None)) <= 5
+        assert [engine.vault.append(each).file.record.path for each in drafts] == names
+
+
+@pytest.mark.parametrize("home", ["", "Agent"])
+async def test_only_fresh_notes_are_counted(world: World, home: str) -> None:
+    world.with_home(home)
+    below = f"{home}/" if home else ""
+    for stranger in ("20240101-diary.md", "99-elsewhere.md", f"{below}topics/77-old.md", "9" * 240 + "-x.md"):
+        world.write(stranger, "x")
+    for name in ("041-older.md", "20240101-daily.md", "sub/090-deep.md", "9" * 240 + "-x.md", "٣٣٣-x.md", "500.md"):
+        world.write(f"{below}topics/_fresh/{name}", "x")
+    async with world.engine() as engine:
+        assert (await engine.append("Thought")).path == f"{below}topics/_fresh/042-thought.md"
+
+
 # -- the same again ------------------------------------------------------------------------------------------------
 
 

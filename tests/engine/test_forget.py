@@ -64,7 +64,7 @@ def files(draw: st.DrawFn) -> bytes:
 
 
 @pytest.mark.parametrize("undo_lost", [False, True])
-@settings(max_examples=more(60), deadline=None)
+@settings(max_examples=more(40), deadline=None)
 @given(data=files())
 @example(data=b"")
 @example(data=b"---\n---\n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
@@ -34,6 +37,30 @@ async def test_state_without_a_place_is_a_clear_error(world: World) -> None:
     with pytest.raises(StorageFailed, match="state"):
         async with world.engine():
             pass
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "vault.toml"])
+async def test_a_state_file_that_cannot_be_read_is_a_clear_error_with_a_remedy(world: World, name: str) -> None:
+    (world.state / name).mkdir(parents=True)
+    with pytest.raises(StorageFailed, match=name) as failed:
+        async with world.engine():
+            pass
+    assert failed.value.hint
+
+
+async def test_old_undo_files_go_at_the_next_start(world: World) -> None:
+    async with world.engine() as engine:
+        for words in ("Tea at four", "Tea at five"):
+            await engine.forget((await engine.append(words, kind="fact")).id)
+    old, young = (world.state / "undo").iterdir()
+    for file, days in ((old, 401), (young, 399)):
+        os.utime(file, (time.time() - days * 86_400,) * 2)
+    async with world.engine() as engine:
+        assert [*(world.state / "undo").iterdir()] == [young]
+        for words in ("four", "five"):
+            path = f"notes/fact/tea-at-{words}.md"
+            await engine.forget(path, restore=True)
+            assert await found(engine, words) == [path]
 
 
 async def test_a_vault_that_is_a_file_is_a_clear_error(world: World) -> None:

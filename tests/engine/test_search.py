@@ -229,7 +229,7 @@ class TestModes:
             result = await made.search("red bicycle", limit=3, filters=ALL, mode=mode)
             assert result.hits[0].snippet == "- Bob: I bought a red bicycle."
             assert result.degraded == "keywords only: the embedding model is still loading"
-        made.without_model = "no model is installed"
+        made = Searcher(index, lambda: None, SearchConfig(), lambda: NOW, lambda: "no model is installed")
         assert "no model is installed" in str((await made.search("bicycle", limit=3, filters=ALL)).degraded)
 
     async def test_keyword_mode_needs_no_model_and_is_complete(self, index: Fails) -> None:

@@ -36,7 +36,7 @@ async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerato
 async def ready(engine: Engine) -> None:
     """Events reach us from every folder that the last sweep saw."""
     await eventually(lambda: engine.indexer.last is not None)
-    wanted = len(engine.indexer.last.folders) + 1
+    wanted = len(engine.indexer.last.folders)
     await eventually(lambda: engine.watcher.hints in {"off", f"events from {wanted} folders"})
 
 

@@ -80,7 +80,7 @@ def passes(note: NoteRecord, filters: Filters) -> bool:
     prefix = filters.path_prefix
     return (
         note.shelf in filters.shelves
-        and (not prefix or (note.path.startswith(prefix) if prefix.endswith("/") else note.path == prefix))
+        and (not prefix or note.path == prefix or note.path.startswith(prefix.removesuffix("/") + "/"))
         and (filters.kinds is None or note.kind in filters.kinds)
         and (not filters.tags or filters.tags <= set(note.tags))
         and (filters.project is None or note.project in (None, filters.project))

@@ -24,7 +24,7 @@ def run(machine: type[VaultMachine], examples: int, steps: int) -> None:
 
 
 def test_whatever_happens(toy_plugin: None) -> None:
-    run(VaultMachine, more(10), 25)
+    run(VaultMachine, more(8), 25)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 
+from mcp_memory.engine.config import SHIPPED_KINDS
 from tests.daemon.place import Running
 from tests.daemon.wire import SESSIONLESS, Wire
 
@@ -21,6 +22,11 @@ def tools(both: Wire) -> dict[str, dict]:
 
 def test_there_are_exactly_four(tools):
     assert list(tools) == NAMES
+
+
+def test_every_kind_is_explained(tools):
+    kinds = tools["memory_append"]["inputSchema"]["properties"]["kind"]["description"].splitlines()
+    assert kinds[1:] == [f"{name}: {kind.about}" for name, kind in SHIPPED_KINDS.items()]
 
 
 def test_annotations_let_a_client_run_them_unattended(tools):
@@ -76,8 +82,9 @@ def test_descriptions_carry_what_clients_strip_from_schemas(tools):
     assert "1 to 1000" in fields["memory_search"]["limit"]["description"]
     assert "Default 6" in fields["memory_search"]["limit"]["description"]
     assert "100 to 200000" in fields["memory_recall"]["budget_tokens"]["description"]
-    assert "up to 1 MB" in fields["memory_append"]["content"]["description"]
-    assert "decision, " in fields["memory_append"]["kind"]["description"]
+    assert "Default 2000; 4000 at" in fields["memory_recall"]["budget_tokens"]["description"]
+    assert "up to 1,000,000 bytes" in fields["memory_append"]["content"]["description"]
+    assert "decision: " in fields["memory_append"]["kind"]["description"]
     assert "debug" in fields["memory_recall"]["phase"]["description"]
     for name, tool in tools.items():
         assert len(tool["description"]) > 150, f"{name} does not say when to call it"

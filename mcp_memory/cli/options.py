@@ -1,0 +1,53 @@
+"""Options that commands share. Which vault and which configuration can be said before the command or after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mcp_memory.settings import Settings, load
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Common:
+    """What a command works on; settings are read when it asks for them."""
+
+    vault: str | None = None
+    config: Path | None = None
+
+    def settings(self, **flags: object) -> Settings:
+        dotted = {name.replace("__", "."): value for name, value in flags.items()}
+        return load(os.environ, file=self.config, flags={"vault.path": self.vault, **dotted})
+
+
+def located(command: F) -> F:
+    """`--vault` and `--config`; they land in the context's `Common`, where the innermost one counts."""
+    return _vault(_config(command))
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    common = ctx.ensure_object(Common)
+    if value is not None and param.name:
+        ctx.obj = replace(common, **{param.name: value})
+
+
+_vault = click.option(
+    "--vault", metavar="DIR", expose_value=False, callback=_keep, help="The vault's folder; default: as configured."
+)
+_config = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    expose_value=False,
+    callback=_keep,
+    help="Another configuration file.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")

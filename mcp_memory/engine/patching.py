@@ -1,0 +1,63 @@
+"""Changing a note that is there: frontmatter keys and no other byte."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from mcp_memory.engine import marks
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.reader import Reader
+from mcp_memory.engine.stored import ATTEMPTS
+from mcp_memory.engine.undo import Undo
+from mcp_memory.errors import PreconditionFailed
+from mcp_memory.models import Etag, NotePath
+from mcp_memory.storage.base import StorageBackend
+from mcp_memory.text import frontmatter
+
+
+class Patcher:
+    """Keeps what a restore needs before it changes a note. Thread-safe."""
+
+    def __init__(self, backend: StorageBackend, reader: Reader, undo: Undo) -> None:
+        self._backend = backend
+        self._reader = reader
+        self._undo = undo
+
+    def patch(self, path: NotePath, changes: Callable[[NoteFile], marks.Changes]) -> NoteFile:
+        """Tried again when another writer was faster; `changes` is asked anew each time.
+
+        Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
+        """
+        for _ in range(ATTEMPTS):
+            blob = self._backend.read(path)
+            file = self._reader.note(path, blob.data, blob.etag, blob.stat)
+            before = marks.patchable(path, blob.data)
+            after = marks.without_empty_head(frontmatter.patch(before, changes(file)))
+            if after == before:
+                return file
+            data = after.encode("utf-8", "surrogateescape")
+            if not file.record.is_log:
+                self._undo.keep(Etag(hashlib.sha256(data).hexdigest()), blob.data)
+            try:
+                written = self._backend.write(path, data, blob.etag)
+            except PreconditionFailed:
+                continue
+            return self._reader.note(path, data, written.etag, written.stat)
+        raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
+
+    def unpatch(self, file: NoteFile) -> NoteFile | None:
+        """The bytes from before the last patch put back; None where they are unknown or somebody changed the note."""
+        path = file.record.path
+        before = self._undo.find(file.record.etag)
+        if before is None:
+            return None
+        try:
+            written = self._backend.write(path, before, file.record.etag)
+        except PreconditionFailed:
+            return None
+        return self._reader.note(path, before, written.etag, written.stat)
+
+    def can_patch(self, path: NotePath, changes: marks.Changes) -> None:
+        """Raises what `patch` would raise, and writes nothing."""
+        frontmatter.patch(marks.patchable(path, self._backend.read(path).data), changes)

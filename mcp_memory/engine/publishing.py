@@ -1,0 +1,108 @@
+"""Publishing a new note: found again where it is there already, else written under a name of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from ulid import ULID
+
+from mcp_memory.engine import draft as drafts
+from mcp_memory.engine.draft import Draft
+from mcp_memory.engine.ledger import Ledger
+from mcp_memory.engine.notes import ALWAYS_LOAD, slug
+from mcp_memory.engine.reader import Reader
+from mcp_memory.engine.stored import Stored
+from mcp_memory.engine.vouching import Vouching
+from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.models import NoteId, NotePath, Outcome, Shelf
+from mcp_memory.storage.base import StorageBackend
+from mcp_memory.storage.paths import validate_new
+
+NUMBERED = "_fresh"
+"""A kind's notes in a folder of this name are numbered."""
+
+_NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")
+"""More digits are a date or another's own numbering."""
+
+
+class NotePublisher:
+    """Writes whole files. Thread-safe, except that the same content must come in one thread at a time."""
+
+    def __init__(
+        self, backend: StorageBackend, reader: Reader, ledger: Ledger, vouching: Vouching, clock: Callable[[], datetime]
+    ) -> None:
+        self._backend = backend
+        self._reader = reader
+        self._ledger = ledger
+        self._vouching = vouching
+        self._clock = clock
+        self._numbering = threading.Lock()
+        self._last_numbers: dict[str, int] = {}
+
+    def already_written(self, draft: Draft, same: Sequence[NotePath]) -> Stored | None:
+        """The note that holds this very content and counts; looked for where the ledger knows it from, and `same`."""
+        wanted = (draft.content_hash, draft.kind.name, draft.project)
+        now = self._clock()
+        for path in dict.fromkeys([*(known.path for known in reversed(self._ledger.written(*wanted))), *same]):
+            try:
+                file = self._reader.read(path)
+            except (NotFound, Refused, PathRefused, StorageFailed):
+                continue  # announced but never published, moved since, or no longer a note
+            record = file.record
+            counts = record.shelf is Shelf.ACTIVE and (record.expires_at is None or record.expires_at > now)
+            if counts and (record.content_hash, record.kind, record.project) == wanted:
+                return Stored(file, Outcome.DUPLICATE)
+        return None
+
+    def publish(self, draft: Draft, supersedes: NoteId | None) -> Stored:
+        """Raises AlreadyExists where `draft.path` is taken, Refused, PathRefused, StorageFailed."""
+        now = self._clock()
+        note_id = NoteId(str(ULID.from_datetime(now)))
+        data = drafts.render(draft, note_id, now, supersedes)
+        tails = [""] if draft.path else _tails(note_id)
+        for tail in tails:
+            path = self._place(draft, tail)
+            self._vouching.announce(draft, note_id, path, now)
+            try:
+                written = self._backend.write(path, data, None)
+            except AlreadyExists:
+                if tail == tails[-1]:
+                    raise
+                continue
+            return Stored(self._reader.note(path, data, written.etag, written.stat), Outcome.CREATED)
+        raise AssertionError("a note has at least one name to try")
+
+    def _place(self, draft: Draft, tail: str) -> NotePath:
+        layout = self._reader.layout
+        if draft.path:
+            inner = layout.below_home(validate_new(draft.path))
+            if inner is None:
+                raise Refused(f"{draft.path} is outside home", hint=f"start with {layout.home or 'notes'}/")
+            if inner.casefold().startswith(f"{ALWAYS_LOAD}/"):
+                raise Refused("only a person writes to _always-load/", hint="use another folder")
+            return NotePath(draft.path)
+        folder, stem = draft.kind.folder, slug(draft.heading)
+        if folder.endswith(NUMBERED):
+            return layout.in_home(f"{folder}/{self._next_number(folder):03}-{stem}{tail}.md")
+        return layout.in_home(f"{folder}/{stem}{tail}.md")
+
+    def _next_number(self, folder: str) -> int:
+        """One more than the highest number in the folder; a taken one is no harm, `id` identifies."""
+        with self._numbering:
+            if folder not in self._last_numbers:
+                prefix = self._reader.layout.in_home(f"{folder}/")
+                names = (path[len(prefix) :] for path in self._backend.list().files if path.startswith(prefix))
+                numbers = (int(match[1]) for name in names if (match := _NUMBER.fullmatch(name)))
+                self._last_numbers[folder] = max(numbers, default=0)
+            self._last_numbers[folder] += 1
+            return self._last_numbers[folder]
+
+
+def _tails(note_id: NoteId) -> list[str]:
+    """What tells notes of one title apart: small numbers while they last, then the id, so that the thousandth note
+    costs no more than the fifth."""
+    unique = note_id.lower()
+    return ["", "-2", "-3", f"-{unique[-6:]}", f"-{unique}"]

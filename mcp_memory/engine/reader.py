@@ -1,0 +1,95 @@
+"""Reading a vault and its sources as one tree: the vault at the root, each source under `@name/`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcp_memory.engine.kinds import Kinds
+from mcp_memory.engine.notes import Layout, NoteFile, read_note
+from mcp_memory.errors import NotFound, PathRefused, StorageFailed
+from mcp_memory.models import Etag, FileStat, NotePath, Problem
+from mcp_memory.storage.base import Listing, StorageBackend
+
+
+class Reader:
+    """Knows which back end a path belongs to, and makes notes of bytes. Thread-safe."""
+
+    def __init__(
+        self,
+        backend: StorageBackend,
+        sources: Mapping[str, StorageBackend],
+        *,
+        layout: Layout,
+        kinds: Kinds,
+        max_note_bytes: int,
+    ) -> None:
+        self.layout = layout
+        self.kinds = kinds
+        self._backend = backend
+        self._sources = dict(sources)
+        self._max_note_bytes = max_note_bytes
+
+    def list(self) -> Listing:
+        """The vault's files and those of every source.
+
+        `complete` speaks of the vault alone; a source that could not be listed is in `missing`, and a problem.
+        """
+        own = self._backend.list()
+        files = {path: stat for path, stat in own.files.items() if not path.startswith("@")}
+        problems = list(own.problems)
+        problems += [
+            Problem(path, "names that start with @ are kept for sources: rename it")
+            for path in own.files
+            if path.startswith("@")
+        ]
+        folders = {folder for folder in own.folders if not folder.startswith("@")}
+        ignored, missing = own.ignored, set[str]()
+        for name, backend in self._sources.items():
+            below = backend.list()
+            for path, stat in below.files.items():
+                full = NotePath(f"@{name}/{path}")
+                files[full] = replace(stat, path=full)
+            folders |= {NotePath(f"@{name}/{folder}".rstrip("/")) for folder in below.folders}
+            ignored += below.ignored
+            if below.complete:
+                problems += [replace(each, path=f"@{name}/{each.path}") for each in below.problems]
+            else:
+                missing.add(f"@{name}/")
+                cause = below.problems[-1].reason if below.problems else "not readable"
+                problems.append(Problem(f"@{name}", f"source not listed: {cause}; see [vault.sources]"))
+        return Listing(files, problems, ignored, own.complete, frozenset(folders), frozenset(missing))
+
+    def read(self, path: NotePath) -> NoteFile:
+        """Raises NotFound, PathRefused, StorageFailed, and Refused for a file over the size limit."""
+        backend, inner = self._locate(path)
+        blob = backend.read(inner, limit_bytes=self._max_note_bytes)
+        return self.note(path, blob.data, blob.etag, blob.stat)
+
+    def stat(self, path: NotePath) -> FileStat:
+        """Raises NotFound, PathRefused, StorageFailed. The stat's own path is the one inside its root."""
+        backend, inner = self._locate(path)
+        return backend.stat(inner)
+
+    def is_gone(self, path: NotePath) -> bool:
+        """Whether there is surely no note any more, rather than one that cannot be looked at now."""
+        try:
+            self.stat(path)
+        except (NotFound, PathRefused):
+            return True
+        except StorageFailed:
+            return False
+        return False
+
+    def note(self, path: NotePath, data: bytes, etag: Etag, stat: FileStat) -> NoteFile:
+        """The note that these bytes are."""
+        file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
+        return replace(file, settled=stat.settled)
+
+    def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:
+        if not path.startswith("@"):
+            return self._backend, path
+        name, _, inner = path[1:].partition("/")
+        if name not in self._sources:
+            raise NotFound(f"no source named {name!r}", hint=f"known: {', '.join(self._sources) or 'none'}")
+        return self._sources[name], NotePath(inner)

@@ -1,0 +1,45 @@
+"""Vouching: which notes this installation wrote or took over, as its ledger tells."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from mcp_memory.engine.draft import Draft
+from mcp_memory.engine.ledger import Ledger, LedgerEntry
+from mcp_memory.engine.reader import Reader
+from mcp_memory.errors import NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.models import NoteId, NotePath, NoteRecord
+
+
+class Vouching:
+    """Asks and tells the ledger. Thread-safe."""
+
+    def __init__(self, ledger: Ledger, reader: Reader) -> None:
+        self._ledger = ledger
+        self._reader = reader
+
+    def announce(self, draft: Draft, note_id: NoteId, path: NotePath, now: datetime) -> None:
+        """To be called before a draft is published. Raises StorageFailed."""
+        self._ledger.record(
+            LedgerEntry(
+                note_id, path, draft.content_hash, draft.kind.name, draft.project, draft.session, now.timestamp()
+            )
+        )
+
+    def adopt(self, record: NoteRecord, now: datetime) -> None:
+        """From now on the note counts as ours. Raises StorageFailed."""
+        self._ledger.record(
+            LedgerEntry(record.id, record.path, record.content_hash, record.kind, record.project, None, now.timestamp())
+        )
+
+    def vouches(self, path: NotePath, note_id: NoteId) -> bool:
+        """Whether the ledger knows the note: its id, at the place where it was written, or moved from there. A file
+        with the id of a note that is still in its place is a copy, whoever made it."""
+        places = self._ledger.paths_of(note_id)
+        return path in places or (bool(places) and not any(self._carries(place, note_id) for place in places))
+
+    def _carries(self, path: NotePath, note_id: NoteId) -> bool:
+        try:
+            return self._reader.read(path).record.id == note_id
+        except (NotFound, Refused, PathRefused, StorageFailed):
+            return False

@@ -1,0 +1,50 @@
+"""A line of the log for each tool call: who, what, how long, how it ended. Never an argument or a result."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from fastmcp.server.dependencies import get_access_token
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+from mcp_types import CallToolRequestParams
+
+from mcp_memory.errors import InvalidInput, McpMemoryError
+
+log = logging.getLogger(__name__)
+
+TOOLS = frozenset({"memory_search", "memory_recall", "memory_append", "memory_forget"})
+
+
+class Calls(Middleware):
+    """Logs at level debug; goes outermost, so that refused arguments count too."""
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        began, outcome = time.perf_counter(), "cancelled"
+        try:
+            result = await call_next(context)
+            outcome = "ok"
+        except Exception as error:
+            outcome = _code(error.__cause__)
+            raise
+        finally:
+            log.debug("%s by %s: %s, %.1f ms", *_who(context), outcome, 1000 * (time.perf_counter() - began))
+        return result
+
+
+def _code(cause: BaseException | None) -> str:
+    """A tool error without a cause is about the arguments."""
+    if isinstance(cause, McpMemoryError):
+        return cause.code
+    return "internal" if cause else InvalidInput.code
+
+
+def _who(context: MiddlewareContext[CallToolRequestParams]) -> tuple[str, str]:
+    """A name that is no tool's is whatever the client sent."""
+    name, token = context.message.name, get_access_token()
+    return name if name in TOOLS else "unknown tool", token.client_id if token else "anyone"

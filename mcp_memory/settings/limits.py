@@ -1,0 +1,69 @@
+"""What the values may be, key by key, beyond their type; errors name the key, the value and what to use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from math import inf
+from typing import Any, cast
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.embedders.choose import EMBEDDERS
+from mcp_memory.settings.tables import Origin, wrong
+
+RANGES: Mapping[str, tuple[float, float]] = {
+    "vault.max_note_bytes": (1, inf),
+    "vault.max_append_bytes": (1, inf),
+    "vault.write_deadline_s": (0.1, inf),
+    "daemon.max_body_bytes": (1, inf),
+    "daemon.log_bytes": (1, inf),
+    "daemon.log_files": (1, 1000),
+    "embedder.batch_size": (1, inf),
+    "embedder.hub_timeout_s": (0.1, inf),
+    "embedder.compile_timeout_s": (0.1, inf),
+    "embedder.timeout_s": (0.1, inf),
+    "recall.budget_tokens": (100, 200_000),
+    "recall.start_budget_tokens": (100, 200_000),
+    "recall.log_days": (0, 366),
+    "recall.phases.*.budget_tokens": (100, 200_000),
+    "watch.longest_wait_s": (0.1, inf),
+    "watch.active_sweep_s": (1, inf),
+    "watch.idle_sweep_s": (1, inf),
+    "watch.idle_after_s": (0.1, inf),
+}
+"""Key → least and most."""
+
+PRECISIONS = ("int8", "fp32", "torch")
+"""What the provider sentence-transformers knows; its own module would import too much here."""
+
+WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def check(tree: Mapping[str, Any], origin: Origin) -> None:
+    """`tree` holds the effective settings as plain tables. Raises ConfigInvalid for the first value out of bounds."""
+    for key, value in _leaves(tree, ""):
+        least, most = RANGES.get(re.sub(r"^(recall\.phases)\..*(\.\w+)$", r"\1.*\2", key), (-inf, inf))
+        if isinstance(value, (int, float)) and not least <= value <= most:
+            wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
+            raise wrong(key, value, wanted, origin)
+    embedder = tree["embedder"]
+    # Looking for other packages' providers takes time that only an unusual one is worth.
+    if embedder["provider"] != EmbedderConfig().provider:
+        _one_of("embedder.provider", embedder["provider"], EMBEDDERS.names(), origin)
+    _one_of("embedder.precision", embedder["precision"], PRECISIONS, origin)
+    for name in tree["vault"]["sources"]:
+        if not WORD.fullmatch(name):
+            raise wrong("vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin)
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _one_of(key: str, value: str, known: list[str] | tuple[str, ...], origin: Origin) -> None:
+    if value not in known:
+        raise wrong(key, value, f"one of {', '.join(map(repr, known))}", origin)

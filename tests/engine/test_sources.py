@@ -1,0 +1,82 @@
+"""Sources: other folders, read only, each of which may be missing without harm to the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.engine.config import VaultConfig
+from mcp_memory.errors import ConfigInvalid
+
+from .world import World, found
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def team(world: World) -> Path:
+    team = world.root.parent / "team"
+    (team / "docs").mkdir(parents=True)
+    (team / "docs" / "deploy.md").write_text("Deploys go out on Thursday")
+    return team
+
+
+async def test_the_folders_of_a_source_are_named_below_it(world: World, team: Path) -> None:
+    world.write("a/b.md", "x")
+    world.write("@team/mine.md", "x")
+    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
+        listing = engine.vault.list()
+        roots = engine.vault.roots()
+    assert listing.complete
+    assert not listing.missing
+    assert {folder for folder in listing.folders if folder.startswith("@")} == {"@team", "@team/docs"}
+    assert {"", "a"} <= listing.folders
+    assert "@team/mine.md" not in listing.files
+    assert [problem.path for problem in listing.problems] == ["@team/mine.md"]
+    assert roots == {"": world.root.resolve(), "@team/": team.resolve()}
+
+
+@pytest.mark.parametrize("folder", ["gone", "a-file", "~nobody-of-that-name/x"])
+async def test_a_missing_source_is_a_problem_of_its_own(world: World, team: Path, folder: str) -> None:
+    world.write("tea.md", "Tea at four")
+    (world.root.parent / "a-file").write_text("x")
+    place = folder if folder.startswith("~") else str(world.root.parent / folder)
+    async with world.engine(vault=VaultConfig(sources={"team": str(team), "odd": place})) as engine:
+        listing = engine.vault.list()
+        assert listing.complete
+        assert listing.missing == {"@odd/"}
+        assert [problem.path for problem in listing.problems] == ["@odd"]
+        assert "vault.sources" in listing.problems[0].reason
+        assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
+        (world.root / "tea.md").unlink()
+        await engine.reconcile()
+        assert await found(engine, "tea four") == []
+
+
+@pytest.mark.parametrize("folder", ["loop", "nul\0"])
+async def test_a_source_that_can_never_be_one_is_a_clear_error(world: World, folder: str) -> None:
+    (world.root.parent / "loop").symlink_to("loop")
+    with pytest.raises(ConfigInvalid, match="source odd"):
+        async with world.engine(vault=VaultConfig(sources={"odd": str(world.root.parent / folder)})):
+            pass
+
+
+async def test_a_source_that_goes_takes_no_note_along(world: World, team: Path) -> None:
+    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
+        team.rename(team.with_name("unmounted"))
+        await engine.reconcile()
+        assert engine.vault.list().missing == {"@team/"}
+        team.with_name("unmounted").rename(team)
+        await engine.reconcile()
+        assert not engine.vault.list().missing
+        assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
+
+
+async def test_a_missing_vault_is_still_incomplete(world: World, team: Path) -> None:
+    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
+        world.root.rename(world.root.with_name("unmounted"))
+        listing = engine.vault.list()
+        assert not listing.complete
+        assert set(listing.files) == {"@team/docs/deploy.md"}
+        world.root.with_name("unmounted").rename(world.root)
