@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from io import TextIOWrapper
@@ -25,7 +26,9 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
-            return None
+            near = difflib.get_close_matches(cmd_name, _COMMANDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "mcp-memory --help lists all commands"
+            raise click.UsageError(f"No such command {cmd_name!r}: {hint}")
         module, _, name = _COMMANDS[cmd_name].partition(":")
         import importlib
 

@@ -8,7 +8,7 @@ from typing import Any
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.instance import is_held, only_instance
-from mcp_memory.errors import NotRunning
+from mcp_memory.errors import NotFound, NotRunning
 from mcp_memory.settings import Settings
 
 LONG_S = 3600.0
@@ -33,6 +33,10 @@ def ask(settings: Settings, operation: str, arguments: Mapping[str, Any], *, dea
 def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
     import anyio
 
+    if operation != "append" and not settings.vault_path.is_dir():
+        raise NotFound(
+            f"there is no vault at {settings.vault_path}", hint="check the path, or make one: mcp-memory start"
+        )
     settings.state.make()
     with only_instance(settings.state):
         return anyio.run(_perform, settings, operation, arguments)

@@ -110,7 +110,7 @@ def recall(
 
 
 @click.command()
-@click.argument("content", required=False)
+@click.argument("words", metavar="[CONTENT]...", nargs=-1)
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
@@ -123,7 +123,7 @@ def recall(
 @click.pass_obj
 def append(
     common: Common,
-    content: str | None,
+    words: tuple[str, ...],
     kind: str,
     title: str | None,
     tags: tuple[str, ...],
@@ -139,7 +139,8 @@ def append(
     mcp-memory append -k decision "We use SQLite: one file, no server."
     git log -1 --format=%B | mcp-memory append -k log
     """
-    if content is None or content == "-":
+    content = " ".join(words)
+    if words in ((), ("-",)):
         if sys.stdin.isatty():
             raise InvalidInput("no content", hint="pass it as an argument, or pipe it in")
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
@@ -191,8 +192,10 @@ def restore(common: Common, note: str, as_json: bool) -> None:
 def _show_hit(hit: dict[str, Any]) -> None:
     # A stored text must not steer the terminal: control characters are shown, not sent.
     place = visible(f"{hit['path']}:{hit['start_line']}-{hit['end_line']}")
-    about = visible(" · ".join(part for part in (hit["heading"] or hit["title"], hit["kind"], hit["date"]) if part))
     snippet = visible(hit["snippet"].strip())
+    named = hit["heading"] or hit["title"]
+    shown = (None if named == hit["snippet"].strip() else named, hit["kind"], hit["date"], hit["id"])
+    about = visible(" · ".join(part for part in shown if part and part != f"path:{hit['path']}"))
     if is_terminal():
         from rich.console import Console
         from rich.text import Text

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mcp_memory.client.connection import Address
 from mcp_memory.engine.config import VaultConfig
+from mcp_memory.engine.notes import slug
 from mcp_memory.settings import PREFERRED_PORT, Settings, shipped
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
@@ -17,15 +18,18 @@ TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 
 def snippets(settings: Settings, address: Address) -> dict[str, str]:
     """Client → text to paste, with this daemon's address and this program's path in it."""
+    name = "memory" if _is_default(settings) else f"memory-{slug(settings.vault_path.name)}"
     claude = json.dumps(json.loads(_filled("claude-code.json", settings, address)), ensure_ascii=False)
     codex = "\n".join(
         line for line in _filled("codex.toml", settings, address).splitlines() if line and not line.startswith("#")
     )
+    token = f"{command_path()} token --client openclaw{_vault_option(settings)}"
     return {
-        "Claude Code": f"claude mcp add-json --scope user memory {shlex.quote(claude)}",
-        "Codex: add to ~/.codex/config.toml": codex,
-        "OpenClaw": f"openclaw mcp add memory --url {address.url} --transport streamable-http --no-probe "
-        "--header 'Authorization=Bearer ${MCP_MEMORY_TOKEN}'   # with MCP_MEMORY_TOKEN from: mcp-memory token",
+        "Claude Code": f"claude mcp add-json --scope user {name} {shlex.quote(claude)}",
+        "Codex: add to ~/.codex/config.toml": codex.replace("[mcp_servers.memory]", f"[mcp_servers.{name}]"),
+        f"OpenClaw: start it with MCP_MEMORY_TOKEN set to what this prints: {token}": f"openclaw mcp add {name} "
+        f"--url {address.url} --transport streamable-http --no-probe "
+        "--header 'Authorization=Bearer ${MCP_MEMORY_TOKEN}'",
     }
 
 
@@ -38,9 +42,16 @@ def command_path() -> str:
 
 def _filled(name: str, settings: Settings, address: Address) -> str:
     """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
-    vault = "" if settings.vault.path == VaultConfig().path else f" --vault {_word(str(settings.vault_path))}"
-    helper = json.dumps(f"{command_path()} headers{vault}", ensure_ascii=False)[1:-1]
+    helper = json.dumps(f"{command_path()} headers{_vault_option(settings)}", ensure_ascii=False)[1:-1]
     return shipped(f"clients/{name}").replace(TEMPLATE_URL, address.url).replace("mcp-memory headers", helper)
+
+
+def _vault_option(settings: Settings) -> str:
+    return "" if _is_default(settings) else f" --vault {_word(str(settings.vault_path))}"
+
+
+def _is_default(settings: Settings) -> bool:
+    return settings.vault.path == VaultConfig().path
 
 
 def _word(text: str) -> str:

@@ -144,7 +144,7 @@ def _phase(status: dict[str, Any]) -> str:
     phase = str(status["phase"])
     if phase != "idle":
         return {"reading": "reading notes", "building": "building the index"}.get(phase, phase)
-    return "preparing the model (once)" if status["model_state"] == "loading" else "indexing"
+    return "loading the model" if status["model_state"] == "loading" else "indexing"
 
 
 def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:

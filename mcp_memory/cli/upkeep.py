@@ -7,9 +7,10 @@ import os
 import click
 
 from mcp_memory.cli.asking import ask
-from mcp_memory.cli.console import emit, say
+from mcp_memory.cli.console import emit, say, tell
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, Credentials
+from mcp_memory.daemon.instance import is_held
 from mcp_memory.settings import as_tree, shipped
 from mcp_memory.settings.state import config_path
 
@@ -31,10 +32,12 @@ def doctor(common: Common, accept: bool, as_json: bool) -> None:
         emit({"pruned": pruned}) if as_json else say(f"{pruned} vanished notes left the index")
         return
     findings = ask(settings, "doctor", {})["findings"]
+    if not is_held(settings.state):
+        tell(f"no daemon runs for {settings.vault_path}: agents cannot reach it (mcp-memory start)")
     if as_json:
         emit({"findings": findings})
     elif not findings:
-        say("all is well")
+        say("all is well with the vault")
     else:
         for finding in findings:
             say(f"{finding['severity']}: {finding['what']}")

@@ -19,19 +19,18 @@ MAX_UDS_BYTES = 107
 def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     """A listening socket. Raises Busy for a port that is taken, ConfigInvalid for an address that is not ours.
 
-    Without a configured port the vault's own is used: the preferred one the first time, or any free one; then it is
-    kept, so that client configurations stay true.
+    Without a configured port the vault's last one is used: the preferred one the first time, or any free one. It is
+    kept, a configured one too, so that client configurations stay true.
     """
     if config.uds:
         return _bind_uds(absolute(config.uds))
-    if config.port:
-        return _bind_tcp(config.host, config.port)
-    if kept := _kept_port(state):
-        return _bind_tcp(config.host, kept)
-    try:
-        listening = _bind_tcp(config.host, PREFERRED_PORT)
-    except Busy:
-        listening = _bind_tcp(config.host, 0)
+    if port := config.port or _kept_port(state):
+        listening = _bind_tcp(config.host, port)
+    else:
+        try:
+            listening = _bind_tcp(config.host, PREFERRED_PORT)
+        except Busy:
+            listening = _bind_tcp(config.host, 0)
     state.port.touch(mode=0o600)
     state.port.write_text(f"{listening.getsockname()[1]}\n", encoding="ascii")
     return listening

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,9 @@ from mcp_memory.models import NotePath, Passage
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 SOFT_HYPHEN = "\u00ad"
+_BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]")
+"""Letters that show as nothing, and variation selectors, of which text can be made that nobody sees."""
+
 MAX_LABEL_CHARS = 200
 MOST_NAMED = 10
 """So many notes that did not fit are named, the others only counted."""
@@ -215,7 +219,7 @@ def visible(text: str) -> str:
 def _harmless(character: str) -> bool:
     if character in "\n\t\u200d\ufe0f":  # joiner and variation selector belong to emoji
         return True
-    if character in "\u2028\u2029":
+    if character in "\u2028\u2029" or _BLANK.match(character):
         return False
     return unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"} or character == SOFT_HYPHEN
 

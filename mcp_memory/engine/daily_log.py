@@ -13,7 +13,7 @@ from mcp_memory.engine.patching import Patcher
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.stored import ATTEMPTS, Stored
 from mcp_memory.engine.vouching import Vouching
-from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed, StorageFailed
+from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath, Outcome
 from mcp_memory.storage.base import Blob, StorageBackend
 from mcp_memory.text import logs
@@ -22,8 +22,8 @@ SAME_MINUTE_S = 60.0
 
 
 class DailyLog:
-    """Adds entries to `memory/YYYY-MM-DD.md`. Thread-safe, except that the same content must come in one thread at a
-    time."""
+    """Adds entries to `memory/YYYY-MM-DD.md`, or where the layout says. Thread-safe, except that the same content must
+    come in one thread at a time."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class DailyLog:
     def append(self, draft: Draft) -> Stored:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._clock()
-        path = NotePath(f"memory/{now.date().isoformat()}.md")
+        path = self._reader.layout.log_of(now.date())
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content)
         if recent := self._recent_entry(draft, now):
             return recent
         self._vouching.announce(draft, NoteId(f"path:{path}"), path, now)
         for _ in range(ATTEMPTS):
             try:
-                blob = self._backend.read(path)
+                blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
                 before, etag = marks.patchable(path, blob.data), blob.etag
             except NotFound:
                 before, etag = logs.new_log(now.date()), None
@@ -59,14 +59,27 @@ class DailyLog:
                 if again := self._remembered_entry(path, blob, text):
                     return again
             data = logs.append_entry(before, text).encode("utf-8", "surrogateescape")
+            if len(data) > self._reader.max_note_bytes:
+                raise Refused(f"{path} is full", hint="store this as a note; tomorrow has a new log")
             try:
                 written = self._backend.write(path, data, etag)
-            except (PreconditionFailed, AlreadyExists):
+            except PreconditionFailed:
+                continue
+            except AlreadyExists:
+                if self._missing(path):
+                    raise  # not a faster writer: another name stands where ours would
                 continue
             file = self._reader.note(path, data, written.etag, written.stat)
             entry = logs.entries(file.text, file.body_start)[-1].hash
             return Stored(file, Outcome.CREATED, entry, written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
+
+    def _missing(self, path: NotePath) -> bool:
+        try:
+            self._backend.stat(path)
+        except NotFound:
+            return True
+        return False
 
     def _recent_entry(self, draft: Draft, now: datetime) -> Stored | None:
         """The same content from the same session within a minute is a retry."""

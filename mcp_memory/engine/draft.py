@@ -63,9 +63,10 @@ def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
     for name, value in (("project", draft.project), ("session", draft.session), ("source", draft.source)):
         if value is not None:
             one_line(name, value)
-    if not secrets_allowed and (found := find_secret(f"{draft.title or ''}\n{content}")):
+    said = [draft.title, content, *draft.tags, draft.project, draft.session, draft.path]
+    if not secrets_allowed and (found := find_secret("\n".join(each for each in said if each))):
         raise Refused(
-            f"content seems to hold a secret ({found})",
+            f"this seems to hold a secret ({found})",
             hint="name where the secret is kept instead of storing it; a person may set vault.secrets = 'allow'",
         )
 

@@ -25,7 +25,7 @@ from mcp_memory.engine.search import SearchConfig, Searcher
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.engine.vault import Stored, Vault
 from mcp_memory.engine.watcher import Watcher
-from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, McpMemoryError, NotFound
+from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.index.base import Index, Watermark
 from mcp_memory.models import (
     Etag,
@@ -41,10 +41,14 @@ from mcp_memory.models import (
 from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.logs import is_log_path
+from mcp_memory.text.secrets import find_secret
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
 READ_DEADLINE_S = 10.0
+MOST_NOTES = 100
+"""Of one recall by ids."""
+
 
 VECTOR_WAIT_S = 0.5
 """How long an append waits for its own vectors before it answers without them."""
@@ -150,7 +154,10 @@ class Engine:
         if ids or path:
             if query or phase or kinds:
                 raise InvalidInput("ids and path take no query, phase or kinds", hint="call twice")
-            wanted = [await self._resolve(target) for target in [*(ids or ()), *([path] if path else ())]]
+            asked = list(dict.fromkeys([*(ids or ()), *([path] if path else ())]))
+            if len(asked) > MOST_NOTES:
+                raise InvalidInput(f"{len(asked)} notes at once", hint=f"at most {MOST_NOTES}")
+            wanted = [await self._resolve(target) for target in asked]
             return await self.recaller.notes(wanted, lines, budget)
         filters = self._filters(kinds=kinds or (chosen.kinds if chosen else None), project=project)
         if query is not None and (query.strip() or not phase):
@@ -210,6 +217,8 @@ class Engine:
         self.watcher.touch()
         path, entry = await self._resolve(target)
         why = one_line("reason", reason, 500) if reason else None
+        if why and self._config.vault.secrets != "allow" and (found := find_secret(why)):
+            raise Refused(f"the reason seems to hold a secret ({found})", hint="say it without")
         file = await in_thread(
             lambda: self.vault.restore(path, entry) if restore else self.vault.forget(path, entry, why),
             deadline_s=self._config.vault.write_deadline_s,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from mcp_memory.engine.draft import one_line
+from mcp_memory.engine.draft import MAX_TAGS, one_line
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Filters, Shelf
@@ -29,6 +29,9 @@ def filters_from(
     tz: tzinfo,
 ) -> Filters:
     """Raises InvalidInput that says what to pass instead."""
+    for name, values in (("kinds", kinds), ("tags", tags)):
+        if values and len(values) > MAX_TAGS:
+            raise InvalidInput(f"{len(values)} {name}", hint=f"at most {MAX_TAGS}")
     for kind in kinds or ():
         known.get(kind)
     prefix = None

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -30,6 +30,8 @@ class Layout:
     home: str
     tz: tzinfo
     """Asked for the offset of each moment: it changes with the seasons."""
+    log_folder: str = "memory"
+    """Where daily logs are kept: at the root, or inside home in a folder that had none there."""
 
     def below_home(self, path: str) -> str | None:
         """The path relative to home, or None outside it; the vault-wide `MEMORY.md` and `memory/` are outside."""
@@ -38,6 +40,9 @@ class Layout:
         if not self.home:
             return path
         return path.removeprefix(f"{self.home}/") if path.startswith(f"{self.home}/") else None
+
+    def log_of(self, day: date) -> NotePath:
+        return NotePath(f"{self.log_folder}/{day.isoformat()}.md")
 
     def in_home(self, inner: str) -> NotePath:
         return NotePath(f"{self.home}/{inner}" if self.home else inner)
@@ -78,7 +83,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         id=_id(meta, path),
         etag=etag,
         signature=signature,
-        title=_text(meta.get("title")) or first_heading(document.body) or PurePosixPath(path).stem,
+        title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
         kind=kind,
         shelf=_shelf(meta, folder),
         project=_text(meta.get("project")),

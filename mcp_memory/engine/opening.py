@@ -83,6 +83,11 @@ def _naming_the_file(state: Path) -> Generator[None]:
         raise failed(error, str(error.filename or state)) from error
 
 
+def _log_folder(root: Path, home: str) -> str:
+    """Daily logs stay at the root where they are there already; else nothing of ours but home appears in a folder."""
+    return f"{home}/memory" if home and not (root / "memory").is_dir() else "memory"
+
+
 def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo) -> Vault:
     # Only a read-only folder has no marker that could vanish.
     guarded = marker.present or marker.writable
@@ -101,7 +106,7 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
         sources,
         warnings=warnings,
         leftovers=kept,
-        layout=Layout(marker.home, zone),
+        layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
         kinds=Kinds(config.kinds),
         ledger=Ledger(config.state / "ledger.jsonl"),
         undo=undo,

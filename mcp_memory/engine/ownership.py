@@ -22,7 +22,7 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> Tier:
     if path.startswith("@"):
         return Tier.SOURCE
     inner = layout.below_home(path)
-    if path == "MEMORY.md" or path.startswith("memory/"):
+    if path == "MEMORY.md" or path.startswith(("memory/", f"{layout.log_folder}/")):
         return Tier.CURATED
     if inner is None:
         return Tier.PERSONAL
@@ -39,7 +39,8 @@ def may_retire(path: str, tier: Tier, *, layout: Layout) -> None:
     if tier is Tier.PERSONAL:
         raise Refused(
             f"{path} is a personal note: this installation did not write it",
-            hint="a person can edit the file, or run `mcp-memory adopt` to hand it over",
+            hint="a person can edit the file"
+            + (f", or hand it over: mcp-memory adopt {path}" if layout.below_home(path) is not None else ""),
         )
     if inner.startswith(f"{ALWAYS_LOAD}/"):
         raise Refused(f"{path} is always loaded; only a person changes it", hint="edit or move the file by hand")

@@ -12,7 +12,10 @@ from mcp_memory.text import chunking
 from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.text.terms import words
 
-PASSAGES_VERSION = 1
+MAX_ABOVE_CHARS = 300
+"""Title and tags stand beside every chunk, so long ones would be most of the index."""
+
+PASSAGES_VERSION = 2
 """Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
 
 
@@ -63,7 +66,7 @@ def _sections(
 
 def _above(record: NoteRecord) -> list[str]:
     """What a person would search for and the body need not say: the title and the tags of the frontmatter."""
-    return [] if record.is_log else [record.title, *record.tags]
+    return [] if record.is_log else [each[:MAX_ABOVE_CHARS] for each in (record.title, " ".join(record.tags))]
 
 
 def _unsaid(above: Iterable[str], headings: Sequence[str]) -> list[str]:

@@ -30,7 +30,7 @@ class Patcher:
         Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
         """
         for _ in range(ATTEMPTS):
-            blob = self._backend.read(path)
+            blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
             file = self._reader.note(path, blob.data, blob.etag, blob.stat)
             before = marks.patchable(path, blob.data)
             after = marks.without_empty_head(frontmatter.patch(before, changes(file)))
@@ -60,4 +60,5 @@ class Patcher:
 
     def can_patch(self, path: NotePath, changes: marks.Changes) -> None:
         """Raises what `patch` would raise, and writes nothing."""
-        frontmatter.patch(marks.patchable(path, self._backend.read(path).data), changes)
+        blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
+        frontmatter.patch(marks.patchable(path, blob.data), changes)

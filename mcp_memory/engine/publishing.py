@@ -81,8 +81,12 @@ class NotePublisher:
             inner = layout.below_home(validate_new(draft.path))
             if inner is None:
                 raise Refused(f"{draft.path} is outside home", hint=f"start with {layout.home or 'notes'}/")
-            if inner.casefold().startswith(f"{ALWAYS_LOAD}/"):
+            # Folded: on some disks, and for every other writer of such names, the spelling makes no difference.
+            folded = inner.casefold()
+            if folded.startswith(f"{ALWAYS_LOAD}/"):
                 raise Refused("only a person writes to _always-load/", hint="use another folder")
+            if folded == "memory.md" or folded.startswith("memory/"):
+                raise Refused(f"{draft.path} is kept for MEMORY.md and the daily log", hint="use kind='log', or notes/")
             return NotePath(draft.path)
         folder, stem = draft.kind.folder, slug(draft.heading)
         if folder.endswith(NUMBERED):

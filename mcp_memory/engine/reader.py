@@ -28,7 +28,7 @@ class Reader:
         self.kinds = kinds
         self._backend = backend
         self._sources = dict(sources)
-        self._max_note_bytes = max_note_bytes
+        self.max_note_bytes = max_note_bytes
 
     def list(self) -> Listing:
         """The vault's files and those of every source.
@@ -63,7 +63,7 @@ class Reader:
     def read(self, path: NotePath) -> NoteFile:
         """Raises NotFound, PathRefused, StorageFailed, and Refused for a file over the size limit."""
         backend, inner = self._locate(path)
-        blob = backend.read(inner, limit_bytes=self._max_note_bytes)
+        blob = backend.read(inner, limit_bytes=self.max_note_bytes)
         return self.note(path, blob.data, blob.etag, blob.stat)
 
     def stat(self, path: NotePath) -> FileStat:

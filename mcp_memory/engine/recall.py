@@ -86,7 +86,7 @@ class Recaller:
         """The excerpts, and the notes that these notes link to."""
         files = [(self._visible(path), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
-        linked = dict.fromkeys(path for file, _ in files for path in _children(file))
+        linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not Shelf.DELETED]
         return once(excerpts), children[:MOST_LINKS]
 
@@ -96,9 +96,11 @@ class Recaller:
         paths = sorted(record.path for record in self._index.notes(always))
         paths.append(NotePath("MEMORY.md"))
         wanted = Filters(kinds=kinds or frozenset({"preference"}), now=now, project=project)
-        paths += [record.path for record in self._index.notes(wanted, limit=100)]
+        # A stranger's file must not speak to every session, whatever kind it calls itself.
+        inside = self._vault.layout.below_home
+        paths += [record.path for record in self._index.notes(wanted, limit=100) if inside(record.path) is not None]
         days = (now.date() - timedelta(days=back) for back in range(self._config.log_days))
-        paths += [NotePath(f"memory/{day.isoformat()}.md") for day in days]
+        paths += [self._vault.layout.log_of(day) for day in days]
         for path in dict.fromkeys(paths):
             try:
                 file = self._visible(path)

@@ -24,7 +24,7 @@ _TIME = re.compile(
 )
 _SEPARATOR = re.compile(r"[-–—:|,](?:[ \t]+|$)")
 _RENDERED_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
-_LOG_PATH = re.compile(r"(?:@[^/]+/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
+_LOG_PATH = re.compile(r"(?:@[^/]+/)?(?:[^/@][^/]*/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
 _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
 _HASH_DIGITS = 16
 
@@ -47,7 +47,8 @@ class LogEntry:
 
 
 def is_log_path(path: str) -> date | None:
-    """The day of `memory/YYYY-MM-DD.md` (in the vault or a source, `@team/memory/…`); None for any other path."""
+    """The day of `memory/YYYY-MM-DD.md`, at the root of the vault or a source or one folder below (`Agent/memory/…`);
+    None for any other path."""
     match = _LOG_PATH.fullmatch(path)
     try:
         return date.fromisoformat(match[1]) if match else None

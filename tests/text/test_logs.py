@@ -121,7 +121,13 @@ def test_bad_arguments():
 def test_paths():
     assert is_log_path("memory/2026-11-21.md") == date(2026, 11, 21)
     assert is_log_path("@team/memory/2026-11-21.md") == date(2026, 11, 21)
-    for path in ("memory/2026-13-21.md", "notes/memory/2026-11-21.md", "memory/2026-11-21.txt", "memory/2026-1-2.md"):
+    assert is_log_path("Agent/memory/2026-11-21.md") == date(2026, 11, 21)
+    for path in (
+        "memory/2026-13-21.md",
+        "a/b/memory/2026-11-21.md",
+        "memory/2026-11-21.txt",
+        "memory/2026-1-2.md",
+    ):
         assert is_log_path(path) is None
     assert new_log(date(2026, 1, 2)) == "# 2026-01-02\n"
 
