@@ -273,6 +273,8 @@ class Engine:
         self.indexer.distrust()
         swept = await self.indexer.reconcile()
         embedder = self.model.embedder
+        if embedder:
+            await self.indexer.use(embedder)
         embedded = await self.indexer.embed_pending(embedder) if embedder else 0
         return {
             "notes": swept.files,
@@ -450,6 +452,9 @@ class Engine:
         """Why an answer may not know the latest files, or None."""
         if self.indexer.pruning_paused:
             return f"{self.indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
+        if self.indexer.replaced:
+            self.watcher.hint()
+            return "the index was damaged and is being rebuilt from the files"
         if self.indexer.last is None:
             return "the first sweep of the vault is not finished"
         return None

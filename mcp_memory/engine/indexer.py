@@ -78,6 +78,7 @@ class Indexer:
         """What went wrong with the work itself, by its name."""
         self.pruning_paused: str | None = None
         self._unaccepted = False
+        self._faults_seen = 0
         self.last: Reconciled | None = None
         self.ignored = 0
 
@@ -85,6 +86,11 @@ class Indexer:
     def generation(self) -> Generation:
         """The one that answers."""
         return self._targets[0]
+
+    @property
+    def replaced(self) -> bool:
+        """The index was found damaged or gone since the last sweep; an empty one stands in its place."""
+        return len(self._index.problems) != self._faults_seen
 
     async def backlog(self) -> int:
         """Texts of the answering generation that have no vector yet."""
@@ -135,6 +141,7 @@ class Indexer:
 
     async def _reconcile(self) -> Reconciled:
         start = monotonic()
+        faults = len(self._index.problems)
         await self._reopened()
         known = dict(self._known)  # before the listing, so that a note written behind it is not taken for gone
         listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
@@ -150,6 +157,7 @@ class Indexer:
             len(listing.files), changed, len(gone), monotonic() - start, monotonic(), listing.folders
         )
         self.ignored = listing.ignored
+        self._faults_seen = faults
         return self.last
 
     async def accept_loss(self) -> int:

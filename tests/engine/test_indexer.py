@@ -418,3 +418,28 @@ async def test_reindex_reads_all_and_embeds_nothing_again(toy_world: World, tmp_
         answer = await perform(engine, "reindex", {})
         assert (answer["notes"], answer["reindexed"], answer["embedded"]) == (2, 2, 0)
         assert len(engine.model.embedder.texts) == spoken
+
+
+# -- an index that is lost while it is in use --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("harm", ["deleted", "overwritten"])
+async def test_an_index_lost_while_running_is_rebuilt(toy_world: World, harm: str) -> None:
+    world = toy_world
+    async with world.engine(watching=True) as engine:
+        before = await engine.append("the ferry leaves at nine")
+        for file in (world.state / "index").glob("index.db*"):
+            if harm == "deleted":
+                file.unlink()
+            else:
+                file.write_bytes(os.urandom(file.stat().st_size))
+
+        async def whole() -> bool:
+            try:
+                result = await engine.search("ferry", mode="semantic")
+            except McpMemoryError:
+                return False  # the call that meets the damage
+            return before.path in [hit.path for hit in result.hits] and result.degraded is None
+
+        await eventually(whole)
+        assert (await engine.append("the bus leaves at ten")).indexed == "full"
