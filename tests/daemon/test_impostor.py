@@ -100,6 +100,7 @@ def test_no_reply_gets_a_token(place: Place, name: str):
 
 def test_our_programs_turn_away(place: Place):
     token = place.credentials.token("claude-code")
+    place.vault.mkdir()
     with impostor(place, health(proof="0" * 64)) as heard:
         helper = place.run("headers", "--client", "claude-code")
         assert (helper.code, helper.json) == (3, {})

@@ -55,7 +55,7 @@ def test_a_new_vault_says_what_it_is(place: Place):
     said = place.run("start").ok().out
     assert str(place.vault) in said
     assert "claude mcp add-json" in said
-    assert "[mcp_servers.memory]" in said
+    assert "[mcp_servers.memory-vault]" in said
     assert "openclaw mcp add" in said
     for token in json.loads(place.state.tokens.read_text())["tokens"].values():
         assert token not in said, "helpers are pasted, not tokens"

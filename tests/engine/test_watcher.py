@@ -35,9 +35,12 @@ async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerato
 
 async def ready(engine: Engine) -> None:
     """Events reach us from every folder that the last sweep saw."""
-    await eventually(lambda: engine.indexer.last is not None)
-    wanted = len(engine.indexer.last.folders)
-    await eventually(lambda: engine.watcher.hints in {"off", f"events from {wanted} folders"})
+
+    def watches() -> bool:
+        last = engine.indexer.last
+        return last is not None and engine.watcher.hints in {"off", f"events from {len(last.folders)} folders"}
+
+    await eventually(watches)
 
 
 async def appears(engine: Engine, word: str, *where: str) -> None:

@@ -47,7 +47,7 @@ def test_a_note_that_is_not_there_or_not_ours_to_read(both: Wire):
 
 def test_tree_and_status(daemon: Running, both: Wire):
     note = both.tool("memory_append", {"content": "Trees list what is stored."})["structuredContent"]
-    assert f"]({note['path']})" in read(both, "memory://tree")
+    assert f"](<{note['path']}>)" in read(both, "memory://tree")
     status = json.loads(read(both, "memory://status"))
     assert status["vault"] == str(daemon.place.vault)
     assert status["notes"] >= 1
