@@ -3,6 +3,7 @@
 errors       one tree of errors
 models       the values that rooms hand to one another
 registry     back ends by name
+telemetry    switches that keep dependencies from calling home
 text         frontmatter, chunks, links, tokens, dates: pure functions on strings
 storage      files with atomic, durable, compare-and-swap verbs
 embedders    texts to vectors
