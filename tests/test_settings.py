@@ -227,7 +227,7 @@ def test_every_limit_is_of_a_key_and_holds_for_its_default():
 
 def test_every_setting_is_frozen():
     def frozen(cls: type) -> None:
-        assert cls.__dataclass_params__.frozen, cls  # type: ignore[attr-defined]
+        assert cls.__dataclass_params__.frozen, cls
         for f in fields(cls):
             value = getattr(Settings(), f.name, None)
             if is_dataclass(value):

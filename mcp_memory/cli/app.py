@@ -24,7 +24,7 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- likewise
         if cmd_name not in _COMMANDS:
             near = difflib.get_close_matches(cmd_name, _COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else "mcp-memory --help lists all commands"

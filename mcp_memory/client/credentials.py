@@ -129,7 +129,7 @@ class Credentials:
                 except FileExistsError:
                     return  # another process made it in this instant: its secret counts
             else:
-                os.replace(draft, self._file)  # noqa: PTH105
+                os.replace(draft, self._file)  # noqa: PTH105 -- mkstemp gave a str
         finally:
             Path(draft).unlink(missing_ok=True)
 

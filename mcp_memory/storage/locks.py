@@ -86,7 +86,7 @@ class PathLocks:
     def _is_current(self, bucket: int, descriptor: int) -> bool:
         """False when somebody removed the lock file meanwhile: then the next comer would lock another one."""
         try:
-            return os.path.samestat(os.fstat(descriptor), os.stat(self._place(bucket)))  # noqa: PTH116
+            return os.path.samestat(os.fstat(descriptor), os.stat(self._place(bucket)))  # noqa: PTH116 -- fstat's pair
         except FileNotFoundError:
             return False
 

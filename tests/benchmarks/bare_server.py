@@ -8,8 +8,8 @@ from mcp_memory.telemetry import switch_off
 
 switch_off()
 
-import uvicorn  # noqa: E402
-from fastmcp import FastMCP  # noqa: E402
+import uvicorn  # noqa: E402 -- after the switches
+from fastmcp import FastMCP  # noqa: E402 -- after the switches
 
 server = FastMCP("bare")
 

@@ -31,6 +31,7 @@ CHUNKS_A_NOTE = 10
 WORDS_A_CHUNK = 40
 VOCABULARY = 50_000
 RNG = np.random.default_rng(7)
+ALL = Filters()
 CUMULATED = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
 CUMULATED /= CUMULATED[-1]
 
@@ -147,8 +148,7 @@ def measure(chunks: int, dimension: int, budget: int) -> None:
             fresh = unit(len(hashes), dimension)
             changed.append(timed(lambda change=change: index.apply(generation, [change])))
             indexed.append(timed(lambda h=hashes, f=fresh: index.put_vectors(generation, h, f)))
-            both_legs = lambda: (index.lexical(rare[0], 200, Filters()), index.dense(vectors[0], 200, Filters()))  # noqa: E731
-            next_query.append(timed(both_legs))
+            next_query.append(timed(lambda: (index.lexical(rare[0], 200, ALL), index.dense(vectors[0], 200, ALL))))
         table.row("one changed note: rows and words", changed)
         table.row("one changed note: vectors", indexed)
         table.row("rare + vectors after a change", next_query)

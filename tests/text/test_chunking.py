@@ -164,7 +164,7 @@ class TestConfig:
     )
     def test_nonsense_is_refused(self, wrong: dict[str, object]):
         with pytest.raises(ConfigInvalid):
-            ChunkingConfig(**wrong)  # type: ignore[arg-type]
+            ChunkingConfig(**wrong)
 
 
 def test_context_holds_only_what_the_chunks_hold():
@@ -285,7 +285,7 @@ def steps(unit: str, count: int) -> int:
         return trace
 
     before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
+    sys.settrace(trace)
     try:
         for log in (False, True):
             chunk(unit * count, 0, ENTRY, log=log)

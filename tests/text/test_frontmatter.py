@@ -283,7 +283,7 @@ class TestPatchProperties:
         before = parse(text)
         assert before.problem is None
         try:
-            patched = patch(text, changes)  # type: ignore[arg-type]
+            patched = patch(text, changes)
         except InvalidInput:
             # A value that keeps the blank lines behind it would take those of a removed neighbour.
             assert "|+" in text and None in changes.values()
@@ -307,8 +307,8 @@ class TestPatchProperties:
     @given(heads(), st.dictionaries(st.sampled_from(NAMES), new_values, max_size=3))
     def test_patching_twice_is_patching_once(self, made: tuple[str, dict[str, str]], changes: dict[str, object]):
         assume("|+" not in made[0])
-        once = patch(made[0], changes)  # type: ignore[arg-type]
-        assert patch(once, changes) == once  # type: ignore[arg-type]
+        once = patch(made[0], changes)
+        assert patch(once, changes) == once
 
     @given(st.text(max_size=80), strings)
     def test_any_text_keeps_its_body(self, text: str, title: str):
