@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_memory.engine.engine import EngineConfig
+from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.settings import Settings
 
 

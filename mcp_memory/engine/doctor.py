@@ -69,13 +69,13 @@ def _files(engine: Engine) -> list[Finding]:
             f"{fault.path}: {fault.reason}",
             "it is tried again by itself; if it stays: mcp-memory stop, start",
         )
-        for fault in (*engine.indexer.faults.values(), *engine.index_problems)
+        for fault in (*engine.indexer.faults.values(), *engine.upkeep.index_problems)
     ]
     found += [
         Finding("warning", f"{left.path}: {left.reason}", "look at it, keep what you need, then delete it by hand")
         for left in engine.vault.leftovers
     ]
-    records = engine.tree()
+    records = engine.upkeep.tree()
     found += [
         Finding("warning", f"{record.path} looks like a conflict copy", "compare it with the original, keep one")
         for record in records
@@ -91,7 +91,7 @@ def _files(engine: Engine) -> list[Finding]:
 
 
 def _model(engine: Engine) -> list[Finding]:
-    status = engine.status()
+    status = engine.upkeep.status()
     if status["model"] is None and status["model_state"] != "loading":
         return [
             Finding(

@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from time import monotonic
 from typing import Any, Literal
 
 import anyio
 from anyio.abc import TaskGroup
 
-from mcp_memory.embedders.base import EmbedderConfig, Progress
-from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.draft import Draft, one_line
+from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
 from mcp_memory.engine.indexer import Indexer
-from mcp_memory.engine.marker import Marker, renew_marker
+from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.recall import Recaller
-from mcp_memory.engine.search import SearchConfig, Searcher
+from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread, place_of
-from mcp_memory.engine.vault import Stored, Vault
+from mcp_memory.engine.upkeep import Upkeep
+from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Watcher
-from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.index.base import Index, Watermark
+from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, NotFound, Refused
+from mcp_memory.index.base import Index
 from mcp_memory.models import (
-    Etag,
     Filters,
     NoteId,
     NotePath,
     NoteRecord,
-    Outcome,
     Problem,
     Receipt,
     SearchResult,
 )
-from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.secrets import find_secret
@@ -49,30 +47,7 @@ READ_DEADLINE_S = 10.0
 MOST_NOTES = 100
 """Of one recall by ids."""
 
-
-VECTOR_WAIT_S = 0.5
-"""How long an append waits for its own vectors before it answers without them."""
-
-SIMILAR_COSINE = 0.9
-"""From here on two texts say nearly the same to MiniLM."""
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineConfig:
-    """All that an engine needs: `root` is the vault, `state` its private folder, `models` the compiled models."""
-
-    root: Path
-    state: Path
-    models: Path
-    vault: VaultConfig = field(default_factory=VaultConfig)
-    kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
-    embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
-    chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
-    search: SearchConfig = field(default_factory=SearchConfig)
-    recall: RecallConfig = field(default_factory=RecallConfig)
-    watch: WatchConfig = field(default_factory=WatchConfig)
 
 
 class Engine:
@@ -92,6 +67,10 @@ class Engine:
         self._swept = anyio.Event()
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self.watcher = Watcher(self._sweep, config.watch)
+        self._appending = Appending(
+            vault, index, self.indexer, self.model, self.searcher, self.watcher, clock, config.vault.write_deadline_s
+        )
+        self.upkeep = Upkeep(config.root, marker, vault, index, self.indexer, self.model, self.watcher, clock)
 
     @property
     def phases(self) -> list[str]:
@@ -193,24 +172,7 @@ class Engine:
             path=path.removeprefix("./") if path else None,
         )
         old = (await self._resolve(supersedes))[0] if supersedes else None
-        latest = monotonic() + self._config.vault.write_deadline_s
-        try:
-            stored = await in_thread(
-                lambda: self.vault.append(draft, supersedes=old, same=self._same(draft)),
-                deadline_s=self._config.vault.write_deadline_s,
-                what="writing the note",
-            )
-        except DeadlineExceeded:
-            return Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
-        indexed = await self._index_now(stored, old, latest)
-        return Receipt(
-            id=_hit_id(stored),
-            path=stored.file.record.path,
-            etag=stored.file.record.etag,
-            outcome=stored.outcome,
-            indexed=indexed,
-            similar=await self._similar(stored) if stored.outcome is not Outcome.DUPLICATE else (),
-        )
+        return await self._appending.append(draft, supersedes=old)
 
     async def forget(self, target: str, *, restore: bool = False, reason: str | None = None) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
@@ -236,107 +198,10 @@ class Engine:
         self.model.wake()
         return file.record
 
-    # -- for people --------------------------------------------------------------------------------------------
-
-    async def adopt(self, path: str | None = None) -> list[NotePath]:
-        """Vouch for notes in home that this installation did not write: one, a folder's, or with None all of them.
-
-        Of several, those that cannot be read are left out; `problems` names them.
-        """
-        everything = list((await in_thread(self.vault.list, deadline_s=60, what="listing the vault")).files)
-        inside = [p for p in everything if self.vault.layout.below_home(p) is not None]
-        wanted = [p for p in inside if path is None or p == path or p.startswith(path.rstrip("/") + "/")]
-        if path is not None and not wanted:
-            raise NotFound(f"no note at {path} in home", hint=f"home is {self.marker.home or 'the whole vault'}")
-
-        def adopt() -> list[NotePath]:
-            adopted: list[NotePath] = []
-            for each in wanted:
-                try:
-                    if self.vault.adopt(each):
-                        adopted.append(each)
-                except McpMemoryError:
-                    if each == path:
-                        raise
-            return adopted
-
-        return await in_thread(adopt, deadline_s=600, what="adopting notes")
-
-    async def accept_loss(self) -> int:
-        """What has vanished is really gone, and a folder that has lost its marker is the vault all the same; returns
-        how many notes were taken out of the index."""
-        await in_thread(lambda: renew_marker(self._config.root, self.marker), deadline_s=30, what="writing the marker")
-        return await self.indexer.accept_loss()
-
-    async def reindex(self) -> dict[str, Any]:
-        """Read and index every file again, now; only texts without a cached vector are embedded."""
-        self.indexer.distrust()
-        swept = await self.indexer.reconcile()
-        embedder = self.model.embedder
-        if embedder:
-            await self.indexer.use(embedder)
-        embedded = await self.indexer.embed_pending(embedder) if embedder else 0
-        return {
-            "notes": swept.files,
-            "reindexed": swept.changed,
-            "embedded": embedded,
-            "seconds": round(swept.took_s, 3),
-        }
-
-    async def reconcile(self) -> dict[str, Any]:
-        """One sweep, now."""
-        swept = await self.indexer.reconcile()
-        self.model.wake()
-        return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}
-
     async def note(self, note_id: str) -> str:
         """One note's text by id or path."""
         path, entry = await self._resolve(note_id)
         return await self.recaller.notes([(path, entry)], None, 100_000)
-
-    def tree(self) -> list[NoteRecord]:
-        """All active notes, by path. Reads the index: call it in a thread."""
-        return sorted(self._index.notes(Filters(now=self._clock()), limit=100_000), key=lambda r: r.path)
-
-    def status(self) -> dict[str, Any]:
-        """Facts for `status`, `doctor` and `memory://status`. Reads the index: call it in a thread."""
-        try:
-            mark = self._index.watermark()
-        except IndexUnavailable as error:
-            mark = Watermark(0, 0, 0, 0)
-            self.indexer.faults["index"] = Problem("index", error.message)
-        last, progress, problems = self.indexer.last, self.indexer.progress, self.problems()
-        embedder = self.model.embedder
-        return {
-            "vault": str(self._config.root),
-            "home": self.marker.home,
-            "read_only": self.vault.read_only,
-            "ready": self.model.settled.is_set(),
-            "notes": mark.notes,
-            "chunks": mark.chunks,
-            "pending": mark.vectors_pending,
-            "model": embedder.fingerprint if embedder else None,
-            "model_state": self.model.state,
-            "generation": self.indexer.generation.number,
-            "phase": progress.phase,
-            "progress": [progress.done, progress.total],
-            "last_progress_s": round(monotonic() - progress.at, 1),
-            "last_sweep_s": round(monotonic() - last.at, 1) if last else None,
-            "watching": self.watcher.hints,
-            "ignored": self.indexer.ignored,
-            "pruning_paused": self.indexer.pruning_paused,
-            "problems": len(problems),
-            "errors": [f"{p.path}: {p.reason}" for p in problems[:20]],
-        }
-
-    def problems(self) -> list[Problem]:
-        """Files that could not be used as they are, and faults of the index."""
-        return [*self.indexer.problems.values(), *self.indexer.faults.values(), *self.index_problems]
-
-    @property
-    def index_problems(self) -> Sequence[Problem]:
-        """Faults of the index that were overcome."""
-        return self._index.problems
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""
@@ -406,22 +271,6 @@ class Engine:
             raise NotFound(f"no note with the id {plain[:100]!r}", hint="memory_search finds ids")
         return records[0].path, None
 
-    async def _index_now(self, stored: Stored, old: NotePath | None, latest: float) -> str:
-        """Index what was just written, until `latest` (monotonic seconds); else the sweep does it, and the receipt
-        says so."""
-        path = stored.file.record.path
-        try:
-            with anyio.fail_after(max(0.1, latest - monotonic())):
-                await self.indexer.put(stored.file)
-                if old:
-                    await self.indexer.put(await in_thread(lambda: self.vault.read(old), deadline_s=10, what="reading"))
-        except (McpMemoryError, TimeoutError) as error:
-            why = error.message if isinstance(error, McpMemoryError) else "not indexed in time"
-            self.indexer.problems[path] = Problem(path, why)
-            self.watcher.hint()
-            return "pending"
-        return "full" if await self.model.embed_now(VECTOR_WAIT_S) else "keywords"
-
     def _expiry(self, expires: str | None) -> datetime | None:
         if not expires:
             return None
@@ -429,24 +278,6 @@ class Engine:
             return parse_when(expires, self.vault.layout.tz)
         except InvalidInput as error:
             raise InvalidInput(f"expires: {error.message}", hint=error.hint) from error
-
-    def _same(self, draft: Draft) -> list[NotePath]:
-        """Where the index knows this very content from; the ledger tells it too, but not after a move."""
-        try:
-            found = self._index.find_content(draft.content_hash, draft.kind.name, draft.project)
-        except IndexUnavailable:
-            return []  # a broken index is no reason to refuse a note
-        return [record.path for record in found if not record.path.startswith("@")]
-
-    async def _similar(self, stored: Stored) -> tuple[NoteId, ...]:
-        """Notes that say nearly the same: told to the caller, never merged."""
-        record = stored.file.record
-        if record.is_log or self.model.embedder is None:
-            return ()
-        filters = Filters(now=self._clock(), project=record.project)
-        text = f"{record.title}\n{stored.file.body.strip()[:1600]}"
-        near = await self.searcher.nearest(text, filters, SIMILAR_COSINE)
-        return tuple(note_id for note_id in near if note_id != record.id)[:5]
 
     def _staleness(self) -> str | None:
         """Why an answer may not know the latest files, or None."""
@@ -458,11 +289,6 @@ class Engine:
         if self.indexer.last is None:
             return "the first sweep of the vault is not finished"
         return None
-
-
-def _hit_id(stored: Stored) -> NoteId:
-    record = stored.file.record
-    return NoteId(f"{record.path}#{stored.entry}") if stored.entry else record.id
 
 
 def _joined(*parts: str | None) -> str | None:

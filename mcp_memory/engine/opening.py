@@ -12,7 +12,8 @@ from typing import cast
 import anyio
 
 from mcp_memory.embedders.base import Progress
-from mcp_memory.engine.engine import Engine, EngineConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.marker import MARKER, Marker, open_marker

@@ -65,19 +65,19 @@ async def restore(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def adopt(engine: Engine, arguments: Payload) -> Payload:
-    return {"adopted": list(await engine.adopt(arguments.get("path")))}
+    return {"adopted": list(await engine.upkeep.adopt(arguments.get("path")))}
 
 
 async def reindex(engine: Engine, _: Payload) -> Payload:
-    return await engine.reindex()
+    return await engine.upkeep.reindex()
 
 
 async def reconcile(engine: Engine, _: Payload) -> Payload:
-    return await engine.reconcile()
+    return await engine.upkeep.reconcile()
 
 
 async def accept(engine: Engine, _: Payload) -> Payload:
-    return {"pruned": await engine.accept_loss()}
+    return {"pruned": await engine.upkeep.accept_loss()}
 
 
 async def doctor(engine: Engine, _: Payload) -> Payload:
@@ -86,7 +86,7 @@ async def doctor(engine: Engine, _: Payload) -> Payload:
 
 
 async def status(engine: Engine, _: Payload) -> Payload:
-    return await in_thread(engine.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
 
 
 def search_payload(result: SearchResult) -> Payload:

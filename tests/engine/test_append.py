@@ -103,7 +103,7 @@ async def test_also_without_the_ledger_and_where_somebody_moved_it(world: World)
     async with world.engine() as engine:
         first = await engine.append("Tea at four", kind="fact")
         (world.root / first.path).rename(world.root / "notes" / "moved.md")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         again = await engine.append("Tea at four", kind="fact")
         assert (again.outcome, again.id, again.path) == (Outcome.DUPLICATE, first.id, "notes/moved.md")
     (world.state / "ledger.jsonl").unlink()
@@ -216,7 +216,7 @@ async def test_a_forgotten_note_is_not_superseded_back_into_sight(world: World) 
 async def test_nothing_is_stored_where_the_old_note_cannot_be_marked(world: World) -> None:
     world.with_home("").write("notes/fact/flow.md", "---\n{id: flow, title: t}\n---\nbody")
     async with world.engine() as engine:
-        await engine.adopt()
+        await engine.upkeep.adopt()
         log = await engine.append("did things", kind="log")
         before = world.files()
         for target in ("notes/fact/flow.md", log.id, log.path, "notes/none.md", "01NONE"):
@@ -342,7 +342,7 @@ async def test_a_broken_index_is_no_reason_to_lose_a_note(world: World) -> None:
         engine._index.close()
         receipt = await engine.append("Tea at four", kind="fact")
         assert (receipt.outcome, receipt.indexed) == (Outcome.CREATED, "pending")
-        assert receipt.path in {problem.path for problem in engine.problems()}
+        assert receipt.path in {problem.path for problem in engine.upkeep.problems()}
     async with world.engine() as engine:
         assert await found(engine, "tea") == [receipt.path]
-        assert engine.problems() == []
+        assert engine.upkeep.problems() == []

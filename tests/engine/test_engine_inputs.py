@@ -129,8 +129,8 @@ def test_any_text_is_stored_whole_or_refused(content: str, title: str | None, ta
                 text = world.read(receipt.path).decode()
                 if kind != "log":
                     assert content.strip("\r\n") in text
-                assert engine.problems() == []
-                assert receipt.id in [record.id for record in engine.tree()] or kind == "log"
+                assert engine.upkeep.problems() == []
+                assert receipt.id in [record.id for record in engine.upkeep.tree()] or kind == "log"
                 again = await engine.append(content, kind=kind, title=title, tags=tags)
                 assert (again.outcome, again.id) == ("duplicate", receipt.id)
                 before = world.files()

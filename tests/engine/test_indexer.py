@@ -85,31 +85,31 @@ def remove(world: World, numbers: range) -> None:
 async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> None:
     async with crowd.engine() as engine:
         remove(crowd, range(58))
-        assert (await engine.reconcile())["gone"] == 0
+        assert (await engine.upkeep.reconcile())["gone"] == 0
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
         assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine))
         assert await perform(engine, "accept", {}) == {"pruned": 58}
         assert await found(engine, "uniqueword7") == []
-        assert engine.status()["pruning_paused"] is None
+        assert engine.upkeep.status()["pruning_paused"] is None
 
 
 async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: World) -> None:
     async with crowd.engine() as engine:
         away = crowd.root.with_name("away")
         (crowd.root / "crowd").rename(away)
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         (crowd.root / "crowd").mkdir()
         for number in range(30):  # a sync client brings them back one by one
             (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
-        assert engine.status()["pruning_paused"]
+        assert engine.upkeep.status()["pruning_paused"]
         for file in away.iterdir():
             file.rename(crowd.root / "crowd" / file.name)
-        await engine.reconcile()
-        assert engine.status()["pruning_paused"] is None
-        assert engine.status()["notes"] == 60
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.status()["pruning_paused"] is None
+        assert engine.upkeep.status()["notes"] == 60
 
 
 @pytest.mark.parametrize("lost", ["root", "marker"])
@@ -118,12 +118,12 @@ async def test_a_vanished_vault_keeps_its_answers(crowd: World, lost: str) -> No
     async with crowd.engine() as engine:
         remove(crowd, range(3))
         gone.rename(crowd.root.parent / "away")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert await found(engine, "uniqueword1") == ["crowd/n1.md"]
-        assert "missing" in engine.status()["pruning_paused"]
+        assert "missing" in engine.upkeep.status()["pruning_paused"]
         (crowd.root.parent / "away").rename(gone)
-        assert (await engine.reconcile())["gone"] == 3
-        assert engine.status()["pruning_paused"] is None
+        assert (await engine.upkeep.reconcile())["gone"] == 3
+        assert engine.upkeep.status()["pruning_paused"] is None
         assert await found(engine, "uniqueword1") == []
 
 
@@ -148,8 +148,8 @@ async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lo
         else:
             shutil.rmtree(crowd.root, ignore_errors=True)
             away.rename(crowd.root)
-        assert (await engine.reconcile())["changed"] == 0
-        assert engine.status()["pruning_paused"] is None
+        assert (await engine.upkeep.reconcile())["changed"] == 0
+        assert engine.upkeep.status()["pruning_paused"] is None
         await engine.append("words", kind="fact")
 
 
@@ -160,7 +160,7 @@ async def test_a_person_can_say_that_this_is_the_vault(crowd: World) -> None:
     async with crowd.engine() as engine:
         assert await perform(engine, "accept", {}) == {"pruned": 60}
         await engine.append("words", kind="fact")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert paths(engine) == ["notes/fact/words.md"]
 
 
@@ -168,8 +168,8 @@ async def test_few_files_go_without_a_word(world: World) -> None:
     world.write("a.md", "violet")
     async with world.engine() as engine:
         (world.root / "a.md").unlink()
-        await engine.reconcile()
-        assert engine.status()["pruning_paused"] is None
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.status()["pruning_paused"] is None
         assert await found(engine, "violet") == []
 
 
@@ -195,7 +195,7 @@ async def test_odd_files_are_indexed_or_reported(world: World) -> None:
     (outside / "secret.md").write_text("violet outside")
     (world.root / "folder").symlink_to(outside)
     async with world.engine(vault=VaultConfig(max_note_bytes=10_000)) as engine:
-        reported = {problem.path for problem in engine.problems()}
+        reported = {problem.path for problem in engine.upkeep.problems()}
         assert reported >= {"utf16.md", "latin.md", "binary.md", "broken.md", "bomb.md", "huge.md", "nul.md"}
         assert reported >= {"fifo.md", "link.md", "dangling.md", "folder"}
         assert not reported & {"empty.md", "rule.md", "line.md"}
@@ -214,15 +214,15 @@ ALIAS_BOMB = b"a: &a [x, x]\n" + b"".join(
 async def test_a_repaired_file_is_no_problem_any_more(world: World) -> None:
     file = world.write("a.md", "---\nid: [\n---\nviolet")
     async with world.engine() as engine:
-        assert len(engine.problems()) == 1
+        assert len(engine.upkeep.problems()) == 1
         file.write_text("---\nid: a\n---\nviolet")
-        await engine.reconcile()
-        assert engine.problems() == []
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.problems() == []
         file.write_bytes(b"\xff")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         file.unlink()
-        await engine.reconcile()
-        assert engine.problems() == []
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.problems() == []
 
 
 @pytest.mark.parametrize(
@@ -252,11 +252,11 @@ async def test_what_is_no_note_any_more_leaves_the_answers(world: World, becomes
             case "below a linked folder":
                 file.parent.rename(away)
                 (world.root / "deep").symlink_to(away)
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert await found(engine, "violet") == []
         if becomes not in {"a folder", "ignored"}:
-            assert engine.problems()
-        assert engine.status()["pruning_paused"] is None
+            assert engine.upkeep.problems()
+        assert engine.upkeep.status()["pruning_paused"] is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="file modes do not bind root")
@@ -264,12 +264,12 @@ async def test_a_folder_that_cannot_be_looked_into_keeps_its_answers(world: Worl
     file = world.write("deep/a.md", "violet words")
     async with world.engine() as engine:
         file.parent.chmod(0)
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert await found(engine, "violet") == ["deep/a.md"]
-        assert {problem.path for problem in engine.problems()} == {"deep"}
+        assert {problem.path for problem in engine.upkeep.problems()} == {"deep"}
         file.parent.chmod(0o700)
-        await engine.reconcile()
-        assert engine.problems() == []
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.problems() == []
 
 
 # -- own writes and sweeps at once -----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
 
         async def sweep() -> None:
             while not done.is_set():
-                await engine.reconcile()
+                await engine.upkeep.reconcile()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sweep)
@@ -307,7 +307,7 @@ async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(world: Wo
             return listing
 
         engine.vault.list = slow_list
-        assert (await engine.reconcile())["gone"] == 0
+        assert (await engine.upkeep.reconcile())["gone"] == 0
         engine.vault.list = real
         assert len(await found(engine, "freshword")) == 1
 
@@ -347,7 +347,7 @@ async def test_an_unchanged_vault_is_not_read_again(world: World) -> None:
 
 async def _quiet(engine) -> bool:
     """No file's signature is in doubt."""
-    return (await engine.reconcile())["changed"] == 0 and not [
+    return (await engine.upkeep.reconcile())["changed"] == 0 and not [
         path for path, was in engine.indexer._known.items() if was.signature.endswith("?")
     ]
 
@@ -355,7 +355,7 @@ async def _quiet(engine) -> bool:
 async def test_a_file_too_young_for_its_signature_is_looked_at_again(world: World) -> None:
     async with world.engine() as engine:
         world.write("a.md", "violet")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         seen = engine.indexer._known[NotePath("a.md")].signature
         assert seen.endswith("?")
         await eventually(lambda: _quiet(engine))
@@ -373,9 +373,9 @@ async def test_another_model_and_chunking_answer_alike_and_leave_one_generation(
     ):  # fmt: skip
         async with toy_world.engine(**sections) as engine:
             assert len(await found(engine, "violet")) >= 5
-            assert engine.status()["pending"] == 0
+            assert engine.upkeep.status()["pending"] == 0
             assert len(engine._index.generations()) == 1
-            assert engine.problems() == []
+            assert engine.upkeep.problems() == []
 
 
 async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> None:
@@ -388,13 +388,13 @@ async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> 
     toy_world.root.rename(away)
     async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
         assert await found(engine, "uniqueword9", mode="keyword") == ["crowd/n9.md"]
-        assert [p.path for p in engine.problems() if p.path == "index"]
+        assert [p.path for p in engine.upkeep.problems() if p.path == "index"]
         away.rename(toy_world.root)
-        await engine.reconcile()
-        await eventually(lambda: engine.status()["model_state"] == "ready")
-        assert engine.status()["notes"] == 61
+        await engine.upkeep.reconcile()
+        await eventually(lambda: engine.upkeep.status()["model_state"] == "ready")
+        assert engine.upkeep.status()["notes"] == 61
         assert await found(engine, "uniqueword9", mode="semantic")
-        assert engine.problems() == []
+        assert engine.upkeep.problems() == []
 
 
 async def test_an_interrupted_build_leaves_no_ghosts(toy_world: World) -> None:

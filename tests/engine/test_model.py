@@ -23,11 +23,11 @@ async def test_words_answer_while_the_model_is_down_and_say_so(toy_world: World)
         result = await engine.search("crimson kettle")
         assert result.hits[0].path == second.path
         assert result.degraded
-        assert engine.status()["model_state"].startswith("failing")
+        assert engine.upkeep.status()["model_state"].startswith("failing")
         engine.model.embedder.down = False
         engine.model.wake()
-        await eventually(lambda: engine.status()["pending"] == 0)
-        assert engine.status()["model_state"] == "ready"
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        assert engine.upkeep.status()["model_state"] == "ready"
         assert second.path in await found(engine, "crimson kettle", mode="semantic")
 
 
@@ -36,9 +36,9 @@ async def test_the_backlog_is_tried_again_by_itself(toy_world: World, monkeypatc
     async with toy_world.engine() as engine:
         engine.model.embedder.down = True
         await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.status()["model_state"].startswith("failing"))
+        await eventually(lambda: engine.upkeep.status()["model_state"].startswith("failing"))
         engine.model.embedder.down = False
-        await eventually(lambda: engine.status()["pending"] == 0)
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
 
 
 async def test_no_provider_is_no_reason_to_fail(world: World) -> None:
@@ -47,7 +47,7 @@ async def test_no_provider_is_no_reason_to_fail(world: World) -> None:
         assert receipt.indexed == "keywords"
         result = await engine.search("violet")
         assert result.degraded
-        status = engine.status()
+        status = engine.upkeep.status()
         assert (status["model"], status["ready"]) == (None, True)
         assert "unavailable" in status["model_state"]
 
@@ -69,5 +69,5 @@ async def test_many_at_once_are_all_embedded(toy_world: World) -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(20):
                 tasks.start_soon(lambda n=number: engine.append(f"violet number {n}", kind="fact"))
-        await eventually(lambda: engine.status()["pending"] == 0)
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
         assert len(set(await found(engine, "violet", mode="semantic"))) >= 20

@@ -20,7 +20,7 @@ async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
     async with world.engine() as engine:
         receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
         await engine.forget(receipt.id)
-        assert engine.status()["home"] == ""
+        assert engine.upkeep.status()["home"] == ""
     assert {"README.md", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
     for private in world.state.rglob("*"):
         assert private.stat().st_mode & 0o077 == 0, private
@@ -79,7 +79,7 @@ async def test_an_error_in_the_body_comes_out_as_it_is(world: World) -> None:
 async def test_an_unknown_provider_is_said_and_searches_go_on_with_keywords(world: World) -> None:
     world.write("a.md", "violet teapot")
     async with world.engine(embedder=EmbedderConfig(provider="magic")) as engine:
-        assert "magic" in engine.status()["model_state"]
+        assert "magic" in engine.upkeep.status()["model_state"]
         assert await found(engine, "teapot") == ["a.md"]
 
 
@@ -103,5 +103,5 @@ async def test_a_folder_called_like_a_source_is_reported(world: World) -> None:
     world.write("@team/note.md", "orphaned words")
     world.write("@alone.md", "orphaned words")
     async with world.engine() as engine:
-        assert {problem.path for problem in engine.problems()} == {"@team/note.md", "@alone.md"}
+        assert {problem.path for problem in engine.upkeep.problems()} == {"@team/note.md", "@alone.md"}
         assert await found(engine, "orphaned") == []

@@ -61,8 +61,8 @@ async def test_what_is_not_the_agents_is_refused_with_the_reason(person: World, 
 async def test_an_adopted_note_is_the_agents(person: World) -> None:
     path = "Agent/notes/fact/by-hand.md"
     async with person.engine() as engine:
-        assert await engine.adopt(path) == [path]
-        assert await engine.adopt(path) == []
+        assert await engine.upkeep.adopt(path) == [path]
+        assert await engine.upkeep.adopt(path) == []
         await engine.forget(path)
         await engine.forget(path, restore=True)
     assert person.read(path).startswith(b"secret garden")
@@ -71,8 +71,8 @@ async def test_an_adopted_note_is_the_agents(person: World) -> None:
 async def test_adoption_ends_where_home_ends(person: World) -> None:
     async with person.engine() as engine:
         with pytest.raises(NotFound, match="in home"):
-            await engine.adopt("diary.md")
-        assert set(await engine.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
+            await engine.upkeep.adopt("diary.md")
+        assert set(await engine.upkeep.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
         for path in ("diary.md", "Agent/_always-load/rules.md"):
             with pytest.raises(Refused):
                 await engine.forget(path)
@@ -81,9 +81,9 @@ async def test_adoption_ends_where_home_ends(person: World) -> None:
 async def test_one_unreadable_file_does_not_stop_an_adoption(person: World) -> None:
     person.write("Agent/a-huge.md", b"x" * 2000)
     async with person.engine(vault=VaultConfig(max_note_bytes=1000)) as engine:
-        assert "Agent/notes/fact/by-hand.md" in await engine.adopt()
+        assert "Agent/notes/fact/by-hand.md" in await engine.upkeep.adopt()
         with pytest.raises(Refused, match="larger"):
-            await engine.adopt("Agent/a-huge.md")
+            await engine.upkeep.adopt("Agent/a-huge.md")
 
 
 async def test_a_moved_vault_is_one_adoption_away(world: World) -> None:
@@ -93,7 +93,7 @@ async def test_a_moved_vault_is_one_adoption_away(world: World) -> None:
     async with world.engine() as engine:
         with pytest.raises(Refused, match="mcp-memory adopt"):
             await engine.forget(receipt.id)
-        assert receipt.path in await engine.adopt()
+        assert receipt.path in await engine.upkeep.adopt()
         await engine.forget(receipt.id)
         assert await found(engine, "tea") == []
 
@@ -103,7 +103,7 @@ async def test_a_note_stays_the_agents_wherever_it_is_moved_in_home(world: World
         receipt = await engine.append("Tea at four", kind="fact")
         world.write("topics/tea/x.md", "")
         (world.root / receipt.path).rename(world.root / "topics/tea/renamed.md")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert (await engine.forget(receipt.id)).path == "topics/tea/renamed.md"
 
 
@@ -113,15 +113,15 @@ async def test_a_forged_id_vouches_for_nothing(world: World, forged: str) -> Non
         real = await engine.append("Tea at four", kind="fact")
         log = await engine.append("made tea", kind="log")
         world.write("notes/fact/adopted.md", "adopted words")
-        await engine.reconcile()
-        await engine.adopt("notes/fact/adopted.md")
+        await engine.upkeep.reconcile()
+        await engine.upkeep.adopt("notes/fact/adopted.md")
         note_id = {
             "copied id": real.id,
             "id of a path": "path:notes/fact/adopted.md",
             "id of a log": f"path:{log.path}",
         }
         world.write("notes/a-stranger.md", f"---\nid: {note_id[forged]}\n---\nstrange words")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         with pytest.raises(Refused, match="did not write it"):
             await engine.forget("notes/a-stranger.md")
         await engine.forget(real.path)
@@ -132,7 +132,7 @@ async def test_adopting_a_copy_leaves_the_original_the_agents(world: World) -> N
     async with world.engine() as engine:
         real = await engine.append("Tea at four", kind="fact")
         world.write("notes/copy.md", world.read(real.path))
-        assert await engine.adopt("notes/copy.md") == ["notes/copy.md"]
+        assert await engine.upkeep.adopt("notes/copy.md") == ["notes/copy.md"]
         await engine.forget(real.path)
         await engine.forget("notes/copy.md")
 

@@ -98,7 +98,7 @@ async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Eng
     if engine.watcher.hints == "off":
         await eventually(lambda: engine.indexer.pruning_paused)
     else:
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
     shutil.copytree(away, world.root)
     engine.watcher.hint()  # the sweep that would come in time
     await eventually(lambda: engine.indexer.pruning_paused is None)
@@ -134,7 +134,7 @@ async def test_only_what_changed_is_embedded(toy_world: World) -> None:
         text = toy_world.read("a.md").decode().replace("paragraph 4", "violet 4")
         toy_world.write("a.md", text)
         await appears(engine, "violet", "a.md")
-        await eventually(lambda: engine.status()["pending"] == 0)
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
         assert len(spoken) == 1
         assert "violet 4" in spoken[0]
 
@@ -147,7 +147,7 @@ async def test_own_writes_are_embedded_once(toy_world: World) -> None:
             receipt = await engine.append(f"violet number {number}", kind="fact")
             assert receipt.indexed == "full"
         await engine.append("violet in the log", kind="log")
-        assert engine.status()["pending"] == 0
+        assert engine.upkeep.status()["pending"] == 0
         before = len(spoken)
         for _ in range(2):
             last = engine.indexer.last

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.engine import EngineConfig
+from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.engine.zone import LocalZone
 

@@ -17,7 +17,8 @@ import anyio
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import WatchConfig
 from mcp_memory.engine.draft import Draft
-from mcp_memory.engine.engine import Engine, EngineConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.models import NoteRecord, Shelf

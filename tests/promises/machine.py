@@ -192,7 +192,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule(path=places)
     def adopt(self, path: str) -> None:
-        self.attempt(lambda: self.engine.adopt(path))
+        self.attempt(lambda: self.engine.upkeep.adopt(path))
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        self.call(self.engine.reconcile)
+        self.call(self.engine.upkeep.reconcile)
 
     @rule(lose_the_index=st.booleans())
     def start_again(self, lose_the_index: bool) -> None:
@@ -213,7 +213,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule()
     def compare(self) -> None:
-        self.call(self.engine.reconcile)
+        self.call(self.engine.upkeep.reconcile)
         self.call(self._embedded)
         fresh = replace(self.world, state=self.folder / "fresh")
         with self.portal.wrap_async_context_manager(fresh.engine()) as rebuilt:
@@ -222,13 +222,15 @@ class VaultMachine(RuleBasedStateMachine):
             for path, known in one.items():
                 assert known == other[path], path
             assert self.answers(self.engine) == self.answers(rebuilt)
-            assert sorted(p.path for p in self.engine.problems()) == sorted(p.path for p in rebuilt.problems())
+            assert sorted(p.path for p in self.engine.upkeep.problems()) == sorted(
+                p.path for p in rebuilt.upkeep.problems()
+            )
         shutil.rmtree(fresh.state)
 
     async def _embedded(self) -> None:
         if self.engine.model.embedder:
             await self.engine.indexer.embed_pending(self.engine.model.embedder)
-        assert self.engine.status()["pending"] == 0
+        assert self.engine.upkeep.status()["pending"] == 0
 
     # -- what always holds -------------------------------------------------------------------------------------------
 

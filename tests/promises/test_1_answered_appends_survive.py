@@ -49,7 +49,7 @@ async def test_a_killed_engine_has_kept_every_receipt(world: World) -> None:
         for receipt in chance.sample(receipts, min(len(receipts), 60)):
             hits = (await engine.search(receipt["word"], include_archived=True, mode="keyword")).hits
             assert receipt["id"] in [hit.id for hit in hits]
-        assert engine.problems() == []
+        assert engine.upkeep.problems() == []
         assert engine.vault.ledger.damaged_lines <= LIVES
     assert not [path for path in files if "conflict" in path]
 

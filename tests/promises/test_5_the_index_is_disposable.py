@@ -22,7 +22,7 @@ async def answers(engine: Engine) -> list[Any]:
         result = await engine.search(question, limit=50, include_archived=True)
         told.append([(h.id, h.path, h.start_line, h.end_line, h.snippet, round(h.score, 3)) for h in result.hits])
         told.append(await engine.recall(question))
-    return [*told, await engine.recall(), [record.id for record in engine.tree()]]
+    return [*told, await engine.recall(), [record.id for record in engine.upkeep.tree()]]
 
 
 async def fill(world: World) -> None:
@@ -68,7 +68,7 @@ async def test_the_same_answers_by_the_real_model(tmp_path: Path, model_cache: P
     world.models = model_cache
     await fill(world)
     async with world.engine() as engine:
-        assert engine.status()["pending"] == 0
+        assert engine.upkeep.status()["pending"] == 0
         before = await answers(engine)
         near = await engine.append("The cracked one is the violet teapot", kind="fact")
         assert near.indexed == "full"

@@ -39,7 +39,7 @@ async def everything_said(engine: Engine, target: str, path: str) -> str:
         said.append(await engine.note(target))
     except McpMemoryError as error:
         said.append(str(error))
-    said += [f"{record.title} {record.tags}" for record in engine.tree()]
+    said += [f"{record.title} {record.tags}" for record in engine.upkeep.tree()]
     return "\n".join(said)
 
 
@@ -54,13 +54,13 @@ async def test_the_canary_is_silent(toy_world: World, kind: str, then: str) -> N
         )
         await engine.append("a neighbour after", kind=kind)
         world.write("links.md", f"See [it](./{note.path}).")
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert CANARY in await everything_said(engine, note.id, note.path)
         before = world.files()
         await engine.forget(note.id)
         if then in {"at once", "swept"}:
             if then == "swept":
-                await engine.reconcile()
+                await engine.upkeep.reconcile()
             assert CANARY not in named_away(await everything_said(engine, note.id, note.path), note.path)
     if then == "without the index":
         for file in (world.state / "index").iterdir():
@@ -85,5 +85,5 @@ async def test_a_copy_that_sync_brings_back_stays_forgotten(toy_world: World) ->
         await engine.forget(note.id)
         marked = toy_world.read(note.path)
         toy_world.write("notes/fact/copy (conflicted copy).md", marked)
-        await engine.reconcile()
+        await engine.upkeep.reconcile()
         assert CANARY not in named_away(await everything_said(engine, note.id, note.path), note.path)

@@ -1,0 +1,28 @@
+"""The configuration of a whole engine: what each part gets, put together by a composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.engine.search import SearchConfig
+from mcp_memory.text.chunking import ChunkingConfig
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """All that an engine needs: `root` is the vault, `state` its private folder, `models` the compiled models."""
+
+    root: Path
+    state: Path
+    models: Path
+    vault: VaultConfig = field(default_factory=VaultConfig)
+    kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
+    embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
+    chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    recall: RecallConfig = field(default_factory=RecallConfig)
+    watch: WatchConfig = field(default_factory=WatchConfig)

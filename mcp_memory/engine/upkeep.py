@@ -1,0 +1,138 @@
+"""Upkeep: what a person asks of a vault rather than an agent; how it is, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mcp_memory.engine.indexer import Indexer
+from mcp_memory.engine.marker import Marker, renew_marker
+from mcp_memory.engine.model import Model
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.watcher import Watcher
+from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
+from mcp_memory.index.base import Index, Watermark
+from mcp_memory.models import Filters, NotePath, NoteRecord, Problem
+
+
+class Upkeep:
+    """Works on the parts of one engine; holds no state of its own."""
+
+    def __init__(
+        self,
+        root: Path,
+        marker: Marker,
+        vault: Vault,
+        index: Index,
+        indexer: Indexer,
+        model: Model,
+        watcher: Watcher,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._root = root
+        self._marker = marker
+        self._vault = vault
+        self._index = index
+        self._indexer = indexer
+        self._model = model
+        self._watcher = watcher
+        self._clock = clock
+
+    async def adopt(self, path: str | None = None) -> list[NotePath]:
+        """Vouch for notes in home that this installation did not write: one, a folder's, or with None all of them.
+
+        Of several, those that cannot be read are left out; `problems` names them.
+        """
+        everything = list((await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files)
+        inside = [p for p in everything if self._vault.layout.below_home(p) is not None]
+        wanted = [p for p in inside if path is None or p == path or p.startswith(path.rstrip("/") + "/")]
+        if path is not None and not wanted:
+            raise NotFound(f"no note at {path} in home", hint=f"home is {self._marker.home or 'the whole vault'}")
+
+        def adopt() -> list[NotePath]:
+            adopted: list[NotePath] = []
+            for each in wanted:
+                try:
+                    if self._vault.adopt(each):
+                        adopted.append(each)
+                except McpMemoryError:
+                    if each == path:
+                        raise
+            return adopted
+
+        return await in_thread(adopt, deadline_s=600, what="adopting notes")
+
+    async def accept_loss(self) -> int:
+        """What has vanished is really gone, and a folder that has lost its marker is the vault all the same; returns
+        how many notes were taken out of the index."""
+        await in_thread(lambda: renew_marker(self._root, self._marker), deadline_s=30, what="writing the marker")
+        return await self._indexer.accept_loss()
+
+    async def reindex(self) -> dict[str, Any]:
+        """Read and index every file again, now; only texts without a cached vector are embedded."""
+        self._indexer.distrust()
+        swept = await self._indexer.reconcile()
+        embedder = self._model.embedder
+        if embedder:
+            await self._indexer.use(embedder)
+        embedded = await self._indexer.embed_pending(embedder) if embedder else 0
+        return {
+            "notes": swept.files,
+            "reindexed": swept.changed,
+            "embedded": embedded,
+            "seconds": round(swept.took_s, 3),
+        }
+
+    async def reconcile(self) -> dict[str, Any]:
+        """One sweep, now."""
+        swept = await self._indexer.reconcile()
+        self._model.wake()
+        return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}
+
+    def tree(self) -> list[NoteRecord]:
+        """All active notes, by path. Reads the index: call it in a thread."""
+        return sorted(self._index.notes(Filters(now=self._clock()), limit=100_000), key=lambda r: r.path)
+
+    def status(self) -> dict[str, Any]:
+        """Facts for `status`, `doctor` and `memory://status`. Reads the index: call it in a thread."""
+        try:
+            mark = self._index.watermark()
+        except IndexUnavailable as error:
+            mark = Watermark(0, 0, 0, 0)
+            self._indexer.faults["index"] = Problem("index", error.message)
+        last, progress, problems = self._indexer.last, self._indexer.progress, self.problems()
+        embedder = self._model.embedder
+        return {
+            "vault": str(self._root),
+            "home": self._marker.home,
+            "read_only": self._vault.read_only,
+            "ready": self._model.settled.is_set(),
+            "notes": mark.notes,
+            "chunks": mark.chunks,
+            "pending": mark.vectors_pending,
+            "model": embedder.fingerprint if embedder else None,
+            "model_state": self._model.state,
+            "generation": self._indexer.generation.number,
+            "phase": progress.phase,
+            "progress": [progress.done, progress.total],
+            "last_progress_s": round(monotonic() - progress.at, 1),
+            "last_sweep_s": round(monotonic() - last.at, 1) if last else None,
+            "watching": self._watcher.hints,
+            "ignored": self._indexer.ignored,
+            "pruning_paused": self._indexer.pruning_paused,
+            "problems": len(problems),
+            "errors": [f"{p.path}: {p.reason}" for p in problems[:20]],
+        }
+
+    def problems(self) -> list[Problem]:
+        """Files that could not be used as they are, and faults of the index."""
+        return [*self._indexer.problems.values(), *self._indexer.faults.values(), *self.index_problems]
+
+    @property
+    def index_problems(self) -> Sequence[Problem]:
+        """Faults of the index that were overcome."""
+        return self._index.problems
