@@ -7,7 +7,7 @@ that no write of our own came in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeVar
 
@@ -15,8 +15,10 @@ import anyio
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.diff import Known, difference, suspicion
+from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.passages import PASSAGES_VERSION, to_upsert
+from mcp_memory.engine.progress import Progress
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, PathRefused, Refused
@@ -28,8 +30,6 @@ from mcp_memory.text.chunking import ChunkingConfig
 T = TypeVar("T")
 
 BATCH_FILES = 64
-EMBED_TEXTS = 8
-"""A step is done well within its deadline even by a model that takes ten seconds a text."""
 SWEEP_DEADLINE_S = 120.0
 BATCH_DEADLINE_S = 120.0
 
@@ -46,19 +46,6 @@ class Reconciled:
     folders: frozenset[NotePath]
 
 
-@dataclass(slots=True)
-class Progress:
-    """What long work is under way, for `status` and progress bars. `at` is in monotonic seconds."""
-
-    phase: str = "idle"
-    done: int = 0
-    total: int = 0
-    at: float = field(default_factory=monotonic)
-
-    def step(self, phase: str, done: int = 0, total: int = 0) -> None:
-        self.phase, self.done, self.total, self.at = phase, done, total, monotonic()
-
-
 class Indexer:
     """Writes to the active generation and, while one is built aside, to that too."""
 
@@ -68,10 +55,10 @@ class Indexer:
         self._chunking = chunking
         self._lock = anyio.Lock()
         self._sweeping = anyio.Lock()
-        self._embedding = anyio.Lock()
         self._known: dict[NotePath, Known] = {}
         self._targets: list[Generation] = []
         self.progress = Progress()
+        self.embedding = Embedding(index, self.progress)
         self.problems: dict[str, Problem] = {}
         """Files that could not be used as they are, by path."""
         self.faults: dict[str, Problem] = {}
@@ -91,10 +78,6 @@ class Indexer:
     def replaced(self) -> bool:
         """The index was found damaged or gone since the last sweep; an empty one stands in its place."""
         return len(self._index.problems) != self._faults_seen
-
-    async def backlog(self) -> int:
-        """Texts of the answering generation that have no vector yet."""
-        return (await self._run(self._index.watermark, "the state of the index")).vectors_pending
 
     def open(self) -> None:
         """Take up the active generation, or begin one that answers with keywords. Synchronous."""
@@ -195,7 +178,9 @@ class Indexer:
             self._targets = [active, built]
         await self._build(built)
         if embedder and active.embedding:
-            await self.embed_pending(embedder, built)  # the old vectors answer until the new ones are all in
+            await self.embedding.work_off(
+                embedder, lambda: built
+            )  # the old vectors answer until the new ones are all in
         async with self._lock:
             await self._run(lambda: self._index.activate(built.number, active.number), "activating a generation")
             self._targets = [replace(built, active=True)]
@@ -203,31 +188,6 @@ class Indexer:
             if not old.active:
                 await self._run(lambda number=old.number: self._index.drop(number), "dropping a generation")
         self.progress.step("idle")
-
-    async def embed_pending(self, embedder: Embedder, generation: Generation | None = None) -> int:
-        """Embed every text that still lacks a vector; returns how many were. One caller at a time, so that no text is
-        embedded twice. Raises EmbedderUnavailable, DeadlineExceeded, IndexUnavailable; what is done stays done."""
-        done = 0
-        async with self._embedding:
-            target = generation or self.generation
-            while target.embedding == embedder.fingerprint:
-                missing = await self._run(
-                    lambda: self._index.missing_vectors(target.number, EMBED_TEXTS), "looking for missing vectors"
-                )
-                if not missing:
-                    break
-                texts = [text for _, text in missing]
-                vectors = await self._run(lambda texts=texts: embedder.embed_documents(texts), "embedding")
-                hashes = [text_hash for text_hash, _ in missing]
-                await self._run(
-                    lambda h=hashes, v=vectors: self._index.put_vectors(target.number, h, v), "storing vectors"
-                )
-                done += len(hashes)
-                if done % 64 == 0:
-                    self.progress.step("embedding", done, done + await self.backlog())
-        if done >= EMBED_TEXTS:
-            self.progress.step("idle")
-        return done
 
     # -- below -------------------------------------------------------------------------------------------------
 

@@ -75,8 +75,8 @@ class Model:
             return False
         try:
             with anyio.move_on_after(deadline_s):
-                if await self._indexer.backlog() <= FEW_TEXTS:
-                    await self._indexer.embed_pending(embedder)
+                if await self._indexer.embedding.backlog() <= FEW_TEXTS:
+                    await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
                     return True
         except McpMemoryError as error:
             self.state = f"failing: {error.message}"
@@ -112,7 +112,7 @@ class Model:
             self._indexer.faults.pop("index", None)
             if embedder:
                 self.embedder = embedder
-                await self._indexer.embed_pending(embedder)
+                await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
                 self.state = "ready"
         except McpMemoryError as error:
             if self.embedder:

@@ -77,9 +77,10 @@ class Upkeep:
         self._indexer.distrust()
         swept = await self._indexer.reconcile()
         embedder = self._model.embedder
+        embedded = 0
         if embedder:
             await self._indexer.use(embedder)
-        embedded = await self._indexer.embed_pending(embedder) if embedder else 0
+            embedded = await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
         return {
             "notes": swept.files,
             "reindexed": swept.changed,

@@ -229,7 +229,9 @@ class VaultMachine(RuleBasedStateMachine):
 
     async def _embedded(self) -> None:
         if self.engine.model.embedder:
-            await self.engine.indexer.embed_pending(self.engine.model.embedder)
+            await self.engine.indexer.embedding.work_off(
+                self.engine.model.embedder, lambda: self.engine.indexer.generation
+            )
         assert self.engine.upkeep.status()["pending"] == 0
 
     # -- what always holds -------------------------------------------------------------------------------------------
