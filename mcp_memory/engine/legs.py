@@ -14,8 +14,8 @@ import anyio
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
-from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, Scored
+from mcp_memory.index.base import Index, Rows
+from mcp_memory.models import Filters
 
 if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors
@@ -45,9 +45,9 @@ class LegConfig:
 class Gathered:
     """What the legs brought; a leg that was not asked, or failed, is None."""
 
-    lexical: Sequence[Scored] | None = None
-    section: Sequence[Scored] | None = None
-    dense: Sequence[Scored] | None = None
+    lexical: Rows | None = None
+    section: Rows | None = None
+    dense: Rows | None = None
     frequencies: dict[str, int] = field(default_factory=dict[str, int])
     """In how many chunks each word of the question occurs."""
     chunks: int = 0
@@ -114,13 +114,13 @@ class LegRunner:
             found.faults.append(f"keywords only: {without_model}")
             return
 
-        def look() -> list[Scored]:
+        def look() -> tuple[Rows, int]:
             require_vectors_of(self._index, embedder)
-            return self._index.dense(self._vectors.get(embedder, text), self._config.candidates, filters)
+            vector = self._vectors.get(embedder, text)
+            return self._index.dense(vector, self._config.candidates, filters), self._index.watermark().vectors_pending
 
         try:
-            found.dense = await self.run(look, "the vector search")
-            pending = (await self.run(self._index.watermark, "the state of the index")).vectors_pending
+            found.dense, pending = await self.run(look, "the vector search")
         except McpMemoryError as error:
             found.error = error
             found.faults.append(f"keywords only: {error.message}")
@@ -132,36 +132,22 @@ class LegRunner:
         if not words:
             return
 
-        def count() -> tuple[dict[str, int], int]:
+        def look() -> tuple[dict[str, int], int, Rows, Rows]:
             counted = self._index.frequencies(words[: self._config.counted_terms])
-            return rarest(counted, self._config.rare_terms), self._index.watermark().chunks
-
-        async def lexical() -> None:
-            found.lexical = await self._leg(
-                found, "keyword", lambda: self._index.lexical(chosen, self._config.candidates, filters)
+            frequencies = rarest(counted, self._config.rare_terms)
+            chosen = list(frequencies)
+            return (
+                frequencies,
+                self._index.watermark().chunks,
+                self._index.lexical(chosen, self._config.candidates, filters),
+                self._index.section(chosen, self._config.section_candidates, filters),
             )
 
-        async def section() -> None:
-            found.section = await self._leg(
-                found, "section", lambda: self._index.section(chosen, self._config.section_candidates, filters)
-            )
-
-        counts = await self._leg(found, "keyword", count)
-        if counts is None:
-            return
-        found.frequencies, found.chunks = counts
-        chosen = list(found.frequencies)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lexical)
-            tasks.start_soon(section)
-
-    async def _leg(self, found: Gathered, name: str, look: Callable[[], T]) -> T | None:
         try:
-            return await self.run(look, f"the {name} search")
+            found.frequencies, found.chunks, found.lexical, found.section = await self.run(look, "the keyword search")
         except McpMemoryError as error:
             found.error = error
-            found.faults.append(f"without the {name} search: {error.message}")
-            return None
+            found.faults.append(f"without the keyword search: {error.message}")
 
 
 def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:

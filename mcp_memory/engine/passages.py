@@ -4,44 +4,53 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from mcp_memory.index.base import IndexedChunk, Upsert
 from mcp_memory.models import Chunk, NoteRecord, Shelf, TextHash
 from mcp_memory.text import chunking
-from mcp_memory.text.chunking import ChunkingConfig
+from mcp_memory.text.chunking import ChunkingConfig, Cut
 from mcp_memory.text.terms import words
 
 MAX_ABOVE_CHARS = 300
 """Title and tags stand beside every chunk, so long ones would be most of the index."""
 
-PASSAGES_VERSION = 2
+PASSAGES_VERSION = 3
 """Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
 
 
 def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingConfig) -> Upsert:
-    """The rows of a note: its chunks with their context and embedded text, and its sections' words.
+    """The rows of a note: its chunks with their embedded text, and what stands above its sections.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, in
-    its neighbours' context neither; a deleted note has no chunk at all.
+    its neighbours' context neither; a deleted note has no chunk at all. Where the text is longer than what is indexed
+    of a note, the record's `problem` says so.
     """
     if record.shelf is Shelf.DELETED:
         return Upsert(record)
-    cut = chunking.chunk(text, body_start, config, log=record.is_log)
+    cut = chunking.cut(text, body_start, config, log=record.is_log)
     forgotten = frozenset(record.meta.get("forgotten", ()))
-    chunks = [chunk for chunk in cut if chunk.entry is None or chunk.entry not in forgotten]
+    chunks = [chunk for chunk in cut.chunks if chunk.entry is None or chunk.entry not in forgotten]
     above = _above(record)
-    indexed = [_indexed(record, above, chunks, at) for at in range(len(chunks))]
-    return Upsert(record, indexed, _sections(record, above, text, body_start, chunks))
+    headings = {chunk.section: chunk.headings for chunk in chunks}
+    places = {section: "\n".join([*_unsaid(above, path), *path]) for section, path in headings.items()}
+    return Upsert(_judged(record, text, cut), [_indexed(record, above, chunk) for chunk in chunks], places)
 
 
-def _indexed(record: NoteRecord, above: Sequence[str], chunks: Sequence[Chunk], at: int) -> IndexedChunk:
-    chunk = chunks[at]
-    # The heading right above, in a log the entry's title, is searched as if it stood in the chunk, so that it
-    # can be found by its name; on both evaluation sets that changes evidence by less than 1 point.
-    context = "\n".join([*_unsaid(above, chunk.headings), *chunk.headings[-1:], chunking.context(chunks, at)])
+def _judged(record: NoteRecord, text: str, cut: Cut) -> NoteRecord:
+    """What no search will find is the note's problem."""
+    if cut.end == len(text):
+        return record
+    line = text.count("\n", 0, cut.end) + 1
+    limits = f"{chunking.MAX_CHARS:,} characters, {chunking.MAX_LINES:,} lines, {chunking.MAX_CHUNKS:,} passages"
+    said = f"searched only up to line {line:,}, since a note is indexed up to {limits}: split the file"
+    return replace(record, problem=f"{record.problem}; {said}" if record.problem else said)
+
+
+def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk) -> IndexedChunk:
     embedded = chunk.text if record.is_log else _with_place(record, above, chunk)
-    return IndexedChunk(chunk, context, embedded, _hash(embedded))
+    return IndexedChunk(chunk, embedded, _hash(embedded))
 
 
 def _with_place(record: NoteRecord, above: Sequence[str], chunk: Chunk) -> str:
@@ -49,19 +58,6 @@ def _with_place(record: NoteRecord, above: Sequence[str], chunk: Chunk) -> str:
     5 points, so entries are embedded alone."""
     place = [PurePosixPath(record.path).stem, *_unsaid(above, chunk.headings), *chunk.headings]
     return " > ".join(place) + "\n" + chunk.text
-
-
-def _sections(
-    record: NoteRecord, above: Sequence[str], text: str, body_start: int, chunks: Sequence[Chunk]
-) -> dict[int, str]:
-    """Each section's whole text under its heading path; only sections that a chunk stands in."""
-    headings = {chunk.section: chunk.headings for chunk in chunks}
-    spans = chunking.sections(text, body_start, log=record.is_log)
-    return {
-        number: "\n".join([*_unsaid(above, headings[number]), *headings[number][:-1], text[start:end]])
-        for number, (start, end) in spans.items()
-        if number in headings
-    }
 
 
 def _above(record: NoteRecord) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
-from mcp_memory.index.fusion import DENSE, LEXICAL, SECTION, FusionWeights, Legs, shares
+from mcp_memory.index.fusion import DENSE, FusionWeights, Legs
 from mcp_memory.models import Hit, NoteId, Passage
 from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.terms import fold, folded
@@ -69,10 +69,12 @@ def explained(
 ) -> list[dict[str, Any]]:
     """For each passage, as JSON: its rank (from 1) and raw score in each leg, what each leg added to its score, its
     boosts, and which of the question's words it has."""
-    parts = shares(legs, weights)
     rows = {
-        name: {row.chunk_id: (rank, row.score) for rank, row in enumerate(leg, 1)}
-        for name, leg in ((LEXICAL, legs.lexical), (SECTION, legs.section), (DENSE, legs.dense))
+        name: {
+            row.chunk_id: (rank, row.score, share)
+            for rank, (row, share) in enumerate(zip(leg, shares.tolist(), strict=True), 1)
+        }
+        for name, leg, shares in legs.weighed(weights)
     }
     by_form = {word: fold(word) for word in words}
     reasons: list[dict[str, Any]] = []
@@ -82,10 +84,10 @@ def explained(
         said = folded(each.passage.chunk.text)
         reasons.append(
             {
-                "ranks": {name: rank for name, (rank, _) in listed.items()},
-                "scores": {name: round(score, 4) for name, (_, score) in listed.items()},
+                "ranks": {name: rank for name, (rank, _, _) in listed.items()},
+                "scores": {name: round(score, 4) for name, (_, score, _) in listed.items()},
                 "cosine": round(listed[DENSE][1], 4) if DENSE in listed else None,
-                "parts": {name: round(parts[name].get(chunk, 0.0), 4) for name in listed},
+                "parts": {name: round(share, 4) for name, (_, _, share) in listed.items()},
                 "fused": round(each.fused, 4),
                 "boosts": dict(each.boosts),
                 "terms": [word for word, form in by_form.items() if form in said],

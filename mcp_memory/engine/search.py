@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode, require_vectors_of
+from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, explained, hit_of, scored, weigh, without_repeats
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.index.base import Index
+from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.boosts import BoostWeights, Question, reach, read_question
 from mcp_memory.index.confidence import confidence, coverage
-from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse, within_reach
-from mcp_memory.models import Filters, NoteId, SearchResult
+from mcp_memory.index.fusion import FusionWeights, Legs, fuse, within_reach
+from mcp_memory.models import Filters, NoteId, NotePath, SearchResult
 from mcp_memory.text.terms import terms
 
 TRIES = 20
@@ -94,8 +94,10 @@ class Searcher:
             found = await self._legs.gather(
                 text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
-            legs = self._legs_of(found)
-            best, whole = await self._best(legs, read_question(asked, self._clock()), limit)
+            legs, question = self._legs_of(found), read_question(asked, self._clock())
+            best, whole = await self._legs.run(
+                lambda legs=legs, question=question: self._best(legs, question, limit), "ranking passages"
+            )
             if whole or not tries_left:
                 break
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
@@ -107,19 +109,14 @@ class Searcher:
         )
         return Ranking(tuple(ranked), sure, degraded)
 
-    async def nearest(self, text: str, filters: Filters, at_least: float, limit: int = 20) -> tuple[NoteId, ...]:
-        """Ids of the notes that have a chunk with a cosine of `at_least` to `text`, nearest first.
+    async def alike(self, path: NotePath, filters: Filters, at_least: float, limit: int = 20) -> tuple[NoteId, ...]:
+        """Ids of other notes that have a chunk with a cosine of `at_least` to one of this note's, nearest first.
 
         Advice, not an answer: empty where there are no vectors or the look-up fails.
         """
-        embedder = self._embedder()
-        if embedder is None:
-            return ()
 
         def look() -> list[NoteId]:
-            require_vectors_of(self._index, embedder)
-            vector = embedder.embed_documents([text])[0]
-            near = [row.chunk_id for row in self._index.dense(vector, limit, filters) if row.score >= at_least]
+            near = [row.chunk_id for row in self._index.alike(path, limit, filters) if row.score >= at_least]
             found = self._index.get(near)
             return [found[chunk].note.id for chunk in near if chunk in found]
 
@@ -128,18 +125,17 @@ class Searcher:
         except McpMemoryError:
             return ()
 
-    async def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
+    def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
         """The best passages, and whether all that the legs named were still there: a note that is written between
         the look-up and the reading gets new rows."""
-        ids = candidates(legs)
-        neighbours = await self._legs.run(lambda: self._index.neighbours(ids), "looking around passages")
-        fused = fuse(legs, neighbours, self._config.fusion)
+        fused = fuse(legs, self._config.fusion)
+        scores = dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
         near = within_reach(fused, limit, *reach(question, self._config.boosts))
         # Reading passages is what costs; all of them are read only where repeats took places.
-        for chosen in (near, ids):
-            passages = await self._legs.run(lambda chosen=chosen: self._index.get(chosen), "reading passages")
-            best = without_repeats(weigh(fused, passages, question, self._config.boosts), limit)
-            if len(best) >= limit or len(chosen) == len(ids):
+        for chosen in (near, list(scores)):
+            passages = self._index.get(chosen)
+            best = without_repeats(weigh(scores, passages, question, self._config.boosts), limit)
+            if len(best) >= limit or len(chosen) == len(scores):
                 break
         return best, len(passages) == len(chosen)
 
@@ -147,10 +143,9 @@ class Searcher:
         return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")
 
     def _legs_of(self, found: Gathered) -> Legs:
-        dense = found.dense or ()
-        return Legs(
-            found.lexical or (), found.section or (), dense, dense_is_full=len(dense) >= self._config.legs.candidates
-        )
+        dense = found.dense or Rows()
+        full = len(dense) >= self._config.legs.candidates
+        return Legs(found.lexical or Rows(), found.section or Rows(), dense, dense_is_full=full)
 
 
 def _plain(query: str) -> str:

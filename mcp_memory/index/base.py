@@ -3,6 +3,8 @@
 Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers,
 another may be built aside and then swapped in. TOKEN: grows with every change; a search after `apply` returned sees
 it. LEG: one way of ranking chunks (`lexical`, `section`, `dense`); legs are fused outside, on their own scales.
+CHUNK ID: the ids of a note's chunks follow each other in its order; those of two notes never do, and none is used
+twice.
 
 An engine is synchronous and thread-safe: any number of readers, one writer at a time. Reads see the last committed
 state and never wait for a writer. Every method raises `IndexUnavailable` where its store fails.
@@ -13,11 +15,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
 
 from mcp_memory.models import Chunk, Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Scored, TextHash
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from mcp_memory.embedders.base import Vectors
 
 
@@ -38,8 +44,6 @@ class IndexedChunk:
     """A chunk with what the legs need besides its text."""
 
     chunk: Chunk
-    context: str
-    """The chunk with its two neighbours on each side, for the lexical leg's second column."""
     embedded_text: str
     text_hash: TextHash
     """sha256 of `embedded_text`."""
@@ -51,8 +55,8 @@ class Upsert:
 
     note: NoteRecord
     chunks: Sequence[IndexedChunk] = ()
-    sections: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Section number → the section's whole text, for the section leg."""
+    places: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Section number → what stands above it (title, tags, headings): keywords find each of its chunks by that too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,31 @@ class Delete:
 Change = Upsert | Delete
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(Sequence[Scored]):
+    """The rows of one leg, best first: `ids` and `scores` (n,)."""
+
+    ids: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    scores: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+
+    @classmethod
+    def of(cls, *rows: Scored) -> Rows:
+        ids = np.array([row.chunk_id for row in rows], dtype=np.int64)
+        return cls(ids, np.array([row.score for row in rows], dtype=np.float32))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Scored: ...
+    @overload
+    def __getitem__(self, at: slice) -> Rows: ...
+    def __getitem__(self, at: int | slice) -> Scored | Rows:
+        if isinstance(at, slice):
+            return Rows(self.ids[at], self.scores[at])
+        return Scored(int(self.ids[at]), float(self.scores[at]))
+
+
 @dataclass(frozen=True, slots=True)
 class Watermark:
     """How far the active generation is."""
@@ -73,6 +102,9 @@ class Watermark:
     notes: int
     chunks: int
     vectors_pending: int
+
+
+MOST_ALIKE = 8
 
 
 class Index(ABC):
@@ -114,28 +146,34 @@ class Index(ABC):
     def put_vectors(self, generation: int, hashes: Sequence[TextHash], vectors: Vectors) -> int:
         """Store vectors (shape (len(hashes), dimension), unit length); returns the token."""
 
+    @abstractmethod
+    def purge(self) -> None:
+        """Leave nothing on disk of what was deleted: no cached vector that no chunk has, no log, no free page."""
+
     # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
     @abstractmethod
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
-        """Best chunks by BM25 of the chunk + BM25 of its context, any of the terms; higher is better. Terms are
-        plain words: whatever they contain is text, not syntax. Common words are dropped where others remain, so
-        that no query touches more than a budget of postings."""
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        """Best chunks by BM25 with any of the terms; higher is better. A chunk's own words count twice, those of two
+        neighbours on each side and of its place once. Terms are plain words: whatever they contain is text, not
+        syntax. A compound (`read_file`) is looked for as a whole."""
 
     @abstractmethod
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
-        """As `lexical`, by BM25 of the section around the chunk; all chunks of a section share its score."""
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        """As `lexical`, by BM25 of the section that the chunk stands in: all of its chunks, and its place. They share
+        its score."""
 
     @abstractmethod
-    def dense(self, vector: Vectors, k: int, filters: Filters) -> list[Scored]:
+    def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
         """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
+
+    @abstractmethod
+    def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
+        """Chunks of other notes, by their greatest cosine with any of the note's first `MOST_ALIKE` chunks. Empty for
+        a note without vectors."""
 
     @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
         """Passages by chunk id; unknown ids are absent."""
-
-    @abstractmethod
-    def neighbours(self, chunk_ids: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-        """For each chunk the ids of the one before and the one after it in the same note."""
 
     @abstractmethod
     def note(self, path: NotePath) -> NoteRecord | None: ...

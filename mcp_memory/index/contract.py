@@ -62,19 +62,16 @@ def make_note(path: str, **values: Any) -> NoteRecord:
 
 
 def make_upsert(path: str, texts: Sequence[str], *, per_section: int = 2, **values: Any) -> Upsert:
-    """A note of these chunks, `per_section` of them under each heading, with contexts and sections as an indexer
-    makes them."""
+    """A note of these chunks, `per_section` of them under each heading."""
     chunks: list[IndexedChunk] = []
     start = 0
     for at, text in enumerate(texts):
         place = (start, start + len(text), at + 1, at + 1)
         chunk = Chunk(text, *place, headings=("Top", f"Part {at // per_section}"), section=at // per_section)
-        context = "\n".join(texts[max(0, at - 2) : at + 3])
-        chunks.append(IndexedChunk(chunk, context, text, text_hash(text)))
+        chunks.append(IndexedChunk(chunk, text, text_hash(text)))
         start += len(text) + 1
-    groups = range(0, len(texts), per_section)
-    sections = {at // per_section: "\n".join(texts[at : at + per_section]) for at in groups}
-    return Upsert(make_note(path, **values), chunks, sections)
+    places = {chunk.chunk.section: " ".join(chunk.chunk.headings) for chunk in chunks}
+    return Upsert(make_note(path, **values), chunks, places)
 
 
 def embed_all(index: Index, generation: int, dimension: int = DIMENSION) -> None:
@@ -123,11 +120,11 @@ class IndexContract:
     # -- generations -------------------------------------------------------------------------------------------
     def test_an_empty_index_answers_nothing(self, index: Index) -> None:
         assert index.generations() == []
-        assert index.lexical(["alpha"], 5, Filters()) == []
-        assert index.section(["alpha"], 5, Filters()) == []
-        assert index.dense(vector_of("alpha"), 5, Filters()) == []
+        assert list(index.lexical(["alpha"], 5, Filters())) == []
+        assert list(index.section(["alpha"], 5, Filters())) == []
+        assert list(index.dense(vector_of("alpha"), 5, Filters())) == []
+        assert list(index.alike(NotePath("a.md"), 5, Filters())) == []
         assert index.get([1, -1, 1 << 70]) == {}
-        assert index.neighbours([1]) == {}
         assert index.notes(Filters()) == []
         assert index.note(NotePath("a.md")) is None
         assert index.passages(NotePath("a.md")) == []
@@ -205,7 +202,7 @@ class IndexContract:
         index.activate(generation.number, None)
         assert index.missing_vectors(generation.number, 10) == []
         assert index.watermark().vectors_pending == 0
-        assert index.dense(vector_of("alpha"), 5, Filters()) == []
+        assert list(index.dense(vector_of("alpha"), 5, Filters())) == []
         assert len(index.lexical(["alpha"], 5, Filters())) == 1
 
     # -- writing -----------------------------------------------------------------------------------------------
@@ -225,7 +222,7 @@ class IndexContract:
         before = {row.chunk_id for row in index.lexical(["old"], 9, Filters())}
         index.apply(generation.number, [make_upsert("a.md", ["alpha new"], title="New")])
         assert index.get(before) == {}
-        assert index.lexical(["old"], 9, Filters()) == []
+        assert list(index.lexical(["old"], 9, Filters())) == []
         assert set(texts_of(index, index.lexical(["alpha"], 9, Filters()))) == {"alpha new", "alpha stays"}
         assert texts_of(index, index.dense(vector_of("alpha old"), 9, Filters())) == ["alpha stays"]
         record = index.note(NotePath("a.md"))
@@ -237,7 +234,7 @@ class IndexContract:
         path = NotePath("a.md")
         start(index, [make_upsert(path, ["alpha"]), Delete(path), Delete(path), make_upsert(path, ["beta"])])
         assert [passage.chunk.text for passage in index.passages(path)] == ["beta"]
-        assert index.lexical(["alpha"], 9, Filters()) == []
+        assert list(index.lexical(["alpha"], 9, Filters())) == []
 
     def test_a_deleted_path_leaves_every_leg(self, index: Index) -> None:
         generation = start(index, [make_upsert("a.md", ["alpha"]), make_upsert("b.md", ["alpha beta"])])
@@ -269,7 +266,7 @@ class IndexContract:
         index.apply(generation.number, [make_upsert("a.md", ["alpha", "alpha", "beta"])])
         assert index.watermark().vectors_pending == 3
         assert len(index.lexical(["alpha"], 9, Filters())) == 3
-        assert index.dense(vector_of("alpha"), 9, Filters()) == []
+        assert list(index.dense(vector_of("alpha"), 9, Filters())) == []
         waiting = index.missing_vectors(generation.number, 10)
         assert waiting == [(text_hash("alpha"), "alpha"), (text_hash("beta"), "beta")]
         assert index.missing_vectors(generation.number, 1) == waiting[:1]
@@ -282,6 +279,15 @@ class IndexContract:
         index.apply(generation.number, [Delete(NotePath("a.md")), make_upsert("moved/a.md", ["alpha"])])
         assert index.watermark().vectors_pending == 0
         assert len(index.dense(vector_of("alpha"), 9, Filters())) == 1
+
+    def test_purge_forgets_the_embeddings_of_what_is_gone(self, index: Index) -> None:
+        generation = start(index, [make_upsert("a.md", ["alpha", "beta"]), make_upsert("b.md", ["beta"])])
+        index.apply(generation.number, [Delete(NotePath("a.md"))])
+        index.purge()
+        assert texts_of(index, index.lexical(["beta"], 9, Filters())) == ["beta"]
+        assert texts_of(index, index.dense(vector_of("beta"), 9, Filters())) == ["beta"]
+        index.apply(generation.number, [make_upsert("a.md", ["alpha", "beta"])])
+        assert [text for _, text in index.missing_vectors(generation.number, 9)] == ["alpha"]
 
     # -- what comes back ---------------------------------------------------------------------------------------
     def test_records_and_chunks_come_back_as_they_were_given(self, index: Index) -> None:
@@ -307,13 +313,14 @@ class IndexContract:
             passage.chunk_id: passage for passage in passages
         }
 
-    def test_neighbours_stand_beside_a_chunk_in_its_note(self, index: Index) -> None:
-        start(index, [make_upsert("a.md", ["one", "two", "three"]), make_upsert("b.md", ["four"])])
+    def test_ids_of_a_note_follow_each_other_and_none_is_used_twice(self, index: Index) -> None:
+        generation = start(index, [make_upsert("a.md", ["one", "two", "three"]), make_upsert("b.md", ["four"])])
         one, two, three = (passage.chunk_id for passage in index.passages(NotePath("a.md")))
         (four,) = (passage.chunk_id for passage in index.passages(NotePath("b.md")))
-        assert index.neighbours([one, two, three, four, 1 << 60]) == {
-            one: (None, two), two: (one, three), three: (two, None), four: (None, None),
-        }  # fmt: skip
+        assert (two, three) == (one + 1, one + 2)
+        assert four not in {one - 1, three + 1}
+        index.apply(generation.number, [make_upsert("a.md", ["one", "two", "three"])])
+        assert {passage.chunk_id for passage in index.passages(NotePath("a.md"))}.isdisjoint({one, two, three, four})
 
     def test_notes_are_found_by_id_content_and_order(self, index: Index) -> None:
         day = datetime(2026, 1, 1, tzinfo=UTC)
@@ -386,7 +393,7 @@ class IndexContract:
         for term, at in wanted.items():
             assert texts_of(index, index.lexical([term], 9, Filters())) == [texts[at]], term
             assert index.frequencies([term]) == {term: 1}
-        assert index.lexical(["𠮷"], 9, Filters()) == []
+        assert list(index.lexical(["𠮷"], 9, Filters())) == []
         assert texts_of(index, index.lexical(["記憶の管理"], 9, Filters())) == [texts[0]], "a part of a run is enough"
 
     def test_sections_rank_by_their_text_and_share_the_score(self, index: Index) -> None:
@@ -407,7 +414,19 @@ class IndexContract:
             assert [row.score for row in ranked] == sorted((row.score for row in ranked), reverse=True)
         assert texts_of(index, index.dense(vector_of("text 7"), 1, Filters())) == ["text 7"]
         assert len(index.dense(vector_of("text 7"), 10_000, Filters())) == 300
-        assert index.dense(vector_of("text 7"), 0, Filters()) == []
+        assert list(index.dense(vector_of("text 7"), 0, Filters())) == []
+
+    def test_alike_are_the_nearest_chunks_of_other_notes(self, index: Index) -> None:
+        texts = {"a.md": ["one", "two"], "b.md": ["two", "three"], "c.md": ["one", "one"], "d.md": ["four"]}
+        generation = start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])
+        found = index.alike(NotePath("a.md"), 3, Filters())
+        assert texts_of(index, found) == texts_of(index, sorted(found, key=lambda row: row.chunk_id))
+        assert sorted(texts_of(index, found)) == ["one", "one", "two"]
+        assert [row.score for row in found] == pytest.approx([1.0] * 3, abs=COSINE_TOLERANCE)
+        assert texts_of(index, index.alike(NotePath("a.md"), 1, Filters(kinds=frozenset({"b"})))) == ["two"]
+        index.apply(generation.number, [make_upsert("new.md", ["no vector yet"])])
+        assert list(index.alike(NotePath("new.md"), 3, Filters())) == []
+        assert list(index.alike(NotePath("nowhere.md"), 3, Filters())) == []
 
     def test_a_query_of_another_dimension_is_refused(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])

@@ -26,7 +26,7 @@ _KEPT_DAMAGED = 2
 _IDLE_READERS = 8
 _BUSY_S = 5.0
 _DRAIN_S = 30.0
-_CACHE_KIB = 8_000
+_CACHE_KIB = 2_000
 _JOURNAL_BYTES = 16 << 20
 """The write-ahead log is cut back to this after a checkpoint; a bulk build may make it larger for a while."""
 
@@ -112,6 +112,18 @@ class Database:
                 if isinstance(error, (sqlite3.Error, DamagedRow)):
                     raise self._failure(error, epoch) from error
                 raise
+
+    def vacuum(self) -> None:
+        """Write the file anew without its free pages, and cut off the log. Raises IndexUnavailable."""
+        with self._writing:
+            self._require_open()
+            try:
+                if self._writer is None:
+                    self._writer = self._connect()
+                self._writer.execute("VACUUM")
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise self._failure(error, self._epoch) from error
 
     def next_token(self, connection: sqlite3.Connection) -> int:
         """Counts up; to be called inside `write`. A fresh file goes on where the damaged one stopped."""

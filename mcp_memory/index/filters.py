@@ -1,8 +1,6 @@
 """Which notes a search may look at: a condition on the notes' table, and its outcome as a table in memory.
 
-Both legs ask the table for every row they meet, which is why it is an array indexed by the note's number. It is
-computed once per token and set of filters. Expiry is kept out of it: `now` differs in every question, but the
-number of notes that have expired hardly ever does.
+Every leg asks the table for all rows it meets, which is why it is an array indexed by the note's number.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -11,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -25,6 +22,7 @@ from mcp_memory.models import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from numpy.typing import NDArray
 
@@ -64,99 +62,94 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The notes that pass: `table[number - first]`."""
+    """The notes that pass: `table[number]`."""
 
-    first: int
     table: NDArray[np.bool_]
-    count: int
-    total: int
-    """Notes of the generation."""
-
-    @property
-    def few(self) -> bool:
-        """So few that it pays to ask only for their rows."""
-        return self.count * 8 < self.total
-
-    def numbers(self) -> list[int]:
-        """The notes' numbers, ascending."""
-        return (np.flatnonzero(self.table) + self.first).tolist()
 
     def mask(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """For each chunk whether its note passes."""
-        if self.table.size == 0:
-            return np.zeros(len(chunk_ids), dtype=np.bool_)
-        at = (chunk_ids >> ORDINAL_BITS) - self.first
-        inside = (at >= 0) & (at < self.table.size)
+        numbers = chunk_ids >> ORDINAL_BITS
+        inside = numbers < self.table.size
         if inside.all():
-            return self.table[at]
-        return self.table[np.where(inside, at, 0)] & inside
+            return self.table[numbers]
+        return self.table[np.where(inside, numbers, 0)] & inside
 
 
 @dataclass(frozen=True, slots=True)
-class _Expiring:
-    moments: list[int]
-    numbers: list[int]
+class _Known:
+    """Who was admitted at a token, up to which note and removal."""
+
+    token: int
+    number: int
+    gone: int
+    admitted: Admitted
 
 
 class AdmissionCache:
-    """Remembers who is admitted; thread-safe."""
+    """Remembers who is admitted, and looks only at what came and went since; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[int, int, Filters, int], Admitted] = OrderedDict()
-        self._expiring: tuple[tuple[int, int], _Expiring] = ((-1, -1), _Expiring([], []))
+        self._entries: OrderedDict[tuple[int, Filters], _Known] = OrderedDict()
 
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
-            self._expiring = ((-1, -1), _Expiring([], []))
 
     def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> Admitted:
-        """Reads the notes' table at most once per token and filters; `connection` stands in the token's snapshot."""
+        """`connection` stands in the token's snapshot."""
         tables = Tables(generation)
-        expired = self._expired(connection, tables, token, filters)
-        key = (generation, token, replace(filters, now=None), len(expired))
+        lasting = replace(filters, now=None)
+        key = (generation, lasting)
         with self._lock:
             known = self._entries.get(key)
-            if known is not None:
-                self._entries.move_to_end(key)
-                return known
-        admitted = _admit(connection, tables, replace(filters, now=None), expired)
-        with self._lock:
-            self._entries[key] = admitted
-            while len(self._entries) > _KEPT:
-                self._entries.popitem(last=False)
-        return admitted
-
-    def _expired(self, connection: sqlite3.Connection, tables: Tables, token: int, filters: Filters) -> list[int]:
-        now = microseconds(filters.now)
-        if now is None:
-            return []
-        with self._lock:
-            key, expiring = self._expiring
-        if key != (tables.generation, token):
-            rows = connection.execute(
-                f"SELECT expires, number FROM {tables.notes} WHERE expires IS NOT NULL ORDER BY expires, number"
-            ).fetchall()
-            expiring = _Expiring([row[0] for row in rows], [row[1] for row in rows])
+        if known is None or known.token != token:
+            known = _look(connection, tables, token, lasting, known if known and known.token < token else None)
             with self._lock:
-                self._expiring = ((tables.generation, token), expiring)
-        return expiring.numbers[: bisect_right(expiring.moments, now)]
+                self._entries[key] = known
+                self._entries.move_to_end(key)
+                while len(self._entries) > _KEPT:
+                    self._entries.popitem(last=False)
+        return _unexpired(connection, tables, known.admitted, filters.now)
 
 
-def _admit(connection: sqlite3.Connection, tables: Tables, filters: Filters, expired: list[int]) -> Admitted:
+def _look(
+    connection: sqlite3.Connection, tables: Tables, token: int, filters: Filters, before: _Known | None
+) -> _Known:
+    first, oldest, gone = connection.execute(
+        f"SELECT (SELECT max(number) FROM {tables.notes}), min(seq), max(seq) FROM {tables.gone}"
+    ).fetchone()
+    last, gone = first or 0, gone or 0
+    if before is not None and oldest is not None and oldest > before.gone + 1:
+        before = None  # removals that were not seen are not on record any more
     clause, values = condition(tables, filters)
-    rows = connection.execute(f"SELECT number FROM {tables.notes} WHERE {clause}", values)
+    rows = connection.execute(
+        f"SELECT number FROM {tables.notes} WHERE number > ? AND {clause}", [before.number if before else 0, *values]
+    )
     numbers = np.fromiter((row[0] for row in rows), dtype=np.int64)
-    (total,) = connection.execute("SELECT notes FROM generations WHERE number = ?", [tables.generation]).fetchone()
-    if numbers.size == 0:
-        return Admitted(0, np.zeros(0, dtype=np.bool_), 0, total)
-    first, last = int(numbers.min()), int(numbers.max())
-    table = np.zeros(last - first + 1, dtype=np.bool_)
-    table[numbers - first] = True
-    gone = np.array([number for number in expired if first <= number <= last], dtype=np.int64)
-    table[gone - first] = False
-    return Admitted(first, table, int(table.sum()), total)
+    table = np.zeros(last + 1, dtype=np.bool_)
+    if before:
+        kept = before.admitted.table[: last + 1]
+        table[: kept.size] = kept
+        removed = connection.execute(
+            f"SELECT number FROM {tables.gone} WHERE seq > ? AND number BETWEEN 0 AND ?", [before.gone, last]
+        )
+        table[[number for (number,) in removed]] = False
+    table[numbers] = True
+    return _Known(token, last, gone, Admitted(table))
+
+
+def _unexpired(connection: sqlite3.Connection, tables: Tables, admitted: Admitted, now: datetime | None) -> Admitted:
+    """Expiry is looked up each time: `now` differs in every question, and few notes have any."""
+    moment = microseconds(now)
+    if moment is None:
+        return admitted
+    rows = connection.execute(f"SELECT number FROM {tables.notes} WHERE expires <= ?", [moment]).fetchall()
+    if not rows:
+        return admitted
+    table = admitted.table.copy()
+    table[[number for (number,) in rows]] = False
+    return Admitted(table)
 
 
 def _marks(values: Iterable[object]) -> str:

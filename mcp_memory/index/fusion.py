@@ -7,15 +7,18 @@ one question only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from mcp_memory.models import Scored
+import numpy as np
+
+from mcp_memory.index.base import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LEXICAL, SECTION, DENSE = "lexical", "section", "dense"
-
-Neighbours = Mapping[int, tuple[int | None, int | None]]
-"""Chunk id → the chunks right before and after it in its note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,61 +41,64 @@ class FusionWeights:
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """The rows of each leg, best first; a leg that was not asked or failed is empty."""
+    """The rows of each leg; a leg that was not asked or failed is empty."""
 
-    lexical: Sequence[Scored] = ()
-    section: Sequence[Scored] = ()
-    dense: Sequence[Scored] = ()
+    lexical: Rows = field(default_factory=Rows)
+    section: Rows = field(default_factory=Rows)
+    dense: Rows = field(default_factory=Rows)
     dense_is_full: bool = False
     """As many rows as were asked for came back, so that further ones exist."""
 
+    def weighed(self, weights: FusionWeights) -> Iterator[tuple[str, Rows, NDArray[np.float64]]]:
+        """Each leg's name and rows, and what it adds to the score of each of them."""
+        for name, rows, weight in (
+            (LEXICAL, self.lexical, weights.lexical),
+            (SECTION, self.section, weights.section),
+            (DENSE, self.dense, weights.dense),
+        ):
+            yield name, rows, _shares(rows.scores, weight)
 
-def candidates(legs: Legs) -> list[int]:
-    """Every chunk that the keyword or the vector leg lists, without repeats.
+
+def candidates(legs: Legs) -> NDArray[np.int64]:
+    """Every chunk that the keyword or the vector leg lists, ascending, without repeats.
 
     The section leg only adds to their scores: a chunk is in its list because of what stands around it. It stands in
     for the others when both are empty.
     """
-    listing = (legs.lexical, legs.dense) if legs.lexical or legs.dense else (legs.section,)
-    return list(dict.fromkeys(row.chunk_id for leg in listing for row in leg))
+    listing = (legs.lexical, legs.dense) if len(legs.lexical) or len(legs.dense) else (legs.section,)
+    return np.unique(np.concatenate([leg.ids for leg in listing]))
 
 
-def fuse(legs: Legs, neighbours: Neighbours, weights: FusionWeights) -> dict[int, float]:
-    """The fused score of every candidate, in no particular order; the best is about 2."""
-    lexical, section, dense = shares(legs, weights).values()
-    floor = min(dense.values(), default=0.0) * weights.unlisted if legs.dense_is_full else 0.0
-    alone = {
-        chunk: lexical.get(chunk, 0.0) + section.get(chunk, 0.0) + dense.get(chunk, floor) for chunk in candidates(legs)
-    }
-    fused: dict[int, float] = {}
-    for chunk, score in alone.items():
-        before, after = neighbours.get(chunk, (None, None))
-        beside = (alone.get(before, 0.0) if before is not None else 0.0) + (
-            alone.get(after, 0.0) if after is not None else 0.0
-        )
-        fused[chunk] = score + weights.neighbour * beside
-    return fused
+def fuse(legs: Legs, weights: FusionWeights) -> Rows:
+    """The fused score of every candidate, by id; the best is about 2."""
+    ids = candidates(legs)
+    scores = np.zeros(len(ids))
+    for name, rows, shares in legs.weighed(weights):
+        at = np.searchsorted(ids, rows.ids)
+        listed = at < len(ids)
+        listed[listed] = ids[at[listed]] == rows.ids[listed]
+        if name == DENSE and legs.dense_is_full and len(shares):
+            floor = np.full(len(ids), shares.min() * weights.unlisted)
+            floor[at[listed]] = 0.0
+            scores += floor
+        scores[at[listed]] += shares[listed]
+    together = np.diff(ids) == 1  # ids of a note's chunks follow each other, those of two notes do not
+    fused = scores.copy()
+    fused[1:] += weights.neighbour * scores[:-1] * together
+    fused[:-1] += weights.neighbour * scores[1:] * together
+    return Rows(ids, fused.astype(np.float32))
 
 
-def shares(legs: Legs, weights: FusionWeights) -> dict[str, dict[int, float]]:
-    """Leg → chunk → what the leg adds to the chunk's score: its weight for the best row, in proportion for others."""
-    return {
-        LEXICAL: _shares(legs.lexical, weights.lexical),
-        SECTION: _shares(legs.section, weights.section),
-        DENSE: _shares(legs.dense, weights.dense),
-    }
-
-
-def within_reach(fused: Mapping[int, float], limit: int, least: float, most: float) -> list[int]:
+def within_reach(fused: Rows, limit: int, least: float, most: float) -> list[int]:
     """The chunks that can still be among the first `limit` once each score has grown by `least` to `most`."""
-    scores = sorted(fused.values(), reverse=True)
-    if len(scores) <= limit:
-        return list(fused)
-    bar = scores[limit - 1] + least - most
-    return [chunk for chunk, score in fused.items() if score >= bar]
+    if len(fused) <= limit:
+        return fused.ids.tolist()
+    bar = np.partition(fused.scores, len(fused) - limit)[len(fused) - limit] + least - most
+    return fused.ids[fused.scores >= bar].tolist()
 
 
-def _shares(rows: Sequence[Scored], weight: float) -> dict[int, float]:
+def _shares(scores: NDArray[np.float32], weight: float) -> NDArray[np.float64]:
     """Each row's score against the best one's, times the leg's weight; a score below 0 counts as 0."""
-    best = max((row.score for row in rows), default=0.0)
-    return {row.chunk_id: weight * max(row.score, 0.0) / best for row in rows} if best > 0 else {}
+    above = np.maximum(scores, 0.0).astype(np.float64)
+    best = above.max(initial=0.0)
+    return weight * above / best if best > 0 else above

@@ -66,6 +66,11 @@ def drop(connection: sqlite3.Connection, number: int) -> None:
         connection.execute(statement)
     connection.execute("DELETE FROM generations WHERE number = ?", [number])
     connection.execute("DELETE FROM models WHERE id NOT IN (SELECT model FROM generations)")
+    forget_unused(connection)
+
+
+def forget_unused(connection: sqlite3.Connection) -> None:
+    """Cached embeddings that no chunk of any generation has."""
     used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in known(connection)]
     kept = f"WHERE id NOT IN ({' UNION '.join(used)})" if used else ""
     connection.execute(f"DELETE FROM embeddings {kept}")

@@ -4,17 +4,15 @@ Terms. NUMBER: a note's row, new with each upsert and never used twice. CHUNK ID
 ordinal in one integer, so that a chunk's note, its neighbours and its order in the note need no look-up. SLOT: the
 arrival of a chunk's vector; slots only grow, so "everything newer than slot N" is a range.
 
-A generation is a set of tables; the embedding cache is shared by all. Sections are numbered like chunks.
+A generation is a set of tables; the embedding cache is shared by all.
 """
-
-# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 
-VERSION = 1
+VERSION = 2
 """Another number in a file means: derived by another schema, build anew."""
 
 APPLICATION_ID = 0x6D6D656D
@@ -47,15 +45,12 @@ CREATE TABLE generations (
     active INTEGER NOT NULL DEFAULT 0,
     notes INTEGER NOT NULL DEFAULT 0,
     chunks INTEGER NOT NULL DEFAULT 0,
-    pending INTEGER NOT NULL DEFAULT 0,
-    churn INTEGER NOT NULL DEFAULT 0    -- chunks ever written or removed: the age of a cached frequency
+    pending INTEGER NOT NULL DEFAULT 0
 );
 """
 
-_TOKENIZER = "porter unicode61 remove_diacritics 2"
-
-_HASH_BYTES = 16 << 20
-"""FTS5's write buffer: at its default of 1 MiB a bulk build flushes, and later merges, sixteen times as often."""
+GONE_KEPT = 100_000
+"""So many removals stay on record; who has missed more looks at everything anew."""
 
 
 def chunk_id(number: int, ordinal: int) -> int:
@@ -78,8 +73,12 @@ class Tables:
         return f"notes_{self.generation}"
 
     @cached_property
-    def sources(self) -> str:
-        return f"sources_{self.generation}"
+    def words(self) -> str:
+        return f"words_{self.generation}"
+
+    @cached_property
+    def gone(self) -> str:
+        return f"gone_{self.generation}"
 
     @cached_property
     def tags(self) -> str:
@@ -88,14 +87,6 @@ class Tables:
     @cached_property
     def chunks(self) -> str:
         return f"chunks_{self.generation}"
-
-    @cached_property
-    def fts(self) -> str:
-        return f"fts_{self.generation}"
-
-    @cached_property
-    def section_fts(self) -> str:
-        return f"section_fts_{self.generation}"
 
     @cached_property
     def vectors(self) -> str:
@@ -125,24 +116,20 @@ class Tables:
             f"CREATE INDEX {self.notes}_id ON {self.notes} (id)",
             f"CREATE INDEX {self.notes}_content ON {self.notes} (content)",
             f"CREATE INDEX {self.notes}_expires ON {self.notes} (expires) WHERE expires IS NOT NULL",
-            # What the full-text rows of a note were made of: they can be removed only by naming their very words.
-            f"CREATE TABLE {self.sources} (number INTEGER PRIMARY KEY, texts BLOB NOT NULL)",
+            f"CREATE TABLE {self.words} (number INTEGER PRIMARY KEY, words BLOB NOT NULL)",
+            # Numbers of notes that were replaced or removed: memory follows the database by what came and went.
+            f"CREATE TABLE {self.gone} (seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL)",
             f"CREATE TABLE {self.tags} (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
             f"CREATE INDEX {self.tags}_number ON {self.tags} (number)",
-            f"CREATE TABLE {self.chunks} (id INTEGER PRIMARY KEY, section INTEGER, text BLOB, rest TEXT)",
+            f"CREATE TABLE {self.chunks} (id INTEGER PRIMARY KEY, text BLOB, rest TEXT)",
             f"CREATE TABLE {self.vectors} (slot INTEGER PRIMARY KEY AUTOINCREMENT, chunk INTEGER, embedding INTEGER)",
             f"CREATE INDEX {self.vectors}_chunk ON {self.vectors} (chunk)",
             f"CREATE INDEX {self.vectors}_embedding ON {self.vectors} (embedding)",
             f"CREATE TABLE {self.pending} (chunk INTEGER PRIMARY KEY, hash TEXT, text BLOB)",
             f"CREATE INDEX {self.pending}_hash ON {self.pending} (hash)",
-            # Contentless: the text stands in `chunks` already, the context would be five times as much again.
-            f"CREATE VIRTUAL TABLE {self.fts} USING fts5(body, context, content='', tokenize='{_TOKENIZER}')",
-            f"CREATE VIRTUAL TABLE {self.section_fts} USING fts5(body, content='', tokenize='{_TOKENIZER}')",
-            f"INSERT INTO {self.fts}({self.fts}, rank) VALUES ('hashsize', {_HASH_BYTES})",
-            f"INSERT INTO {self.section_fts}({self.section_fts}, rank) VALUES ('hashsize', {_HASH_BYTES})",
         ]
 
     def drop(self) -> list[str]:
         """The statements that remove them."""
-        names = [self.notes, self.sources, self.tags, self.chunks, self.vectors, self.pending]
-        return [f"DROP TABLE {name}" for name in [*names, self.fts, self.section_fts]]
+        names = [self.notes, self.words, self.gone, self.tags, self.chunks, self.vectors, self.pending]
+        return [f"DROP TABLE {name}" for name in names]

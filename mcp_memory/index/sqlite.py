@@ -16,22 +16,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mcp_memory.errors import InvalidInput
-from mcp_memory.index import generations, postings, writing
-from mcp_memory.index.base import Change, Delete, Generation, Index, Upsert, Watermark
+from mcp_memory.index import generations, writing
+from mcp_memory.index.base import MOST_ALIKE, Change, Delete, Generation, Index, Rows, Watermark
+from mcp_memory.index.best import best
+from mcp_memory.index.bm25 import Corpus
 from mcp_memory.index.database import Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
 from mcp_memory.index.rows import decode_chunk, decode_note
 from mcp_memory.index.schema import MAX_CHUNKS, ORDINAL_BITS, Tables, id_range
 from mcp_memory.index.vectors import VectorStore, quantise
-from mcp_memory.index.words import any_of, bindable, exactly
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Scored, Shelf, TextHash
+from mcp_memory.index.words import any_of, bindable
+from mcp_memory.index.wordstore import WordStore
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Shelf, TextHash
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from numpy.typing import NDArray
 
-POSTING_BUDGET = 20_000
-"""Rows that one keyword leg may rank."""
+    from mcp_memory.embedders.base import Vectors
 
 _FILE = "index.db"
 _IN_BATCH = 500
@@ -45,20 +49,20 @@ class _Snapshot:
     generation: Generation
     tables: Tables
     token: int
-    churn: int
 
 
 class SqliteIndex(Index):
     """Everything lies in `folder`; it may be deleted at any time and is then built anew."""
 
-    def __init__(self, folder: Path, *, posting_budget: int = POSTING_BUDGET) -> None:
-        self._budget = posting_budget
+    def __init__(self, folder: Path) -> None:
         self._admission = AdmissionCache()
-        self._frequencies = postings.FrequencyCache()
         self._database = Database(folder / _FILE, self._start_afresh)
         self._vectors = VectorStore(folder, self._database.report)
+        self._words = WordStore(folder, self._database.report)
         with self._database.read() as connection:
-            self._vectors.distrust(connection, [generation.number for generation in generations.known(connection)])
+            numbers = [generation.number for generation in generations.known(connection)]
+            self._vectors.distrust(connection, numbers)
+            self._words.distrust(connection, numbers)
 
     @property
     def problems(self) -> list[Problem]:
@@ -88,17 +92,19 @@ class SqliteIndex(Index):
             generations.drop(connection, generation)
             self._database.next_token(connection)
         self._vectors.forget(generation)
+        self._words.forget(generation)
 
     # -- writing -----------------------------------------------------------------------------------------------
     def apply(self, generation: int, changes: Sequence[Change]) -> int:
+        ready = [change if isinstance(change, Delete) else writing.Written.of(change) for change in changes]
         with self._database.write() as connection:
             target = generations.require(connection, generation)
             model = generations.model_of(connection, generation)
             tables = Tables(generation)
             tally = writing.Tally()
-            for change in changes:
+            for change in ready:
                 match change:
-                    case Upsert():
+                    case writing.Written():
                         tally += writing.remove(connection, tables, change.note.path)
                         tally += writing.insert(connection, target, model, change)
                     case Delete():
@@ -124,56 +130,50 @@ class SqliteIndex(Index):
                 writing.count(connection, number, tally)
             return self._database.next_token(connection)
 
+    def purge(self) -> None:
+        with self._database.write() as connection:
+            generations.forget_unused(connection)
+            self._database.next_token(connection)
+        self._database.vacuum()
+        self._vectors.forget()
+        self._words.forget()
+
     # -- legs --------------------------------------------------------------------------------------------------
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
-        with self._snapshot() as now:
-            if now is None:
-                return []
-            chosen = self._plan(now, now.tables.fts, terms)
-            admitted = self._admitted(now, filters)
-            return postings.search(now.connection, now.tables.fts, ("body", "context"), chosen, k=k, admitted=admitted)
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        with self._corpus() as (now, corpus):
+            return self._best(now, corpus, corpus.score_chunks(_keys(terms)), k, filters)
 
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
-        with self._snapshot() as now:
-            if now is None:
-                return []
-            chosen = self._plan(now, now.tables.section_fts, terms)
-            admitted = self._admitted(now, filters)
-            best = postings.search(now.connection, now.tables.section_fts, ("body",), chosen, k=k, admitted=admitted)
-            found: list[Scored] = []
-            for hit in best:
-                rows = now.connection.execute(
-                    f"SELECT id FROM {now.tables.chunks} WHERE id BETWEEN ? AND ? AND section = ? ORDER BY id",
-                    [*id_range(hit.chunk_id >> ORDINAL_BITS), hit.chunk_id % MAX_CHUNKS],
-                )
-                found += [Scored(row[0], hit.score) for row in rows]
-                if len(found) >= k:
-                    break
-            return found[: max(k, 0)]
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        with self._corpus() as (now, corpus):
+            by_section = corpus.score_sections(_keys(terms))
+            scores = [score[part.segment.sections] for score, part in zip(by_section, corpus.parts, strict=True)]
+            return self._best(now, corpus, scores, k, filters)
 
-    def dense(self, vector: Vectors, k: int, filters: Filters) -> list[Scored]:
+    def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
         with self._snapshot() as now:
             if now is None or not now.generation.dimension:
-                return []
+                return Rows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+    def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
         with self._snapshot() as now:
-            counts = dict.fromkeys(terms, 0)
-            for term in counts if now else ():
-                phrase = exactly(term)
-                if now and phrase:
-                    match = f"body : {phrase}"
-                    counts[term] = self._frequencies.get(now.connection, now.tables.fts, match, now.churn)
-            return counts
+            row = self._number(now, path) if now else None
+            if now is None or row is None:
+                return Rows()
+            first, last = id_range(row)
+            vectors = self._vectors.of(now.connection, now.generation, first, first + MOST_ALIKE)
+            admitted = self._admitted(now, filters)
+            found: dict[int, float] = {}
+            for vector in vectors:
+                for near in self._vectors.search(now.connection, now.generation, vector, k + MOST_ALIKE, admitted):
+                    if not first <= near.chunk_id <= last:
+                        found[near.chunk_id] = max(near.score, found.get(near.chunk_id, near.score))
+        ids, scores = np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float32)
+        return best(k, ids, scores)
 
-    def plan_terms(self, terms: Sequence[str]) -> list[str]:
-        """The terms of which `lexical` would search at least a part: the rarest that fit the posting budget."""
-        with self._snapshot() as now:
-            if now is None:
-                return []
-            kept = set(self._plan(now, now.tables.fts, terms).phrases)
-            return [term for term in terms if kept.intersection(any_of(term))]
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        with self._corpus() as (_, corpus):
+            return {term: corpus.frequency(any_of(term)) for term in terms}
 
     # -- notes and passages ------------------------------------------------------------------------------------
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
@@ -183,30 +183,15 @@ class SqliteIndex(Index):
             rows = _chosen(now.connection, f"SELECT id, text, rest FROM {now.tables.chunks} WHERE id", chunk_ids)
             return {passage.chunk_id: passage for passage in _passages(now, rows)}
 
-    def neighbours(self, chunk_ids: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-        with self._snapshot() as now:
-            if now is None:
-                return {}
-            # A note's ids are consecutive and notes lie far apart: what stands one further is its neighbour.
-            around = {near for chunk in chunk_ids for near in (chunk - 1, chunk, chunk + 1)}
-            rows = _chosen(now.connection, f"SELECT id FROM {now.tables.chunks} WHERE id", around)
-            known = {row[0] for row in rows}
-            return {
-                chunk: (chunk - 1 if chunk - 1 in known else None, chunk + 1 if chunk + 1 in known else None)
-                for chunk in chunk_ids
-                if chunk in known
-            }
-
     def passages(self, path: NotePath) -> list[Passage]:
         with self._snapshot() as now:
             if now is None:
                 return []
-            numbers = f"SELECT number FROM {now.tables.notes} WHERE path = ?"
-            row = now.connection.execute(numbers, [bindable(path)]).fetchone()
-            if row is None:
+            number = self._number(now, path)
+            if number is None:
                 return []
             rows = now.connection.execute(
-                f"SELECT id, text, rest FROM {now.tables.chunks} WHERE id BETWEEN ? AND ? ORDER BY id", id_range(row[0])
+                f"SELECT id, text, rest FROM {now.tables.chunks} WHERE id BETWEEN ? AND ? ORDER BY id", id_range(number)
             )
             return list(_passages(now, rows.fetchall()))
 
@@ -248,6 +233,7 @@ class SqliteIndex(Index):
 
     def close(self) -> None:
         self._vectors.save()
+        self._words.save()
         self._database.close()
 
     # -- inside ------------------------------------------------------------------------------------------------
@@ -256,24 +242,43 @@ class SqliteIndex(Index):
         """None while no generation is active."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT number, fingerprint, embedding, dimension, churn, token FROM generations, state WHERE active"
+                "SELECT number, fingerprint, embedding, dimension, token FROM generations, state WHERE active"
             ).fetchone()
             if row is None:
                 yield None
                 return
-            number, fingerprint, embedding, dimension, churn, token = row
+            number, fingerprint, embedding, dimension, token = row
             generation = Generation(number, fingerprint, embedding, dimension, active=True)
-            yield _Snapshot(connection, generation, Tables(number), token, churn)
+            yield _Snapshot(connection, generation, Tables(number), token)
 
-    def _plan(self, now: _Snapshot, table: str, terms: Sequence[str]) -> postings.Plan:
-        def count(match: str) -> int:
-            return self._frequencies.get(now.connection, table, match, now.churn)
+    @contextmanager
+    def _corpus(self) -> Generator[tuple[_Snapshot | None, Corpus]]:
+        """A snapshot and the words in it; no words while no generation is active."""
+        while True:
+            with self._snapshot() as now:
+                if now is None:
+                    yield None, Corpus()
+                    return
+                corpus = self._words.corpus(now.connection, now.generation.number, now.token)
+                if corpus is not None:
+                    yield now, corpus
+                    return
 
-        costs = {
-            phrase: postings.Cost(own=count(f"body : {phrase}"), total=count(phrase))
-            for phrase in postings.phrases_of(terms)
-        }
-        return postings.plan(costs, self._budget)
+    def _number(self, now: _Snapshot, path: NotePath) -> int | None:
+        numbers = f"SELECT number FROM {now.tables.notes} WHERE path = ?"
+        row = now.connection.execute(numbers, [bindable(path)]).fetchone()
+        return row[0] if row else None
+
+    def _best(
+        self, now: _Snapshot | None, corpus: Corpus, scores: Sequence[NDArray[np.float32]], k: int, filters: Filters
+    ) -> Rows:
+        if now is None or not corpus.parts:
+            return Rows()
+        admitted = self._admitted(now, filters)
+        ids = np.concatenate([part.segment.chunks for part in corpus.parts])
+        score = np.concatenate(scores)
+        keep = (score > 0) & admitted.mask(ids)
+        return best(k, ids[keep], score[keep])
 
     def _admitted(self, now: _Snapshot, filters: Filters) -> Admitted:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
@@ -284,8 +289,12 @@ class SqliteIndex(Index):
 
     def _start_afresh(self) -> None:
         self._admission.clear()
-        self._frequencies.clear()
         self._vectors.forget()
+        self._words.forget()
+
+
+def _keys(terms: Iterable[str]) -> list[int]:
+    return list(dict.fromkeys(key for term in terms for key in any_of(term)))
 
 
 def _records(connection: sqlite3.Connection, tables: Tables, clause: str, values: Sequence[Any]) -> list[NoteRecord]:

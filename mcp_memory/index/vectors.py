@@ -23,11 +23,12 @@ import simsimd
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index import sidecar
-from mcp_memory.index.base import Generation
+from mcp_memory.index.base import Generation, Rows
+from mcp_memory.index.best import best
 from mcp_memory.index.filters import Admitted
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import Tables
-from mcp_memory.models import Problem, Scored
+from mcp_memory.models import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,19 +69,25 @@ class VectorStore:
 
     def search(
         self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: Admitted
-    ) -> list[Scored]:
+    ) -> Rows:
         """The k best by cosine, ties by chunk id. `connection` stands in the snapshot that `admitted` was made in."""
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         found = [_scan(wanted, ids, vectors, admitted) for ids, vectors in self.refresh(connection, generation)]
         ids = np.concatenate([part[0] for part in found])
         cosines = np.concatenate([part[1] for part in found])
-        if len(ids) > k > 0:
-            # All that tie with the k-th stay in, so that ties fall the same way however the rows are laid out.
-            threshold = np.partition(cosines, len(ids) - k)[len(ids) - k]
-            best = np.flatnonzero(cosines >= threshold)
-            ids, cosines = ids[best], cosines[best]
-        order = np.lexsort((ids, -cosines))[: max(k, 0)]
-        return [Scored(int(ids[at]), float(cosines[at])) for at in order]
+        return best(k, ids, cosines)
+
+    def of(self, connection: sqlite3.Connection, generation: Generation, first: int, before: int) -> Vectors:
+        """The vectors of the chunks from `first` to before `before`, as far as they have any: (n, dimension)."""
+        rows = connection.execute(
+            f"SELECT vector FROM {Tables(generation.number).vectors} JOIN embeddings ON embeddings.id = embedding"
+            " WHERE chunk >= ? AND chunk < ?",
+            [first, before],
+        ).fetchall()
+        if any(not isinstance(vector, bytes) or len(vector) != generation.dimension for (vector,) in rows):
+            raise DamagedRow("a vector's row cannot be read")
+        joined = b"".join(vector for (vector,) in rows)
+        return np.frombuffer(joined, dtype=np.int8).reshape(-1, max(generation.dimension, 1)).astype(np.float32)
 
     def refresh(
         self, connection: sqlite3.Connection, generation: Generation
@@ -186,8 +193,11 @@ class _Slots:
         self._mapped, self._fresh, self._fresh_rows = mapped, [], 0
 
     def _add(self, batch: list[tuple[int, int, bytes]]) -> None:
-        ids = np.array([chunk for _, chunk, _ in batch], dtype=np.int64)
-        joined = b"".join(vector for _, _, vector in batch)
+        try:
+            ids = np.array([chunk for _, chunk, _ in batch], dtype=np.int64)
+            joined = b"".join(vector for _, _, vector in batch)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DamagedRow("a vector's row cannot be read") from error
         if any(len(vector) != self._dimension for _, _, vector in batch):
             raise DamagedRow("a vector has another length than its generation's")
         vectors = np.frombuffer(joined, dtype=np.int8).reshape(len(batch), self._dimension)

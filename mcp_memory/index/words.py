@@ -1,53 +1,59 @@
-"""Words of notes and questions in the form that the full-text tables hold.
+"""Words of notes and questions as keys: what the keyword legs count and look for.
 
-The tables' tokenizer takes an unbroken run of Chinese, Japanese or Korean characters for one word, so a run is cut
-here into overlapping pairs, followed by its last character alone: `ABCD` is indexed as `AB BC CD D`. A question's run
-becomes the same pairs, any of which may match; one single character matches every pair that starts with it. Scripts
-that use no spaces otherwise (Thai, Khmer, Lao) are found by the beginning of a run only.
+A key is a 64-bit hash of a word's stem, so that a posting needs no dictionary of words; among a million words two
+share a key with a probability of 3e-8. Besides its words a text has a key for each pair that stands together without
+white space, which finds `read_file`, `v1.2` and `a-b` as a whole.
+
+A run of Chinese, Japanese or Korean characters has no white space between words, so it becomes its overlapping pairs,
+and each character alone for questions of one character. Scripts that use no spaces otherwise (Thai, Khmer, Lao) are
+found by what stands between their marks only.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import pairwise
+from typing import cast
 from unicodedata import normalize
+
+from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
 _CJK = "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff"
 _RUN = re.compile(f"[{_CJK}]+")
-_PIECES = re.compile(f"[{_CJK}]+|[^{_CJK}]+")
+_PIECES = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
+_PLAIN_PIECES = re.compile(r"[0-9a-z]+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+
+_english = cast("Callable[[str], str]", Stemmer("porter", 0).stemWord)  # pyright: ignore[reportUnknownMemberType]
 
 
-def searchable(text: str) -> str:
-    """The form of `text` that is indexed; the same text always gives the same form, which deleting relies on."""
-    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", _plain(text))
+def count(text: str) -> tuple[Counter[int], int]:
+    """How often each key occurs, and the text's length in words (of unspaced scripts: characters)."""
+    keys: Counter[int] = Counter()
+    length = 0
+    for together in _plain(text).split():
+        pieces = _pieces(together)
+        for piece in pieces:
+            if _is_run(piece):
+                keys.update(_key(character) for character in piece)
+                keys.update(map(_key, _pairs(piece)))
+                length += len(piece)
+            else:
+                keys[_key(piece)] += 1
+                length += 1
+        if len(pieces) > 1:
+            keys.update(_compounds(pieces))
+    return keys, length
 
 
-def any_of(term: str) -> list[str]:
-    """The FTS5 phrases of which a chunk must hold one to match `term`; none for a term without letter or digit.
-
-    Whatever stands in the term is quoted: it cannot become syntax.
-    """
-    phrases: list[str] = []
-    for piece in _PIECES.findall(_plain(term)):
-        if not _RUN.fullmatch(piece):
-            phrases += [_quoted(piece)] if _has_token(piece) else []
-        elif len(piece) == 1:
-            phrases.append(f"{_quoted(piece)} *")
-        else:
-            phrases += [_quoted(pair) for pair in _pairs(piece)[:-1]]
-    return list(dict.fromkeys(phrases))
-
-
-def exactly(term: str) -> str | None:
-    """The one FTS5 phrase that stands for the whole of `term`, or None for a term without letter or digit."""
-    pieces: list[str] = _PIECES.findall(_plain(term).strip())
-    if not any(_has_token(piece) for piece in pieces):
-        return None
-    *before, last = pieces
-    if not _RUN.fullmatch(last):
-        return _quoted(searchable(term))
-    tail = _pairs(last)[:-1] or [last]
-    phrase = _quoted(" ".join([searchable("".join(before)), *tail]))
-    return f"{phrase} *" if len(last) == 1 else phrase
+def any_of(term: str) -> list[int]:
+    """The keys of `term`: a chunk that matches has one of them, one that holds the whole term has all. None for a
+    term without letter or digit."""
+    return list(dict.fromkeys(_wanted(term)))
 
 
 def bindable(text: str) -> str:
@@ -55,20 +61,48 @@ def bindable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def _wanted(term: str) -> Iterator[int]:
+    for together in _plain(term).split():
+        pieces = _pieces(together)
+        words = [piece for piece in pieces if not _is_run(piece)]
+        compounds = list(_compounds(pieces))
+        yield from compounds or map(_key, words)
+        for run in filter(_is_run, pieces):
+            yield from map(_key, _pairs(run) if len(run) > 1 else run)
+
+
+def _compounds(pieces: list[str]) -> Iterator[int]:
+    """A key for each two words that stand together."""
+    for before, after in pairwise(pieces):
+        if not _is_run(before) and not _is_run(after):
+            yield _key(f"{_stem(before)}_{_stem(after)}")
+
+
+@lru_cache(maxsize=32_768)
+def _key(word: str) -> int:
+    return int.from_bytes(blake2b(_stem(word).encode(), digest_size=8).digest(), "little")
+
+
+def _stem(word: str) -> str:
+    """English word forms meet in their stem, by Porter's algorithm (1980); other words stay."""
+    return _english(word) if word.isascii() and word.isalpha() else word
+
+
 def _plain(text: str) -> str:
-    """One spelling for what looks alike (full-width letters, composed accents), without NUL and surrogates."""
-    if not text.isascii():
-        text = normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
-    return text.replace("\0", " ")
+    """One spelling for what looks alike: without case, accents, full-width letters, NUL and surrogates."""
+    if text.isascii():
+        return text.lower().replace("\0", " ")
+    folded = normalize("NFKD", text.encode("utf-8", "replace").decode("utf-8").casefold())
+    return normalize("NFC", _ACCENTS.sub("", folded)).replace("\0", " ")
+
+
+def _pieces(together: str) -> list[str]:
+    return (_PLAIN_PIECES if together.isascii() else _PIECES).findall(together)
+
+
+def _is_run(piece: str) -> bool:
+    return not piece.isascii() and _RUN.match(piece) is not None
 
 
 def _pairs(run: str) -> list[str]:
-    return [run[at : at + 2] for at in range(len(run))]
-
-
-def _has_token(piece: str) -> bool:
-    return any(character.isalnum() for character in piece)
-
-
-def _quoted(piece: str) -> str:
-    return '"' + piece.replace('"', '""') + '"'
+    return [run[at : at + 2] for at in range(len(run) - 1)]

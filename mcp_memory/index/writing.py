@@ -8,26 +8,22 @@ size of the index.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcp_memory.errors import InvalidInput
+from mcp_memory.index import wordlist
 from mcp_memory.index.base import Generation, IndexedChunk, Upsert
-from mcp_memory.index.rows import DamagedRow, decode_text, encode_chunk, encode_note, encode_text, microseconds
-from mcp_memory.index.schema import MAX_CHUNKS, Tables, chunk_id, id_range
-from mcp_memory.index.words import bindable, searchable
+from mcp_memory.index.rows import decode_text, encode_chunk, encode_note, encode_text, microseconds
+from mcp_memory.index.schema import GONE_KEPT, MAX_CHUNKS, Tables, chunk_id, id_range
+from mcp_memory.index.words import bindable
 from mcp_memory.models import NotePath, NoteRecord, Shelf, TextHash
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_COMPRESSION = 1
-"""zlib's fastest: contexts overlap five times, which any level finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +33,16 @@ class Tally:
     notes: int = 0
     chunks: int = 0
     pending: int = 0
-    churn: int = 0
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.notes + other.notes,
-            self.chunks + other.chunks,
-            self.pending + other.pending,
-            self.churn + other.churn,
-        )
+        return Tally(self.notes + other.notes, self.chunks + other.chunks, self.pending + other.pending)
 
 
 def count(connection: sqlite3.Connection, generation: int, tally: Tally) -> None:
     """Add a tally to the generation's counts."""
     connection.execute(
-        "UPDATE generations SET notes = notes + ?, chunks = chunks + ?, pending = pending + ?, churn = churn + ?"
-        " WHERE number = ?",
-        [tally.notes, tally.chunks, tally.pending, tally.churn, generation],
+        "UPDATE generations SET notes = notes + ?, chunks = chunks + ?, pending = pending + ? WHERE number = ?",
+        [tally.notes, tally.chunks, tally.pending, generation],
     )
 
 
@@ -64,45 +53,47 @@ def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Ta
         return Tally()
     number, size = row
     span = id_range(number)
-    bodies, sections = _sources(connection, tables, number)
-    connection.executemany(
-        f"INSERT INTO {tables.fts}({tables.fts}, rowid, body, context) VALUES ('delete', ?, ?, ?)",
-        [(chunk_id(number, at), searchable(body), searchable(context)) for at, (body, context) in enumerate(bodies)],
-    )
-    connection.executemany(
-        f"INSERT INTO {tables.section_fts}({tables.section_fts}, rowid, body) VALUES ('delete', ?, ?)",
-        [(chunk_id(number, section), searchable(text)) for section, text in sections],
-    )
     connection.execute(f"DELETE FROM {tables.chunks} WHERE id BETWEEN ? AND ?", span)
     connection.execute(f"DELETE FROM {tables.vectors} WHERE chunk BETWEEN ? AND ?", span)
     pending = connection.execute(f"DELETE FROM {tables.pending} WHERE chunk BETWEEN ? AND ?", span).rowcount
     connection.execute(f"DELETE FROM {tables.tags} WHERE number = ?", [number])
-    connection.execute(f"DELETE FROM {tables.sources} WHERE number = ?", [number])
+    connection.execute(f"DELETE FROM {tables.words} WHERE number = ?", [number])
     connection.execute(f"DELETE FROM {tables.notes} WHERE number = ?", [number])
-    return Tally(-1, -size, -pending, size)
+    removal = connection.execute(f"INSERT INTO {tables.gone} (number) VALUES (?)", [number]).lastrowid or 0
+    connection.execute(f"DELETE FROM {tables.gone} WHERE seq <= ?", [removal - GONE_KEPT])
+    return Tally(-1, -size, -pending)
 
 
-def insert(connection: sqlite3.Connection, generation: Generation, model: int, upsert: Upsert) -> Tally:
-    """All rows of a note whose path is free. A forgotten note has no chunks, whatever the caller sends."""
-    tables = Tables(generation.number)
-    forgotten = upsert.note.shelf is Shelf.DELETED
-    chunks = () if forgotten else upsert.chunks
-    taken = {indexed.chunk.section for indexed in chunks}
-    sections = sorted((section, text) for section, text in upsert.sections.items() if section in taken)
-    if len(chunks) > MAX_CHUNKS or any(not 0 <= section < MAX_CHUNKS for section, _ in sections):
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A note as its rows hold it. A forgotten one has no chunks, whatever was sent."""
+
+    note: NoteRecord
+    chunks: Sequence[IndexedChunk]
+    words: bytes
+
+    @classmethod
+    def of(cls, upsert: Upsert) -> Written:
+        """What takes long is done here, before anybody has to wait for the transaction."""
+        chunks = () if upsert.note.shelf is Shelf.DELETED else upsert.chunks
+        texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
+        return cls(upsert.note, chunks, wordlist.encode(texts, upsert.places) if texts else b"")
+
+
+def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: Written) -> Tally:
+    """All rows of a note whose path is free."""
+    tables, chunks = Tables(generation.number), written.chunks
+    if len(chunks) > MAX_CHUNKS:
         raise InvalidInput(f"a note of more than {MAX_CHUNKS:,} chunks", hint="split the file")
-    number = _insert_note(connection, tables, upsert.note, len(chunks))
-    if chunks or sections:
-        _insert_texts(connection, tables, number, chunks, sections)
+    number = _insert_note(connection, tables, written.note, len(chunks))
+    if chunks:
+        connection.execute(f"INSERT INTO {tables.words} VALUES (?, ?)", [number, written.words])
     connection.executemany(
-        f"INSERT INTO {tables.chunks} VALUES (?, ?, ?, ?)",
-        [
-            (chunk_id(number, at), indexed.chunk.section, *encode_chunk(indexed.chunk))
-            for at, indexed in enumerate(chunks)
-        ],
+        f"INSERT INTO {tables.chunks} VALUES (?, ?, ?)",
+        [(chunk_id(number, at), *encode_chunk(indexed.chunk)) for at, indexed in enumerate(chunks)],
     )
     pending = _insert_vectors(connection, tables, model, number, chunks) if generation.dimension else 0
-    return Tally(1, len(chunks), pending, len(chunks))
+    return Tally(1, len(chunks), pending)
 
 
 def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[tuple[TextHash, str]]:
@@ -127,20 +118,6 @@ def store(
     return {number: _settle(connection, Tables(number), model, hashes) for (number,) in numbers}
 
 
-def _sources(
-    connection: sqlite3.Connection, tables: Tables, number: int
-) -> tuple[list[tuple[str, str]], list[tuple[int, str]]]:
-    row = connection.execute(f"SELECT texts FROM {tables.sources} WHERE number = ?", [number]).fetchone()
-    if row is None:
-        return [], []
-    try:
-        texts = json.loads(zlib.decompress(row[0]))
-        bodies = [(str(body), str(context)) for body, context in texts["bodies"]]
-        return bodies, [(int(section), str(text)) for section, text in texts["sections"]]
-    except (zlib.error, ValueError, TypeError, KeyError) as error:
-        raise DamagedRow("what a note was indexed by cannot be read") from error
-
-
 def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecord, size: int) -> int:
     values = {
         "path": bindable(note.path),
@@ -161,26 +138,6 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
     tags = dict.fromkeys(bindable(tag) for tag in note.tags)
     connection.executemany(f"INSERT INTO {tables.tags} VALUES (?, ?)", [(tag, cursor.lastrowid) for tag in tags])
     return cursor.lastrowid
-
-
-def _insert_texts(
-    connection: sqlite3.Connection,
-    tables: Tables,
-    number: int,
-    chunks: Sequence[IndexedChunk],
-    sections: list[tuple[int, str]],
-) -> None:
-    bodies = [(indexed.chunk.text, indexed.context) for indexed in chunks]
-    connection.executemany(
-        f"INSERT INTO {tables.fts} (rowid, body, context) VALUES (?, ?, ?)",
-        [(chunk_id(number, at), searchable(body), searchable(context)) for at, (body, context) in enumerate(bodies)],
-    )
-    connection.executemany(
-        f"INSERT INTO {tables.section_fts} (rowid, body) VALUES (?, ?)",
-        [(chunk_id(number, section), searchable(text)) for section, text in sections],
-    )
-    texts = json.dumps({"bodies": bodies, "sections": sections}).encode("ascii")
-    connection.execute(f"INSERT INTO {tables.sources} VALUES (?, ?)", [number, zlib.compress(texts, _COMPRESSION)])
 
 
 def _insert_vectors(

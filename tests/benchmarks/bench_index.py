@@ -1,6 +1,6 @@
 """Speed and size of the embedded index on a synthetic corpus.
 
-    python tests/benchmarks/bench_index.py [--chunks 10000 100000] [--dimension 384] [--budget 20000]
+    python tests/benchmarks/bench_index.py [--chunks 10000 100000] [--dimension 384]
 
 Words follow Zipf's law (a rank's frequency is proportional to 1 / rank), ten chunks of 40 words a note, vectors are
 random. "common" queries hold two of the 30 to 150 most frequent words, two middling and two rare ones; stop words,
@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from mcp_memory.index.base import IndexedChunk, Upsert
-from mcp_memory.index.sqlite import POSTING_BUDGET, SqliteIndex
+from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, Shelf, TextHash
 
 CHUNKS_A_NOTE = 10
@@ -47,12 +47,12 @@ def upsert(number: int) -> Upsert:
     for at, text in enumerate(texts):
         chunk = Chunk(text, start, start + len(text), at + 1, at + 1, section=at // 5)
         text_hash = TextHash(hashlib.sha256(text.encode()).hexdigest())
-        chunks.append(IndexedChunk(chunk, "\n".join(texts[max(0, at - 2) : at + 3]), text, text_hash))
+        chunks.append(IndexedChunk(chunk, text, text_hash))
         start += len(text) + 1
     tags = ("rare",) if number % 100 == 0 else ()
     path = NotePath(f"notes/{number % 50}/{number}.md")
     note = NoteRecord(path, NoteId(path), Etag("0" * 64), "1-2-3-4", f"Note {number}", "note", Shelf.ACTIVE, tags=tags)
-    return Upsert(note, chunks, {0: "\n".join(texts[:5]), 1: "\n".join(texts[5:])})
+    return Upsert(note, chunks, {0: f"Note {number}", 1: f"Note {number} more"})
 
 
 def unit(count: int, dimension: int) -> np.ndarray:
@@ -101,17 +101,17 @@ def build(index: SqliteIndex, chunks: int, dimension: int) -> int:
     return generation.number
 
 
-def measure(chunks: int, dimension: int, budget: int) -> None:
+def measure(chunks: int, dimension: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         before = resident_mb()
-        index = SqliteIndex(folder, posting_budget=budget)
-        table = Table(f"== {chunks:,} chunks, {dimension} dimensions, budget {budget:,} ==")
+        index = SqliteIndex(folder)
+        table = Table(f"== {chunks:,} chunks, {dimension} dimensions ==")
         generation = build(index, chunks, dimension)
         table.row("first vector query after build", [timed(lambda: index.dense(unit(1, dimension)[0], 1, Filters()))])
         index.close()
-        table.row("open", [timed(lambda: SqliteIndex(folder, posting_budget=budget).close()) for _ in range(5)])
-        index = SqliteIndex(folder, posting_budget=budget)
+        table.row("open", [timed(lambda: SqliteIndex(folder).close()) for _ in range(5)])
+        index = SqliteIndex(folder)
         table.row("first vector query after open", [timed(lambda: index.dense(unit(1, dimension)[0], 200, Filters()))])
 
         def query(*ranges: tuple[int, int]) -> list[str]:
@@ -162,10 +162,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--dimension", type=int, default=384)
-    parser.add_argument("--budget", type=int, default=POSTING_BUDGET)
     arguments = parser.parse_args()
     for chunks in arguments.chunks:
-        measure(chunks, arguments.dimension, arguments.budget)
+        measure(chunks, arguments.dimension)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from mcp_memory.engine.notes import Layout, read_note
 from mcp_memory.engine.passages import to_upsert
 from mcp_memory.engine.search import SearchConfig, Searcher
 from mcp_memory.errors import DeadlineExceeded, IndexUnavailable
-from mcp_memory.index.base import Upsert
+from mcp_memory.index.base import Rows, Upsert
 from mcp_memory.index.sqlite import SqliteIndex
-from mcp_memory.models import Etag, Filters, NotePath, Scored, SearchResult, Shelf
+from mcp_memory.models import Etag, Filters, NotePath, SearchResult, Shelf
 from mcp_memory.text.chunking import ChunkingConfig, chunk
 
 from .toy import ToyEmbedder
@@ -75,19 +75,23 @@ class Fails(SqliteIndex):
     broken: frozenset[str] = frozenset()
     hanging: threading.Event | None = None
 
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
         self._check("lexical")
         return super().lexical(terms, k, filters)
 
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> list[Scored]:
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
         self._check("section")
         return super().section(terms, k, filters)
 
-    def dense(self, vector: Any, k: int, filters: Filters) -> list[Scored]:
+    def dense(self, vector: Any, k: int, filters: Filters) -> Rows:
         if self.hanging:
             self.hanging.wait()
         self._check("dense")
         return super().dense(vector, k, filters)
+
+    def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
+        self._check("alike")
+        return super().alike(path, k, filters)
 
     def _check(self, leg: str) -> None:
         if leg in self.broken:
@@ -370,19 +374,18 @@ class TestAnyQuestion:
         assert rarest({"a": 9}, 2) == {"a": 9}
 
 
-class TestNearest:
+class TestAlike:
     async def test_notes_that_say_nearly_the_same(
         self, find: Callable[..., Any], index: Fails, toy: ToyEmbedder
     ) -> None:
+        index.apply(index.generations()[0].number, [upsert("memory/2024-01-01.md", "- Bob: I bought a red bicycle.\n")])
         made = searcher(index, toy)
-        text = "- Bob: I bought a red bicycle."
-        assert await made.nearest(text, ALL, 0.95) == ("path:memory/2023-05-08.md",)
-        assert await made.nearest("something else entirely", ALL, 0.95) == ()
+        assert await made.alike(NotePath("memory/2024-01-01.md"), ALL, 0.95) == ("path:memory/2023-05-08.md",)
+        assert await made.alike(NotePath("guide.md"), ALL, 0.95) == ()
 
     async def test_it_is_advice_and_never_fails(self, find: Callable[..., Any], index: Fails, toy: ToyEmbedder) -> None:
-        assert await searcher(index, None).nearest("x", ALL, 0.9) == ()
-        index.broken = frozenset({"dense"})
-        assert await searcher(index, toy).nearest("x", ALL, 0.9) == ()
+        index.broken = frozenset({"alike"})
+        assert await searcher(index, toy).alike(NotePath("guide.md"), ALL, 0.0) == ()
 
 
 class TestQueryVectors:
@@ -413,13 +416,13 @@ class TestPassages:
         made = upsert("memory/2023-05-08.md", LOG)
         forgotten = made.chunks[-1].chunk.entry
         rest = upsert("memory/2023-05-08.md", f"---\nforgotten: [{forgotten}]\n---\n{LOG}")
-        everything = [c.context + c.embedded_text + c.chunk.text for c in rest.chunks] + list(rest.sections.values())
+        everything = [c.embedded_text + c.chunk.text for c in rest.chunks] + list(rest.places.values())
         assert len(rest.chunks) == len(made.chunks) - 1
         assert "staging" in str(made.chunks) and not any("staging" in text for text in everything)
 
     def test_a_deleted_note_has_no_chunks(self) -> None:
         made = upsert("a.md", "---\nstatus: deleted\n---\nsecret\n")
-        assert made.note.shelf is Shelf.DELETED and not made.chunks and not made.sections
+        assert made.note.shelf is Shelf.DELETED and not made.chunks and not made.places
 
     def test_what_is_embedded(self) -> None:
         log, note = upsert("memory/2023-05-08.md", LOG), upsert("notes/decision/japan.md", TRIP)
@@ -433,13 +436,12 @@ class TestPassages:
         assert hashes[0] == hashes[1] != hashes[2]
 
     @given(st.text(st.sampled_from("# \n-ab:1`"), max_size=200), st.booleans())
-    def test_every_chunk_has_its_section_and_stands_in_its_context(self, text: str, log: bool) -> None:
+    def test_every_chunk_has_its_place(self, text: str, log: bool) -> None:
         path = "memory/2023-05-08.md" if log else "a.md"
         made = upsert(path, text)
         assert [each.chunk for each in made.chunks] == chunk(text, 0, ChunkingConfig(), log=log)
         for each in made.chunks:
-            assert each.chunk.text in each.context
-            assert each.chunk.section in made.sections
+            assert made.places[each.chunk.section].endswith("\n".join(each.chunk.headings))
 
 
 async def test_meaning_is_found_without_a_common_word(tmp_path: Path, model_cache: Path) -> None:

@@ -32,8 +32,16 @@ class NaiveGeneration:
             for at, indexed in enumerate(upsert.chunks)
         ]
 
+    def around(self, path: str, at: int) -> str:
+        """What the keyword leg finds a chunk by."""
+        upsert = self.notes[path]
+        near = [indexed.chunk.text for indexed in upsert.chunks[max(0, at - 2) : at + 3]]
+        return "\n".join([upsert.places[upsert.chunks[at].chunk.section], *near])
+
     def section_text(self, path: str, indexed: IndexedChunk) -> str:
-        return self.notes[path].sections.get(indexed.chunk.section, "")
+        upsert, section = self.notes[path], indexed.chunk.section
+        texts = [each.chunk.text for each in upsert.chunks if each.chunk.section == section]
+        return "\n".join([upsert.places[section], *texts])
 
 
 @dataclass
@@ -55,8 +63,8 @@ class NaiveIndex:
         }
 
     def lexical(self, terms: list[str], filters: Filters) -> set[tuple[str, int]]:
-        chunks = self.generations[self.active].chunks(filters)
-        return {(path, at) for path, at, indexed in chunks if holds(indexed.context, terms)}
+        current = self.generations[self.active]
+        return {(path, at) for path, at, _ in current.chunks(filters) if holds(current.around(path, at), terms)}
 
     def section(self, terms: list[str], filters: Filters) -> set[tuple[str, int]]:
         current = self.generations[self.active]

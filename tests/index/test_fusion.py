@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_memory.index.base import Rows
 from mcp_memory.index.boosts import BoostWeights, boosts, is_question, named_lead, reach, read_question, telling_days
 from mcp_memory.index.confidence import confidence, coverage
 from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse, within_reach
@@ -20,12 +21,13 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WEIGHTS = FusionWeights()
 BOOSTS = BoostWeights()
 
-rows = st.lists(
-    st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, allow_nan=False)),
-    max_size=20,
-    unique_by=lambda r: r.chunk_id,
-)
+scored = st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, width=32))
+rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(lambda found: Rows.of(*found))
 legs = st.builds(Legs, rows, rows, rows, st.booleans())
+
+
+def fused_of(found: Legs) -> dict[int, float]:
+    return {row.chunk_id: row.score for row in fuse(found, WEIGHTS)}
 
 
 def passage(text: str, path: str = "memory/2023-05-08.md", **note: Any) -> Passage:
@@ -44,40 +46,40 @@ def boosted(question: str, found: Passage) -> dict[str, float]:
 
 class TestFuse:
     def test_a_leg_counts_in_proportion_to_its_best_row(self) -> None:
-        fused = fuse(Legs(lexical=[Scored(1, 40.0), Scored(2, 10.0)], dense=[Scored(2, 0.5)]), {}, WEIGHTS)
-        assert fused == pytest.approx({1: 1.0, 2: 0.25 + WEIGHTS.dense})
+        fused = fused_of(Legs(lexical=Rows.of(Scored(1, 40.0), Scored(5, 10.0)), dense=Rows.of(Scored(5, 0.5))))
+        assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
 
     def test_the_scale_of_a_leg_does_not_matter(self) -> None:
-        small = Legs(lexical=[Scored(1, 0.04), Scored(2, 0.01)], dense=[Scored(3, 0.3)])
-        large = Legs(lexical=[Scored(1, 4000), Scored(2, 1000)], dense=[Scored(3, 0.9)])
-        assert fuse(small, {}, WEIGHTS) == pytest.approx(fuse(large, {}, WEIGHTS))
+        small = Legs(lexical=Rows.of(Scored(1, 0.04), Scored(2, 0.01)), dense=Rows.of(Scored(3, 0.3)))
+        large = Legs(lexical=Rows.of(Scored(1, 4000), Scored(2, 1000)), dense=Rows.of(Scored(3, 0.9)))
+        assert fused_of(small) == pytest.approx(fused_of(large))
 
     def test_what_stands_beside_a_good_chunk_gains(self) -> None:
-        found = Legs(lexical=[Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0)])
-        fused = fuse(found, {1: (None, 2), 2: (1, 3), 9: (8, None)}, WEIGHTS)
+        fused = fused_of(Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
         assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
         assert fused[9] == pytest.approx(1 / 3)
 
     def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
-        dense = [Scored(1, 0.8), Scored(2, 0.4)]
-        full = fuse(Legs([Scored(7, 1.0)], (), dense, dense_is_full=True), {}, WEIGHTS)
-        whole = fuse(Legs([Scored(7, 1.0)], (), dense, dense_is_full=False), {}, WEIGHTS)
+        lexical, dense = Rows.of(Scored(7, 1.0)), Rows.of(Scored(1, 0.8), Scored(3, 0.4))
+        full = fused_of(Legs(lexical, Rows(), dense, dense_is_full=True))
+        whole = fused_of(Legs(lexical, Rows(), dense, dense_is_full=False))
         assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
         assert whole[7] == pytest.approx(1.0)
 
     def test_the_section_leg_lists_nothing_unless_the_others_are_empty(self) -> None:
-        around = [Scored(5, 2.0)]
-        assert candidates(Legs([Scored(1, 1.0)], around)) == [1]
-        assert candidates(Legs(section=around)) == [5]
+        around = Rows.of(Scored(5, 2.0))
+        assert candidates(Legs(Rows.of(Scored(1, 1.0)), around)).tolist() == [1]
+        assert candidates(Legs(section=around)).tolist() == [5]
 
     @given(legs)
     def test_every_candidate_is_scored_and_never_below_zero(self, found: Legs) -> None:
-        fused = fuse(found, {}, WEIGHTS)
-        assert sorted(fused) == sorted(candidates(found))
-        assert all(0 <= score <= WEIGHTS.lexical + WEIGHTS.dense + WEIGHTS.section + 1e-9 for score in fused.values())
+        fused = fused_of(found)
+        assert list(fused) == candidates(found).tolist()
+        most = (WEIGHTS.lexical + WEIGHTS.dense + WEIGHTS.section) * (1 + 2 * WEIGHTS.neighbour)
+        assert all(0 <= score <= most + 1e-6 for score in fused.values())
 
     @given(
-        st.dictionaries(st.integers(0, 50), st.floats(0, 2), min_size=1),
+        st.dictionaries(st.integers(0, 50), st.floats(0, 2, width=32), min_size=1),
         st.integers(1, 20),
         st.randoms(),
         st.booleans(),
@@ -87,7 +89,7 @@ class TestFuse:
     ) -> None:
         question = read_question("When was that in May 2023?" if asks_when else "that", NOW)
         least, most = reach(question, BOOSTS)
-        near = set(within_reach(fused, limit, least, most))
+        near = set(within_reach(Rows.of(*map(Scored, fused, fused.values())), limit, least, most))
         final = {chunk: score + random.uniform(least, most) for chunk, score in fused.items()}
         first = sorted(final, key=lambda chunk: -final[chunk])[:limit]
         bar = min(final[chunk] for chunk in first)

@@ -18,8 +18,9 @@ import pytest
 
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.index.base import Delete
-from mcp_memory.index.contract import DIMENSION, make_upsert, start, texts_of, vector_of
+from mcp_memory.index.contract import DIMENSION, make_upsert, start, text_hash, texts_of, vector_of
 from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.index.vectors import quantise
 from mcp_memory.models import Filters, NotePath
 
 NOTES = [make_upsert(f"{at}.md", [f"alpha {at}", f"beta {at}", "gamma delta"]) for at in range(60)]
@@ -30,9 +31,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
     index = SqliteIndex(folder)
     start(index, NOTES)
-    index.dense(vector_of("alpha"), 1, Filters())
+    every_answer(index)
     index.close()
-    assert sorted(path.name for path in folder.iterdir()) == ["index.db", "vectors-1.i8"]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.db", "vectors-1.i8", "words-1.npz"]
     return folder
 
 
@@ -48,7 +49,15 @@ def every_answer(index: SqliteIndex) -> list[object]:
     sections = index.section(["beta"], 20, Filters())
     dense = index.dense(vector_of("alpha 3"), 20, Filters())
     notes = index.notes(Filters())
-    return [rows, found, sections, dense, notes, index.passages(NotePath("3.md")), index.frequencies(["alpha"])]
+    return [
+        list(rows),
+        found,
+        list(sections),
+        list(dense),
+        notes,
+        index.passages(NotePath("3.md")),
+        index.frequencies(["alpha"]),
+    ]
 
 
 def damaged_copies(folder: Path) -> list[Path]:
@@ -191,8 +200,8 @@ def test_a_vanished_file_is_noticed_and_made_anew(folder: Path, all_of_it: bool)
         shutil.rmtree(folder)
     else:
         (folder / "index.db").unlink()
-    assert index.lexical(["alpha"], 9, Filters()) == []
-    assert index.dense(vector_of("alpha"), 9, Filters()) == []
+    assert list(index.lexical(["alpha"], 9, Filters())) == []
+    assert list(index.dense(vector_of("alpha"), 9, Filters())) == []
     assert len(index.problems) == 1
     start(index, NOTES[:1])
     assert index.watermark().token > before
@@ -221,19 +230,22 @@ def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: 
     rows = index.dense(vector_of("other 7"), 500, Filters())
     assert len(rows) == 180 + 60
     assert texts_of(index, rows[:1]) == ["other 7"]
+    assert list(index.lexical(["later"], 500, Filters())) == []
+    assert len(index.lexical(["other"], 500, Filters())) == 60
     for row, text in zip(rows, texts_of(index, rows), strict=True):
         assert row.score == pytest.approx(float(vector_of(text) @ vector_of("other 7")), abs=0.02)
     index.close()
 
 
-@pytest.mark.parametrize("at", [3, 20, 48, 56, 128, 130, 3000, -1], ids=lambda at: f"byte {at}")
-def test_a_flipped_byte_in_the_sidecar_changes_no_answer(folder: Path, at: int) -> None:
+@pytest.mark.parametrize("at", [3, 20, 48, 56, 128, 130, 3000, -700, -1], ids=lambda at: f"byte {at}")
+@pytest.mark.parametrize("name", ["vectors-1.i8", "words-1.npz"])
+def test_a_flipped_byte_in_a_sidecar_changes_no_answer(folder: Path, name: str, at: int) -> None:
     index = SqliteIndex(folder)
     before = every_answer(index)
     index.close()
-    data = bytearray((folder / "vectors-1.i8").read_bytes())
+    data = bytearray((folder / name).read_bytes())
     data[at] ^= 0x80
-    (folder / "vectors-1.i8").write_bytes(data)
+    (folder / name).write_bytes(data)
     index = SqliteIndex(folder)
     assert every_answer(index) == before
     index.close()
@@ -243,11 +255,13 @@ def test_the_sidecar_of_another_index_is_not_used(folder: Path, tmp_path: Path) 
     other = SqliteIndex(tmp_path / "other")
     start(other, [make_upsert(f"{at}.md", [f"x {at}", f"y {at}", "z"]) for at in range(60)])
     other.dense(vector_of("alpha"), 1, Filters())
+    other.lexical(["x"], 1, Filters())
     other.close()
     index = SqliteIndex(folder)
     before = every_answer(index)
     index.close()
-    shutil.copy(tmp_path / "other" / "vectors-1.i8", folder)
+    for name in ("vectors-1.i8", "words-1.npz"):
+        shutil.copy(tmp_path / "other" / name, folder)
     index = SqliteIndex(folder)
     assert every_answer(index) == before
     index.close()
@@ -267,6 +281,25 @@ def test_a_full_disk_refuses_the_write_and_leaves_reading(folder: Path) -> None:
     index.apply(1, [make_upsert("more.md", ["alpha more"])])
     assert index.watermark().notes == mark.notes + 1
     index.close()
+
+
+def test_purge_leaves_no_byte_of_what_is_gone(folder: Path) -> None:
+    index = SqliteIndex(folder)
+    index.apply(1, [make_upsert("secret.md", ["the canary sings"])])
+    index.put_vectors(1, [text_hash("the canary sings")], vector_of("the canary sings")[None])
+    every_answer(index)
+    vector = quantise(vector_of("the canary sings")[None], DIMENSION).tobytes()
+
+    def traces() -> list[str]:
+        return [path.name for path in folder.iterdir() for trace in (b"canary", vector) if trace in path.read_bytes()]
+
+    assert traces()
+    index.apply(1, [Delete(NotePath("secret.md"))])
+    index.purge()
+    assert traces() == []
+    every_answer(index)
+    index.close()
+    assert traces() == []
 
 
 def test_a_closed_index_says_so(folder: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from naive_index import NaiveGeneration, NaiveIndex, day
 
-from mcp_memory.index import sidecar, vectors
+from mcp_memory.index import sidecar, vectors, wordstore, writing
 from mcp_memory.index.base import Delete
 from mcp_memory.index.contract import COSINE_TOLERANCE, DIMENSION, make_upsert, text_hash, vector_of
 from mcp_memory.index.sqlite import SqliteIndex
@@ -114,7 +114,7 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(sidecars=st.sampled_from(["kept", "deleted", "truncated", "flipped"]))
     def reopen(self, sidecars: str) -> None:
         self.index.close()
-        for path in self.folder.glob("vectors-*"):
+        for path in [*self.folder.glob("vectors-*"), *self.folder.glob("words-*")]:
             data = bytearray(path.read_bytes())
             if sidecars == "deleted":
                 path.unlink()
@@ -187,6 +187,9 @@ class TestIndexMachine(IndexMachine.TestCase):
     @pytest.fixture(autouse=True)
     def many_small_sidecar_appends(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(vectors, "_FLUSH_ROWS", 3)
+        monkeypatch.setattr(wordstore, "_SAVE_ROWS", 3)
+        monkeypatch.setattr(wordstore, "_READ_NOTES", 2)
+        monkeypatch.setattr(writing, "GONE_KEPT", 4)
 
 
 def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""BM25 over segments: each chunk by its own words and those around it, each section by all of its words.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2 and b = .75.
+Words count over all that is alive, whatever a filter admits, so a score does not depend on the filter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.index.segment import Segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mcp_memory.index.segment import Some
+
+K1, B = 1.2, 0.75
+
+_LEAST_IDF = 1e-6
+"""Of a word that is in more than half of all texts: it tells next to nothing, but more than no word."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A segment, and which of its rows (n,) are of notes that are still there."""
+
+    segment: Segment
+    alive: NDArray[np.bool_]
+
+    @cached_property
+    def alive_sections(self) -> NDArray[np.bool_]:
+        """(m,)"""
+        found = np.zeros(len(self.segment.place_lengths), dtype=np.bool_)
+        found[self.segment.sections[self.alive]] = True
+        return found
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All words of a generation at one moment. The ids of a part are lower than those of the next."""
+
+    parts: Sequence[Part] = ()
+
+    def score_chunks(self, keys: Iterable[int]) -> list[NDArray[np.float32]]:
+        """For each part, the score of each of its rows; 0 where no key occurs."""
+        return self._scores(keys, self._chunk_scale, lambda part, key: part.segment.around(key))
+
+    def score_sections(self, keys: Iterable[int]) -> list[NDArray[np.float32]]:
+        """For each part, the score of each of its sections."""
+        return self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
+
+    def frequency(self, keys: Sequence[int]) -> int:
+        """In how many chunks all of the keys occur."""
+        return sum(_holding(part, keys) for part in self.parts) if keys else 0
+
+    @cached_property
+    def _chunk_scale(self) -> _Scale:
+        return _scale([(part.segment.around_lengths, part.alive) for part in self.parts])
+
+    @cached_property
+    def _section_scale(self) -> _Scale:
+        return _scale([(part.segment.section_lengths, part.alive_sections) for part in self.parts])
+
+    def _scores(
+        self, keys: Iterable[int], scale: _Scale, look: Callable[[Part, int], tuple[Some, NDArray[np.float32]]]
+    ) -> list[NDArray[np.float32]]:
+        scores = [np.zeros(len(damping), dtype=np.float32) for damping in scale.damping]
+        for key in keys:
+            found = [look(part, key) for part in self.parts]
+            holding = sum(
+                int(np.count_nonzero(np.logical_and(times, alive[some])))
+                for (some, times), alive in zip(found, scale.alive, strict=True)
+            )
+            weight = np.float32((K1 + 1) * _idf(holding, scale.total))
+            for (some, times), score, damping in zip(found, scores, scale.damping, strict=True):
+                score[some] += weight * times / (times + damping[some])
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """What a text's length does to its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
+
+    damping: list[NDArray[np.float32]]
+    alive: list[NDArray[np.bool_]]
+    total: int
+
+
+def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _Scale:
+    alive = [mask for _, mask in parts]
+    total = sum(int(np.count_nonzero(mask)) for mask in alive)
+    # Lengths are whole numbers, so their sum does not depend on how they are laid out.
+    mean = sum(float(lengths[mask].sum(dtype=np.float64)) for lengths, mask in parts) / total if total else 0.0
+    damping = [K1 * (1 - B) + K1 * B * (lengths / mean if mean else lengths) for lengths, _ in parts]
+    return _Scale([each.astype(np.float32) for each in damping], alive, total)
+
+
+def _idf(holding: int, total: int) -> float:
+    return max(math.log((total - holding + 0.5) / (holding + 0.5)), _LEAST_IDF)
+
+
+def _holding(part: Part, keys: Sequence[int]) -> int:
+    rows = part.segment.own.of(keys[0])[0]
+    for key in keys[1:]:
+        rows = np.intersect1d(rows, part.segment.own.of(key)[0], assume_unique=True)
+    return int(np.count_nonzero(part.alive[rows]))

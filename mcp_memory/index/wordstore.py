@@ -1,0 +1,232 @@
+"""The keyword legs' memory: the words of every generation that was asked for, as segments ready to rank.
+
+The database is the truth. Before a search the store reads the notes that came and went since, so it needs no word
+from the writer, and a note counts as soon as its transaction is committed. New notes become small segments; a segment
+is merged into the one before it once it is no longer much smaller, so that there are a handful of them at any size.
+What stands in memory is kept in a file too, which only makes the next start quicker.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcp_memory.index import wordlist
+from mcp_memory.index.bm25 import Corpus, Part
+from mcp_memory.index.postings import Postings
+from mcp_memory.index.schema import ORDINAL_BITS, Tables
+from mcp_memory.index.segment import Segment, merged
+from mcp_memory.models import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MERGE_FACTOR = 8
+"""A segment is at least so many times as large as the next one."""
+
+_READ_NOTES = 2000
+
+_SAVE_ROWS = 4096
+"""So many rows more than the file has, and a quarter more, are worth writing it again."""
+
+_DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+class WordStore:
+    """Thread-safe. What it hands out never changes."""
+
+    def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
+        self._folder = folder
+        self._report = report
+        self._lock = threading.Lock()
+        self._words: dict[int, _Words] = {}
+
+    def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> Corpus | None:
+        """The words at this token, in whose snapshot `connection` stands. None where another reader has already seen
+        a later one: ask again in a newer snapshot."""
+        with self._lock:
+            words = self._words.get(generation)
+            if words is None:
+                (uid,) = connection.execute("SELECT uid FROM state").fetchone()
+                words = self._words[generation] = _Words(file_of(self._folder, generation), uid, generation)
+            if token < words.token:
+                return None
+            if token > words.token:
+                words.catch_up(connection)
+                words.token = token
+                self._save(words, always=False)
+            return words.corpus
+
+    def save(self) -> None:
+        """Write what the files lack, so that the next start reads less from the database."""
+        with self._lock:
+            for words in self._words.values():
+                self._save(words, always=True)
+
+    def forget(self, generation: int | None = None) -> None:
+        """The generation (or every one) is gone, and so are its words."""
+        with self._lock:
+            for number in list(self._words) if generation is None else [generation]:
+                self._words.pop(number, None)
+            for path in self._folder.glob("words-*") if generation is None else [file_of(self._folder, generation)]:
+                path.unlink(missing_ok=True)
+
+    def distrust(self, connection: sqlite3.Connection, generations: list[int]) -> None:
+        """At start: throw away each file that this database did not write or that is ahead of it.
+
+        Ahead: a power cut took the database's last commits but not the file's, and numbers will be used again.
+        """
+        (uid,) = connection.execute("SELECT uid FROM state").fetchone()
+        trusted: set[Path] = set()
+        for generation in generations:
+            path, tables = file_of(self._folder, generation), Tables(generation)
+            at = _mark(path, uid, generation)
+            if at is not None and at[0] <= _last(connection, tables.notes) and at[1] <= _last(connection, tables.gone):
+                trusted.add(path)
+        for path in self._folder.glob("words-*"):
+            if path not in trusted:
+                path.unlink(missing_ok=True)
+
+    def _save(self, words: _Words, *, always: bool) -> None:
+        try:
+            words.save(always=always)
+        except OSError as error:
+            self._report(Problem(words.path.name, f"cannot be written: {error.strerror}"))
+
+
+def file_of(folder: Path, generation: int) -> Path:
+    return folder / f"words-{generation}.npz"
+
+
+class _Words:
+    """One generation's words: `number` and `gone` say up to which note and which removal."""
+
+    def __init__(self, path: Path, uid: str, generation: int) -> None:
+        self.path = path
+        self.token = -1
+        self.corpus = Corpus()
+        self._uid = uid
+        self._generation = generation
+        self._tables = Tables(generation)
+        self._number = self._gone = 0
+        self._saved_rows = 0
+        self._saved_at: tuple[int, int] = (0, 0)
+        self._writable = True
+        if mark := _mark(path, uid, generation):
+            self._load(mark)
+
+    def catch_up(self, connection: sqlite3.Connection) -> None:
+        parts, number, gone = list(self.corpus.parts), self._number, self._gone
+        (oldest,) = connection.execute(f"SELECT min(seq) FROM {self._tables.gone}").fetchone()
+        if oldest is not None and oldest > gone + 1:
+            parts, number = [], 0  # removals that we have not seen are not on record any more
+        removed = connection.execute(
+            f"SELECT number FROM {self._tables.gone} WHERE seq > ? AND number BETWEEN 0 AND ?",
+            [gone, number],
+        ).fetchall()
+        if removed:
+            known = np.array([note for (note,) in removed], dtype=np.int64)
+            parts = [_without(part, known) for part in parts]
+        (gone,) = connection.execute(f"SELECT coalesce(max(seq), ?) FROM {self._tables.gone}", [gone]).fetchone()
+        added = connection.execute(
+            f"SELECT number, words FROM {self._tables.words} WHERE number > ? ORDER BY number", [number]
+        )
+        while batch := added.fetchmany(_READ_NOTES):
+            number = batch[-1][0]
+            parts = _settled([*parts, _whole(wordlist.segment(batch))])
+        self.corpus, self._number, self._gone = Corpus(parts), number, gone
+
+    def save(self, *, always: bool) -> None:
+        """Raises OSError, after which nothing is tried again."""
+        rows = sum(part.segment.rows for part in self.corpus.parts)
+        due = always or rows - self._saved_rows > max(_SAVE_ROWS, self._saved_rows // 4)
+        at = (self._number, self._gone)
+        if not due or not rows or not self._writable or at == self._saved_at:
+            return
+        whole = merged([(part.segment, part.alive) for part in self.corpus.parts])
+        self.corpus = Corpus([_whole(whole)])
+        mark = np.array([self._generation, *at], dtype=np.int64)
+        fresh = self.path.with_name(f"{self.path.name}.new")
+        self._writable = False
+        fresh.unlink(missing_ok=True)
+        with fresh.open("xb") as file:
+            fresh.chmod(0o600)
+            np.savez(file, allow_pickle=False, uid=np.array(self._uid), mark=mark, **_arrays(whole))
+        fresh.replace(self.path)
+        self._writable, self._saved_rows, self._saved_at = True, whole.rows, at
+
+    def _load(self, mark: tuple[int, int]) -> None:
+        try:
+            with np.load(self.path, allow_pickle=False) as arrays:
+                segment = _segment(dict(arrays))
+        except _DAMAGED:
+            return
+        self.corpus = Corpus([_whole(segment)])
+        self._number, self._gone = self._saved_at = mark
+        self._saved_rows = segment.rows
+
+
+def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:
+    """Up to which note and removal the file goes, or None where there is none of ours; the rest is not read."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            number, note, gone = (int(value) for value in arrays["mark"])
+            return (note, gone) if (str(arrays["uid"]), number) == (uid, generation) else None
+    except _DAMAGED:
+        return None
+
+
+def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
+    own, place = segment.own, segment.place
+    return {
+        "chunks": segment.chunks, "lengths": segment.lengths, "sections": segment.sections,
+        "place_lengths": segment.place_lengths,
+        "own_keys": own.keys, "own_starts": own.starts, "own_rows": own.rows, "own_counts": own.counts,
+        "place_keys": place.keys, "place_starts": place.starts, "place_rows": place.rows, "place_counts": place.counts,
+    }  # fmt: skip
+
+
+def _segment(arrays: dict[str, NDArray[Any]]) -> Segment:
+    own, place = (
+        Postings(*(arrays[f"{of}_{name}"] for name in ("keys", "starts", "rows", "counts"))) for of in ("own", "place")
+    )
+    chunks, lengths, sections, place_lengths = (
+        arrays[name] for name in ("chunks", "lengths", "sections", "place_lengths")
+    )
+    return Segment(chunks, lengths, sections, place_lengths, own, place)
+
+
+def _whole(segment: Segment) -> Part:
+    return Part(segment, np.ones(segment.rows, dtype=np.bool_))
+
+
+def _without(part: Part, numbers: NDArray[np.int64]) -> Part:
+    """The part, with the chunks of these notes dead."""
+    dead = np.isin(part.segment.chunks >> ORDINAL_BITS, numbers)
+    return Part(part.segment, part.alive & ~dead) if dead.any() else part
+
+
+def _settled(parts: list[Part]) -> list[Part]:
+    """Merged until each is at least so many times as large as the next; what is dead is left behind."""
+    while len(parts) > 1 and parts[-2].segment.rows < _MERGE_FACTOR * parts[-1].segment.rows:
+        *parts, before, last = parts
+        parts.append(_whole(merged([(before.segment, before.alive), (last.segment, last.alive)])))
+    return [
+        part if 2 * int(part.alive.sum()) >= part.segment.rows else _whole(merged([(part.segment, part.alive)]))
+        for part in parts
+    ]
+
+
+def _last(connection: sqlite3.Connection, table: str) -> int:
+    """The highest number that the table has ever given."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]).fetchone()
+    return row[0] if row else 0
