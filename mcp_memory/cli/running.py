@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
+from mcp_memory import __version__
 from mcp_memory.cli.console import emit, head, say, tell
 from mcp_memory.cli.options import Common, as_json, located, port
 from mcp_memory.client.connection import Address
+from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon import launch
-from mcp_memory.errors import InvalidInput, NotRunning
-from mcp_memory.settings import Settings
+from mcp_memory.daemon.instance import Held
+from mcp_memory.errors import Busy, InvalidInput, NotRunning
+from mcp_memory.settings.settings import Settings
 
 
 @click.command()
@@ -23,12 +26,16 @@ from mcp_memory.settings import Settings
 def start(common: Common, port: int | None, as_json: bool) -> None:
     """Start the daemon in the background, or say where it already runs.
 
+    A running one of an older version finishes its calls and makes way; one of a newer version is used as it is.
+
     \b
     mcp-memory start
     mcp-memory start --vault ~/notes
     """
     settings = common.settings(daemon__port=port)
-    connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [])
+    connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [], tell=tell)
+    if is_newer(connection.address.version, than=__version__):
+        tell(f"using the running daemon, whose version {connection.address.version} is newer than ours, {__version__}")
     status = _watch_first_index(connection, settings)
     if as_json:
         emit({"started": started, **_facts(connection.address, status)})
@@ -86,6 +93,8 @@ def status(common: Common, as_json: bool) -> None:
 def serve(common: Common, host: str | None, port: int | None, uds: str | None) -> None:
     """Serve the vault in the foreground, until Ctrl-C.
 
+    Where a daemon of the same version serves it already, its address is printed and all is well (exit code 0).
+
     \b
     mcp-memory serve --vault ~/notes --port 9000
     """
@@ -98,7 +107,24 @@ def serve(common: Common, host: str | None, port: int | None, uds: str | None) -
     def listening(address: Address) -> None:
         tell(f"serving {address.vault} at {address.place} (pid {address.pid}); Ctrl-C stops")
 
-    run(settings, on_listening=listening, on_progress=tell)
+    other = None
+    while other is None:
+        try:
+            run(settings, on_listening=listening, on_progress=tell)
+        except Held:
+            other = launch.beside(settings)
+        else:
+            return
+    _stand_back(other.address)
+
+
+def _stand_back(other: Address) -> None:
+    """Raises Busy where the daemon that serves already is of another version."""
+    who = f"a daemon (pid {other.pid}, version {other.version}) already serves {other.vault}"
+    if other.version != __version__:
+        raise Busy(f"{who} at {other.place}", hint=f"this is version {__version__}; to change over: mcp-memory start")
+    tell(who)
+    say(other.place)
 
 
 def _watch_first_index(connection: launch.Connection, settings: Settings) -> dict[str, Any]:
@@ -158,7 +184,7 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("vault", status["vault"]),
         ("model", status["model"] or f"keywords only ({status['model_state']})"),
         ("indexed", f"{status['notes']} notes, {status['chunks']} chunks, {status['pending']} without vectors yet"),
-        ("watching", status["watching"]),
+        ("watching", _watching(status)),
         ("process", f"pid {address.pid}, version {address.version}"),
     ]
     if status["problems"]:
@@ -166,6 +192,11 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         say(f"  {name:<{width}}  {value}")
+
+
+def _watching(status: dict[str, Any]) -> str:
+    last, took = status["last_sweep_s"], status["sweep_took_s"]
+    return f"{status['watching']}" + (f" (the last {last:.0f} s ago, in {took:.2f} s)" if last is not None else "")
 
 
 def _paste(settings: Settings, address: Address) -> None:

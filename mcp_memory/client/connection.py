@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
 import json
 import os
-import secrets
-import socket
-import threading
-from collections.abc import Generator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from mcp_memory import errors
 from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.exchange import exchange
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
 
 API = "/api/"
 HEALTH = "/health"
 SERVICE = "mcp-memory"
 
-MAX_ANSWER_BYTES = 64_000_000
-"""More than any answer of ours: whatever sends more is not our daemon."""
 
+class Address(NamedTuple):
+    """Where a daemon listens, as it wrote into `daemon.json`. `uds` is a socket's path or empty.
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a daemon listens, as it wrote into `daemon.json`. `uds` is a socket's path or empty."""
+    No dataclass: the import of that module would be a fifth of what `headers` takes.
+    """
 
     host: str
     port: int
@@ -40,10 +34,15 @@ class Address:
     @property
     def url(self) -> str:
         """What an MCP client connects to; behind a Unix socket the host counts for nothing."""
+        return f"http://{self.authority}/mcp"
+
+    @property
+    def authority(self) -> str:
+        """What a request's Host says."""
         if self.uds:
-            return f"http://{self.host}/mcp"
+            return self.host
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/mcp"
+        return f"{host}:{self.port}"
 
     @property
     def name(self) -> str:
@@ -59,7 +58,7 @@ class Address:
         draft = file.with_suffix(".draft")
         draft.unlink(missing_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as out:
-            json.dump(asdict(self), out)
+            json.dump(self._asdict(), out)
         draft.replace(file)
 
     @classmethod
@@ -81,8 +80,8 @@ class Connection:
 
     def verify(self, *, deadline_s: float = 2.0) -> None:
         """Make the daemon prove itself. Raises NotRunning when nobody, or somebody else, answers there."""
-        nonce = secrets.token_hex(16)
-        status, body = self._request("GET", f"{HEALTH}?nonce={nonce}", {}, None, deadline_s)
+        nonce = os.urandom(16).hex()
+        status, body = self._request("GET", f"{HEALTH}?nonce={nonce}", {}, b"", deadline_s)
         proof = body.get("proof") if status == 200 else None
         if proof != self._credentials.proof(nonce, self.address.name):
             raise NotRunning(f"what answers at {self.address.name} is not this vault's daemon", hint="mcp-memory start")
@@ -96,60 +95,25 @@ class Connection:
         }
         body = json.dumps(dict(arguments)).encode()
         status, answer = self._request("POST", API + operation, headers, body, deadline_s)
-        if status == http.client.OK:
+        if status == 200:
             return answer
         raise _error_of(status, answer)
 
     def _request(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, deadline_s: float
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes, deadline_s: float
     ) -> tuple[int, dict[str, Any]]:
-        connection = self._open(deadline_s)
-        with contextlib.closing(connection), _hanging_up(connection, deadline_s) as late:
-            try:
-                with contextlib.suppress(BrokenPipeError):  # refused before all was sent: the answer says why
-                    connection.request(method, target, body, dict(headers))
-                response = connection.getresponse()
-                answer: Any = json.loads(response.read(MAX_ANSWER_BYTES))
-                return response.status, cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                if late.is_set() or isinstance(error, TimeoutError):
-                    raise DeadlineExceeded(
-                        f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
-                    ) from error
-                raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
-
-    def _open(self, deadline_s: float) -> http.client.HTTPConnection:
-        if not self.address.uds:
-            return http.client.HTTPConnection(self.address.host, self.address.port, timeout=deadline_s)
-        connection = http.client.HTTPConnection("localhost", timeout=deadline_s)
-        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.sock.settimeout(deadline_s)
+        address = self.address
+        peer = address.uds or (address.host, address.port)
         try:
-            connection.sock.connect(self.address.uds)
-        except OSError as error:
-            connection.close()
+            status, said = exchange(peer, method, target, {"Host": address.authority, **headers}, body, deadline_s)
+            answer: Any = json.loads(said)
+        except TimeoutError as error:
+            raise DeadlineExceeded(
+                f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
+            ) from error
+        except (OSError, ValueError, RecursionError) as error:
             raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
-        return connection
-
-
-@contextlib.contextmanager
-def _hanging_up(connection: http.client.HTTPConnection, deadline_s: float) -> Generator[threading.Event]:
-    """A socket's timeout starts anew with each byte; this ends the whole exchange. The event says that it did."""
-    late = threading.Event()
-
-    def hang_up() -> None:
-        late.set()
-        with contextlib.suppress(OSError):
-            if connection.sock:
-                connection.sock.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(deadline_s, hang_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late
-    finally:
-        timer.cancel()
+        return status, cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
 
 
 def _error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:

@@ -12,49 +12,64 @@ import hmac
 import json
 import os
 import re
-import secrets
-import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, StorageFailed
+from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, Refused, StorageFailed
 
 DEFAULT_CLIENT = "default"
 
 
 class Credentials:
-    """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`."""
+    """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
 
-    def __init__(self, file: Path) -> None:
+    A revoked client stays in it with null for a token, else its next question would bring it a new one. Where the
+    file is gone, a daemon, which `remembers`, goes by what it read last.
+    """
+
+    def __init__(self, file: Path, *, remembers: bool = False) -> None:
         self._file = file
+        self._remembers = remembers
+        self._latest: dict[str, Any] | None = None
+        self._signature: tuple[int, ...] | None = None
 
     def token(self, client: str = DEFAULT_CLIENT) -> str:
-        """This client's token, made at first use. Raises InvalidInput for a name that is no plain word."""
-        known = self._read_or_make()["tokens"].get(_checked(client))
-        if known:
-            return str(known)
-        with self._changing() as table:
-            return str(table["tokens"].setdefault(client, secrets.token_urlsafe(32)))
+        """This client's token, made at first use.
+
+        Raises InvalidInput for a name that is no plain word, Refused for a client that was revoked.
+        """
+        tokens = self._read_or_make()["tokens"]
+        if _checked(client) not in tokens:
+            with self._changing() as table:
+                table["tokens"].setdefault(client, _fresh())
+                tokens = table["tokens"]
+        if tokens[client] is None:
+            raise Refused(
+                f"the client {client!r} was revoked",
+                hint=f"to allow it again: mcp-memory token --client {client} --rotate",
+            )
+        return str(tokens[client])
 
     def rotate(self, client: str) -> str:
-        """A new token for this client; the old one is refused from now on."""
+        """A new token for this client, also a revoked one; the old token is refused from now on."""
         with self._changing() as table:
-            table["tokens"][_checked(client)] = token = secrets.token_urlsafe(32)
+            table["tokens"][_checked(client)] = token = _fresh()
         return token
 
     def revoke(self, client: str) -> None:
-        """Raises NotFound for a client that has no token."""
+        """Refuse this client until it is given a new token by `rotate`. Raises NotFound for one that has none."""
         with self._changing() as table:
-            if table["tokens"].pop(client, None) is None:
+            if table["tokens"].get(client) is None:
                 raise NotFound(f"no client named {client[:80]!r} has a token")
+            table["tokens"][client] = None
 
     def client_of(self, token: str) -> str | None:
         """Who holds this token, compared in constant time."""
         found = None
         for client, known in self._read_or_make()["tokens"].items():
-            if hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
+            if known and hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
                 found = client
         return found
 
@@ -62,6 +77,20 @@ class Credentials:
         """What only a program of this user can say about `nonce` at `address` (`host:port` or a socket's path)."""
         secret = str(self._read_or_make()["secret"])
         return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), hashlib.sha256).hexdigest()
+
+    def remember(self) -> None:
+        """Read the file if it has changed, so that what is remembered is never old. Raises as any use does."""
+        self._read_or_make()
+
+    def put_back(self) -> None:
+        """Write what was read last, unless a file is there. Raises StorageFailed."""
+        if self._latest:
+            self._write(self._latest, only_new=True)
+
+    def renew(self) -> None:
+        """Where the file is gone, forget what it held: there is a new secret, and no token counts any more."""
+        self._latest = None
+        self._read_or_make()
 
     @contextmanager
     def _changing(self) -> Generator[dict[str, Any]]:
@@ -81,11 +110,16 @@ class Credentials:
             os.close(descriptor)
 
     def _read_or_make(self) -> dict[str, Any]:
+        signature = _signature(self._file)
+        if self._remembers and self._latest and signature in {None, self._signature}:
+            return self._latest  # no open file is needed, so that many connections keep nobody out
         try:
-            return self._read()
+            table = self._read()
         except FileNotFoundError:
-            self._write({"secret": secrets.token_urlsafe(32), "tokens": {}}, only_new=True)
-            return self._read()
+            self._write({"secret": _fresh(), "tokens": {}}, only_new=True)
+            table = self._read()
+        self._latest, self._signature = table, signature
+        return table
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -116,6 +150,8 @@ class Credentials:
             raise StorageFailed(f"cannot write {self._file}: {error.strerror}") from error
 
     def _replace(self, table: Mapping[str, object], *, only_new: bool) -> None:
+        import tempfile
+
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, draft = tempfile.mkstemp(dir=self._file.parent, prefix=".tokens-")  # 0600 from creation
         try:
@@ -134,7 +170,23 @@ class Credentials:
             Path(draft).unlink(missing_ok=True)
 
 
+def _signature(file: Path) -> tuple[int, ...] | None:
+    """Another one whenever the file was written, exchanged or given other rights; None where there is none."""
+    try:
+        facts = file.lstat()
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode, facts.st_uid
+
+
 def _checked(client: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
         raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
     return client
+
+
+def _fresh() -> str:
+    """A new token. Few calls make one, and an agent's start-up waits for the import."""
+    from secrets import token_urlsafe
+
+    return token_urlsafe(32)

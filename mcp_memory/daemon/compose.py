@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.settings import Settings
+from mcp_memory.settings.settings import Settings
 
 
 def engine_config(settings: Settings) -> EngineConfig:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import traceback
+from contextlib import suppress
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
-from mcp_memory.settings import DaemonConfig
+from mcp_memory.settings.settings import DaemonConfig
 
 # These libraries log arguments and results; ours say what happened without them.
 TALKATIVE = ("fastmcp", "mcp", "httpx", "httpcore", "sentence_transformers", "transformers", "watchfiles")
@@ -18,8 +19,8 @@ TALKATIVE = ("fastmcp", "mcp", "httpx", "httpcore", "sentence_transformers", "tr
 
 def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
     """Send our log, and the web server's warnings, to `file`."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handler = _PrivateFile(file, maxBytes=config.log_bytes, backupCount=max(0, config.log_files - 1), encoding="utf-8")
+    kept = max(0, config.log_files - 1)
+    handler = _PrivateFile(file, maxBytes=config.log_bytes, backupCount=kept, encoding="utf-8", delay=True)
     handler.setFormatter(_Discreet("%(asctime)s %(levelname)s %(name)s %(message)s"))
     for name in TALKATIVE:
         logger = logging.getLogger(name)
@@ -35,11 +36,44 @@ def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Each file of the log is 0600 from its creation, also after a rotation."""
+    """Each file of the log is 0600 from its creation, also after a rotation or where somebody removed it.
+
+    A line that cannot be written is counted and left out: a full disk is no reason to answer less.
+    """
+
+    _lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._follow_name()
+        lost = self._lost
+        super().emit(record)
+        if lost and self._lost == lost:
+            self._lost = 0
+            super().emit(_line(f"{lost} lines before this one could not be written"))
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- logging's signature
+        """Logging's own would print the line's arguments."""
+        self._lost += 1
+
+    def _follow_name(self) -> None:
+        """Lets go of a file that was removed or exchanged; the next line opens what is there by then."""
+        if not self.stream:
+            return
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self.stream.fileno()), os.stat(self.baseFilename)):  # noqa: PTH116
+                return
+        with suppress(OSError):  # lines that could not be written are tried once more, and are counted already
+            self.stream.close()
+        self.stream = None  # pyright: ignore[reportAttributeAccessIssue] -- as logging itself does
 
     def _open(self) -> TextIOWrapper:
+        Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600))
         return super()._open()
+
+
+def _line(text: str) -> logging.LogRecord:
+    return logging.makeLogRecord({"name": __name__, "levelname": "WARNING", "msg": text})
 
 
 class _Discreet(logging.Formatter):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mcp_memory import __version__
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon.instance import holder, is_held
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
-from mcp_memory.settings import Settings
+from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import PREFIX
 
 LISTEN_DEADLINE_S = 30.0
@@ -35,27 +38,49 @@ def running(settings: Settings) -> Connection | None:
     return connection
 
 
-def launch(settings: Settings, arguments: list[str]) -> tuple[Connection, bool]:
+def launch(
+    settings: Settings, arguments: list[str], *, tell: Callable[[str], None] = lambda _: None
+) -> tuple[Connection, bool]:
     """The vault's daemon, started in the background if none runs; the flag says whether it was started now.
 
-    `arguments` are passed on to `serve`. Raises the reason why the daemon ended, or DeadlineExceeded.
+    One of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
+    passed on to `serve`. Raises the reason why the daemon ended, or DeadlineExceeded.
     """
     settings.state.make()
     output = settings.state.log.with_name("start.log")
     child: subprocess.Popen[bytes] | None = None
     deadline = time.monotonic() + LISTEN_DEADLINE_S
-    while time.monotonic() < deadline:
-        with suppress(DeadlineExceeded):  # it has the port already, and imports what it needs to answer
-            if found := running(settings):
+    with _turn(settings) as is_ours:
+        while time.monotonic() < deadline:
+            found = _answering(settings)
+            if found and is_newer(__version__, than=found.address.version):
+                tell(f"version {found.address.version} (pid {found.address.pid}) ends for version {__version__}")
+                _end(settings, found.address.pid)
+                deadline = time.monotonic() + LISTEN_DEADLINE_S
+            elif found:
                 return found, child is not None and found.address.pid == child.pid
-        # While somebody holds the lock a daemon is starting or ending: wait for what becomes of it.
-        if not is_held(settings.state):
-            if child is None:
-                child = _spawn(settings, arguments, output)
-            elif child.poll() is not None:
+            # While somebody holds the lock a daemon is starting or ending: wait for what becomes of it.
+            elif child and child.poll() is not None and not is_held(settings.state):
                 raise _reason(child.returncode, output)
-        time.sleep(POLL_S)
+            elif not child and is_ours() and not is_held(settings.state):
+                child = _spawn(settings, arguments, output)
+            time.sleep(POLL_S)
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
+
+
+def beside(settings: Settings) -> Connection | None:
+    """The daemon that holds the vault's lock, once it answers; None if the lock is free by then.
+
+    Raises Busy when its holder does not answer: another command that works, or a daemon that hangs.
+    """
+    deadline = time.monotonic() + LISTEN_DEADLINE_S
+    while time.monotonic() < deadline:
+        if found := _answering(settings):
+            return found
+        if not is_held(settings.state):
+            return None
+        time.sleep(POLL_S)
+    raise Busy(f"process {holder(settings.state)} uses this vault and does not answer", hint="mcp-memory status")
 
 
 def wait_ready(
@@ -111,11 +136,45 @@ def stop(settings: Settings) -> int | None:
         Address.read(settings.state.daemon)
     except NotRunning:
         raise Busy(f"process {pid} uses the vault, but is no daemon", hint="let it finish") from None
-    os.kill(pid, signal.SIGTERM)
+    _end(settings, pid)
+    return pid
+
+
+@contextmanager
+def _turn(settings: Settings) -> Generator[Callable[[], bool]]:
+    """Whether it is this process that starts the daemon: of many that want one, one starts it and the others wait."""
+    file = settings.state.root / "start.lock"
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def is_ours() -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    try:
+        yield is_ours
+    finally:
+        os.close(descriptor)
+
+
+def _answering(settings: Settings) -> Connection | None:
+    """`running`, where one that has the port already, and imports what it needs to answer, is none yet."""
+    with suppress(DeadlineExceeded):
+        return running(settings)
+    return None
+
+
+def _end(settings: Settings, pid: int) -> None:
+    """SIGTERM to the daemon that is process `pid`, if it still is; returns when it holds the lock no more."""
     deadline = time.monotonic() + STOP_DEADLINE_S
+    if holder(settings.state) == pid:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     while time.monotonic() < deadline:
-        if not is_held(settings.state):
-            return pid
+        if holder(settings.state) != pid:
+            return
         time.sleep(POLL_S)
     raise DeadlineExceeded(f"process {pid} is still running after {STOP_DEADLINE_S:g} s", hint=f"kill -9 {pid}")
 

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from mcp_memory.errors import Busy, ConfigInvalid
-from mcp_memory.settings import PREFERRED_PORT, DaemonConfig
+from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig
 from mcp_memory.settings.state import StateFolder, absolute
 
 BACKLOG = 512
@@ -31,9 +31,14 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
             listening = _bind_tcp(config.host, PREFERRED_PORT)
         except Busy:
             listening = _bind_tcp(config.host, 0)
-    state.port.touch(mode=0o600)
-    state.port.write_text(f"{listening.getsockname()[1]}\n", encoding="ascii")
+    keep_port(state, listening.getsockname()[1])
     return listening
+
+
+def keep_port(state: StateFolder, port: int) -> None:
+    """The vault's port from now on. Raises OSError."""
+    state.port.touch(mode=0o600)
+    state.port.write_text(f"{port}\n", encoding="ascii")
 
 
 def _kept_port(state: StateFolder) -> int | None:

@@ -8,19 +8,38 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.instance import only_instance
-from mcp_memory.daemon.listen import bind
-from mcp_memory.settings import Settings
+from mcp_memory.daemon.descriptors import connections_that_fit
+from mcp_memory.daemon.instance import Instance, only_instance
+from mcp_memory.daemon.listen import BACKLOG, bind
+from mcp_memory.errors import NotRunning
+from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.state import was_served
 from mcp_memory.telemetry import switch_off
 
 GRACE_S = 8
 """How long running calls may take to finish after SIGTERM; with what else there is to close, 10 s in all."""
+
+ACCEPTED_AT_ONCE = 64
+"""By the event loop, before it serves any of them; the others wait in the kernel's queue."""
+
+TICK_S = 0.5
+"""How often is looked whether to end; uvicorn's own ten times a second cost more than all else that an idle daemon does
+but its sweeps."""
+
+SWITCH_S = 0.0005
+"""How long a worker thread may keep the interpreter to itself while the event loop waits for it. Python's default of
+5 ms is as long as a whole search, and each of a search's threads makes the loop wait so long."""
+
+KEEP_ALIVE_S = 75
+"""How long an idle connection is kept, as nginx does by default."""
+
+PRELOAD_S = 60.0
 
 LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- not bound to, but mapped away
 """Where our own programs reach a daemon that listens everywhere."""
@@ -31,12 +50,13 @@ Ready = Callable[[Address], None]
 
 
 def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT. Raises Busy when the vault or the port is taken."""
+    """Serve until SIGTERM or SIGINT. Raises Held when the vault is taken, Busy when the port is."""
     # Until the server is up and handles it: unwind, rather than die with the address published.
     signal.signal(signal.SIGTERM, _unwind)
     state = settings.state
     state.make()
-    with only_instance(state), bind(settings.daemon, state) as listening:
+    known_vault = was_served(settings.vault_path)
+    with only_instance(state, known_vault=known_vault) as instance, bind(settings.daemon, state) as listening:
         address = _address(listening, settings)
         switch_off()
         # Third-party imports only now: a second daemon must find the lock taken without them.
@@ -45,9 +65,11 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
         from mcp_memory.daemon.journal import open_log
 
         open_log(state.log, settings.daemon)
+        sys.setswitchinterval(SWITCH_S)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
         with _published(address, settings):
-            anyio.run(_serve, settings, listening, address, on_listening, on_progress)
+            anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python's own end resets a handler, and this is the end
         log.info("stopped")
 
 
@@ -57,17 +79,23 @@ def _unwind(_signal: int, _frame: FrameType | None) -> None:
 
 async def _serve(
     settings: Settings,
+    instance: Instance,
     listening: socket.socket,
     address: Address,
     on_listening: Ready,
     on_progress: Callable[[str], None],
 ) -> None:
+    import asyncio
+
     import anyio
     import uvicorn
 
     from mcp_memory.daemon.compose import engine_config
+    from mcp_memory.daemon.connections import Connections
+    from mcp_memory.daemon.presence import Presence
     from mcp_memory.engine.opening import open_engine
-    from mcp_memory.server.app import asgi_app, build_server
+    from mcp_memory.engine.threads import in_thread
+    from mcp_memory.server.app import asgi_app, build_server, preload
     from mcp_memory.server.gate import GateConfig
 
     class Server(uvicorn.Server):
@@ -79,15 +107,24 @@ async def _serve(
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            listening.listen(BACKLOG)  # uvicorn makes the kernel's queue as short as what it accepts at once
             log.info("listening")
             on_listening(address)
 
-    async def stop_on_signal(server: Server) -> None:
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            async for _ in signals:
-                server.should_exit = True
+        async def main_loop(self) -> None:
+            while not await self.on_tick(0):  # noqa: ASYNC110 -- also keeps the Date header
+                await asyncio.sleep(TICK_S)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            connections.draining = True
+            await super().shutdown(sockets)
 
     daemon = settings.daemon
+    most = connections_that_fit(daemon.max_connections, accepted_at_once=ACCEPTED_AT_ONCE)
+    if most < daemon.max_connections:
+        log.warning("room for %d connections, not %d: the system allows no more files", most, daemon.max_connections)
+    connections = Connections(most=most, patience_s=daemon.transfer_timeout_s)
+    asyncio.get_running_loop().set_exception_handler(connections.complain)
     gate = GateConfig.for_port(
         address.port,
         host=daemon.host,
@@ -95,10 +132,11 @@ async def _serve(
         origins=daemon.allowed_origins,
         max_body_bytes=daemon.max_body_bytes,
     )
+    credentials = Credentials(settings.state.tokens, remembers=True)
     async with open_engine(engine_config(settings), progress=on_progress) as engine:
         mcp = build_server(
             engine,
-            Credentials(settings.state.tokens),
+            credentials,
             address,
             auth=daemon.auth == "token",
             vault=settings.vault,
@@ -111,12 +149,31 @@ async def _serve(
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_S,
-                timeout_keep_alive=75,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                http=connections.protocol(),
                 ws="none",
+                backlog=ACCEPTED_AT_ONCE,
             )
         )
+
+        def drain(_signal: int, _frame: FrameType | None) -> None:
+            server.should_exit = True
+
+        # For good: a second one must not kill a daemon that has answered its last call and closes the index.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, drain)
+        presence = Presence(settings.state, instance, address, credentials, engine.upkeep.state_fault)
+
+        async def leave_to_successor() -> None:
+            await presence.keep()
+            server.should_exit = True
+
+        async def make_ready() -> None:
+            await in_thread(preload, deadline_s=PRELOAD_S, what="importing")
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stop_on_signal, server)
+            tasks.start_soon(leave_to_successor)
+            tasks.start_soon(make_ready)
             await server.serve(sockets=[listening])
             tasks.cancel_scope.cancel()
 
@@ -137,4 +194,6 @@ def _published(address: Address, settings: Settings) -> Generator[None]:
     try:
         yield
     finally:
-        settings.state.daemon.unlink(missing_ok=True)
+        with suppress(NotRunning):
+            if Address.read(settings.state.daemon).pid == address.pid:  # else a successor's
+                settings.state.daemon.unlink(missing_ok=True)

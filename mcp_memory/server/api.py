@@ -28,6 +28,12 @@ from mcp_memory.errors import (
 
 log = logging.getLogger(__name__)
 
+OWN_CLIENT = "cli"
+"""The client name of our own command line."""
+
+PERSONS_OWN = frozenset({"accept", "adopt", "doctor", "erase", "fix", "lost", "recover"})
+"""What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor quotes."""
+
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),
     (Refused, 403),
@@ -52,9 +58,13 @@ def add_routes(server: FastMCP, engine: Engine, credentials: Credentials, addres
     @server.custom_route(API + "{operation}", methods=["POST"])
     async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
         try:
-            if auth and not credentials.client_of(_bearer(request)):
+            name = request.path_params["operation"]
+            client = credentials.client_of(_bearer(request)) if auth else OWN_CLIENT
+            if not client:
                 return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
-            answer = await perform(engine, request.path_params["operation"], _arguments(await request.body()))
+            if name in PERSONS_OWN and client != OWN_CLIENT:
+                raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
+            answer = await perform(engine, name, _arguments(await request.body()))
         except McpMemoryError as error:
             body = {"code": error.code, "message": error.message, "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))

@@ -6,14 +6,17 @@ FastMCP passes on pydantic's own report, which quotes the value (it may be a not
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sized
+from typing import Any, cast
 
 from fastmcp.exceptions import ToolError, ValidationError
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 from pydantic import ValidationError as Misfit
+
+MOST_ITEMS = 1000
+"""Of an argument; no tool takes as many."""
 
 _NAMES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list of strings"}
 
@@ -26,6 +29,8 @@ class Complaints(Middleware):
         context: MiddlewareContext[CallToolRequestParams],
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
+        if too_many := _too_many(context.message.arguments or {}):
+            raise ToolError(f"invalid_input: {too_many}")
         try:
             return await call_next(context)
         except ValidationError as error:
@@ -34,6 +39,16 @@ class Complaints(Middleware):
             if not isinstance(misfit, Misfit) or tool is None:
                 raise
             raise ToolError(f"invalid_input: {complaint(misfit, tool.parameters)}") from None
+
+
+def _too_many(arguments: Mapping[str, Any]) -> str | None:
+    """Each item that does not fit is reported: a million of them would keep everybody waiting for seconds."""
+    if len(arguments) > MOST_ITEMS:
+        return f"{len(arguments):,} arguments; no tool takes so many"
+    for name, value in arguments.items():
+        if isinstance(value, (list, dict)) and len(cast("Sized", value)) > MOST_ITEMS:
+            return f"{name[:80]} has {len(cast('Sized', value)):,} items: pass at most {MOST_ITEMS}"
+    return None
 
 
 def complaint(misfit: Misfit, schema: Mapping[str, Any]) -> str:

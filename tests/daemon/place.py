@@ -8,7 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,6 +165,15 @@ class Served(Running):
         """SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOP_S)
+
+
+def eventually(condition: Callable[[], Any], *, within_s: float = 20) -> Any:
+    """Waits until the condition holds, and returns what it gave; a test that hangs fails at the deadline."""
+    deadline = time.monotonic() + within_s
+    while not (outcome := condition()):
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+    return outcome
 
 
 def end(place: Place) -> None:

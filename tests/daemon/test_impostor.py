@@ -78,6 +78,7 @@ REPLIES: dict[str, Reply] = {
     "a demand for the token": lambda _: http(b"{}", "401 Unauthorized\r\nWWW-Authenticate: Bearer"),
     "garbage": lambda _: b"\xff\x00 hello",
     "nothing": lambda _: b"",
+    "an answer cut short": lambda request: health(proof="0" * 64)(request)[:-1],
     "no JSON": lambda _: http(b"<html>"),
     "a list": lambda _: http(b"[]"),
     "a megabyte": lambda _: http(b"x" * 1_000_000),
@@ -121,7 +122,7 @@ def test_a_proof_of_the_real_daemon_does_not_serve_another_port(place: Place):
 
         def relay(request: bytes) -> bytes:
             nonce = request.split(b"nonce=")[-1].split(b" ")[0].decode()
-            _, answer = real._request("GET", f"/health?nonce={nonce}", {}, None, 5)
+            _, answer = real._request("GET", f"/health?nonce={nonce}", {}, b"", 5)
             return http(json.dumps(answer).encode())
 
         kept = place.state.daemon.read_bytes()

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_memory.daemon.listen import bind
 from mcp_memory.errors import Busy, ConfigInvalid
-from mcp_memory.settings import PREFERRED_PORT, DaemonConfig
+from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig
 from mcp_memory.settings.state import StateFolder
 from tests.daemon.place import Place
 

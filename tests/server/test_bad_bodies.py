@@ -103,7 +103,7 @@ def test_other_methods_and_routes(wire: Wire, method: str, route: str):
     assert answer.status in expected, answer
 
 
-def test_wrong_types_on_our_own_interface_name_the_argument(wire: Wire):
+def test_wrong_types_on_our_own_interface_name_the_argument(daemon: Running, wire: Wire):
     wrong = [
         ("search", {}, "search needs query"),
         ("search", {"query": None}, "search needs query"),
@@ -125,7 +125,7 @@ def test_wrong_types_on_our_own_interface_name_the_argument(wire: Wire):
         ("nothing", {}, "unknown operation 'nothing'"),
     ]
     for operation, arguments, advice in wrong:
-        answer = wire.api(operation, arguments)
+        answer = wire.api(operation, arguments, token=daemon.token("cli"))
         assert answer.status == 400, (operation, arguments, answer)
         assert advice in answer.json["message"]
     assert wire.api("search", {"query": "x", "limit": None}).status == 200, "null counts as not given"

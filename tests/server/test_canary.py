@@ -32,7 +32,7 @@ def test_texts_queries_and_tokens_leave_no_trace(tmp_path: Path, model_cache: Pa
         for era in (HANDSHAKE, SESSIONLESS):
             with Wire(daemon, era=era) as wire:
                 trouble(wire, place.vault)
-        with Wire(daemon) as wire:
+        with Wire(daemon, client="cli") as wire:
             for body in (CANARY, f'{{"{CANARY}":1}}', f'["{CANARY}"]', f'{{"query":"{CANARY}","limit":"{CANARY}"}}'):
                 wire.send("POST", "/api/search", body.encode())
                 wire.send("POST", "/mcp", body.encode())

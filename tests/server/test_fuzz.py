@@ -94,7 +94,7 @@ def test_no_arguments_break_a_tool(prey: Running, schemas: dict[str, dict], name
     assert list(prey.place.home.iterdir()) == []
 
 
-@pytest.mark.parametrize("operation", ["search", "recall", "append", "forget", "restore", "adopt"])
+@pytest.mark.parametrize("operation", ["search", "recall", "append", "forget", "restore", "adopt", "recover"])
 def test_nor_our_own_interface(prey: Running, operation: str):
     names = st.sampled_from(
         ["query", "limit", "kinds", "tags", "path", "since", "mode", "explain", "ids", "lines", "phase", "content",
@@ -108,6 +108,6 @@ def test_nor_our_own_interface(prey: Running, operation: str):
         assert answer.status in {200, 400, 403, 404, 409}, (given_arguments, answer)
         assert "Traceback" not in answer.text
 
-    with Wire(prey) as wire:
+    with Wire(prey, client="cli") as wire:
         attempt()
     assert " ERROR " not in prey.journal

@@ -1,0 +1,173 @@
+"""Connections under limits: how many there are at once, and how long each may keep us waiting.
+
+uvicorn alone holds a half-sent request, a trickling body and an unread answer for ever, and as many as come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import time
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+log = logging.getLogger(__name__)
+
+SELDOM_S = 60.0
+"""Between two lines of the log about the same kind of trouble: whoever floods us must not flood the log."""
+
+EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 1\r\n\r\n"
+
+
+class Connections:
+    """All connections of one daemon. `waiting` has those whose client's turn it is, the longest wait first."""
+
+    def __init__(self, *, most: int, patience_s: float) -> None:
+        """`patience_s`: how long a client may take to send a request whole, and to take its answer."""
+        self.most = most
+        self.patience_s = patience_s
+        self.draining = False
+        self.waiting: dict[Connection, None] = {}
+        self.full = Seldom(f"more than {most} connections (daemon.max_connections): the longest idle one was closed")
+        self.busy = Seldom(f"{most} connections are all being worked on: a new one was turned away")
+        self.exhausted = Seldom("no file descriptor or memory is left for a new connection: it waits")
+        self.slow = Seldom(f"a request or answer was cut off after {patience_s:g} s (daemon.transfer_timeout_s)")
+
+    def complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """The event loop's exception handler; its own writes a traceback for each connection it cannot accept.
+
+        What a message has in brackets are arguments, which may quote a note.
+        """
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in EXHAUSTED:
+            self.exhausted.say()
+        else:
+            log.error("%s", context["message"].partition("(")[0], exc_info=error)
+
+    def protocol(self) -> type[asyncio.Protocol]:
+        """For `uvicorn.Config(http=…)`, which makes one for each connection."""
+        return type("LimitedConnection", (Connection,), {"shared": self})
+
+
+class Seldom:
+    """A warning that may be due very often, and is written once a minute with how often it was."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._times = 0
+        self._silent_until_s = 0.0
+
+    def say(self) -> None:
+        self._times += 1
+        if time.monotonic() >= self._silent_until_s:
+            log.warning("%s (%d times since the last such line)", self._text, self._times)
+            self._times, self._silent_until_s = 0, time.monotonic() + SELDOM_S
+
+
+class Connection(H11Protocol):
+    """One connection. After each event it asks whose turn it is; a client's turn ends within its patience.
+
+    Between two requests it is uvicorn's keep-alive time that counts.
+    """
+
+    shared: Connections
+    _patience: asyncio.TimerHandle | None = None
+    _answered = False
+    """Whether it has had an answer, and may now be idle."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that pause_writing tells of the first byte that was not taken
+        if self.shared.draining:
+            transport.abort()
+        elif len(self.connections) <= self.shared.most or self._make_room():
+            self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+        self.shared.waiting.pop(self, None)
+        if self._patience:
+            self._patience.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._answered = True
+        self.shared.waiting.pop(self, None)  # its turn begins anew
+        self._look()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._look()
+
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn's own fails, with a traceback, where the request was answered before its body came."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
+
+    def shutdown(self) -> None:
+        """The daemon ends: a request that is here whole is answered, and the client told not to come again."""
+        if self._arriving():
+            self.transport.abort()
+            return
+        super().shutdown()
+        if self.cycle and not self.cycle.response_started:
+            self.cycle.default_headers = [*self.cycle.default_headers, CLOSE_HEADER]
+
+    def _look(self) -> None:
+        """Start or end the client's turn, and its patience."""
+        owes = self._arriving() or self.flow.write_paused
+        idle = self.conn.their_state is h11.IDLE and not owes
+        if owes and not self._patience:
+            self.shared.waiting.pop(self, None)
+            self._patience = self.loop.call_later(self.shared.patience_s, self._cut)
+        elif not owes and self._patience:
+            self._patience.cancel()
+            self._patience = None
+        if owes or idle:
+            self.shared.waiting.setdefault(self)
+        else:
+            self.shared.waiting.pop(self, None)
+        # uvicorn starts it with an answer and ends it with the next byte, which may belong to the same request.
+        if idle and not self.timeout_keep_alive_task and not self.transport.is_closing():
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _arriving(self) -> bool:
+        """Whether a request is due or has begun, and is not here whole."""
+        if self.conn.their_state is h11.IDLE:
+            return not self._answered or bool(self.conn.trailing_data[0])
+        return self.conn.their_state is h11.SEND_BODY
+
+    def _cut(self) -> None:
+        self.shared.slow.say()
+        self.transport.abort()
+
+    def _make_room(self) -> bool:
+        """Whether this one may stay: the one that has kept us waiting longest goes for it, if we wait for any."""
+        if longest := next(iter(self.shared.waiting), None):
+            del self.shared.waiting[longest]
+            longest.transport.abort()
+            self.shared.full.say()
+            return True
+        self.transport.write(TURNED_AWAY)
+        self.transport.close()
+        self.shared.busy.say()
+        return False
