@@ -32,6 +32,8 @@ class EmbedderConfig:
     endpoint: str = ""
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 30.0
+    unload_after_s: float = 900.0
+    """A model in this process's memory leaves it after so long without a text; 0 = never."""
     query_prompt: str = ""
     document_prompt: str = ""
 
@@ -46,6 +48,11 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int: ...
+
+    @property
+    def resident(self) -> bool:
+        """Whether it occupies this process's memory, so that closing it for a while is worth opening it again."""
+        ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""

@@ -21,6 +21,8 @@ MAX_TOKENS = 1024
 class TorchEmbedder:
     """Implements `Embedder`; a lock makes it thread-safe, because tokenizers change while they are used."""
 
+    resident = True
+
     def __init__(
         self, source: ModelSource, batch_size: int = 8, query_prompt: str = "", document_prompt: str = ""
     ) -> None:

@@ -50,6 +50,8 @@ def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> Op
 class OpenAIEmbedder:
     """Implements `Embedder`; thread-safe, because an HTTP client is."""
 
+    resident = False
+
     def __init__(self, config: EmbedderConfig, api_key: str) -> None:
         telemetry.switch_off()
         import httpx2
