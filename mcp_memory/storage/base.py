@@ -20,11 +20,13 @@ from mcp_memory.models import Etag, FileStat, NotePath, Problem
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A file's bytes with their etag and the stat of the very descriptor they were read from."""
+    """A file's bytes with their etag and the stat of the very descriptor they were read from. Where only the file's
+    beginning was read, `etag` is that of the beginning, which no write accepts."""
 
     data: bytes
     etag: Etag
     stat: FileStat
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,11 @@ class Written:
     etag: Etag
     stat: FileStat
     conflict: NotePath | None = None
+
+
+FolderId = tuple[int, int]
+"""Device and inode: differs when another folder has come under the same name, as a mount or a new one (mostly: an
+inode number may be used again)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +53,14 @@ class Listing:
     """How many files an ignore rule left out."""
     complete: bool = True
     """False when the root or its marker was missing: then an absent file proves nothing."""
-    folders: frozenset[NotePath] = frozenset()
+    folders: dict[NotePath, FolderId] = field(default_factory=dict[NotePath, FolderId])
     """Every folder that was looked into, the root as the empty path."""
-    missing: frozenset[str] = frozenset()
-    """Prefixes of paths (`@team/`) whose own root could not be listed: below them an absent file proves nothing."""
     missing: frozenset[str] = frozenset()
     """Prefixes (`@name/`) of further roots that could not be listed: nothing is known of what is below them."""
 
 
 class StorageBackend(ABC):
-    """Five verbs on files, two narrow removals for bytes that we generated, and `settle`."""
+    """Five verbs on files, two narrow removals for bytes that we generated, `erase` for a person, and `settle`."""
 
     @property
     @abstractmethod
@@ -71,8 +76,9 @@ class StorageBackend(ABC):
         """Raises NotFound."""
 
     @abstractmethod
-    def read(self, path: NotePath, *, limit_bytes: int | None = None) -> Blob:
-        """The file's bytes. Raises NotFound, and Refused for a file larger than `limit_bytes`."""
+    def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
+        """The file's bytes. Raises NotFound, and Refused for a file larger than `limit_bytes`, unless its `beginning`
+        will do."""
 
     @abstractmethod
     def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
@@ -97,6 +103,12 @@ class StorageBackend(ABC):
         """Remove a folder if it is empty; False if it is not or does not exist."""
 
     @abstractmethod
-    def settle(self, *, min_age_s: float = 1.0) -> list[NotePath]:
-        """Look again at displaced files older than `min_age_s`: drop those still as they were displaced, keep
-        a changed one as a conflict copy, and return the new copies' paths."""
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+        """A person wants it gone for good, whoever wrote it: the file, or all of its bytes but `rest`, and with them
+        what writes through this back end have displaced under that path. What an editor saved in the last instant is
+        kept beside it even now. Raises NotFound, PreconditionFailed."""
+
+    @abstractmethod
+    def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> list[NotePath]:
+        """Look again at displaced files older than `min_age_s`, of one `path` only if it is given: drop those still
+        as they were displaced, keep a changed one as a conflict copy, and return the new copies' paths."""

@@ -80,6 +80,10 @@ class FilesystemBackend(StorageBackend):
     def read_only(self) -> bool:
         return self._read_only
 
+    def expect(self, marker: str) -> None:
+        """From now on a listing without this file is incomplete."""
+        self._marker = marker
+
     def abilities(self) -> Abilities:
         """What this file system can do; its `warnings()` are for the start message. Writes two hidden files.
 
@@ -106,7 +110,7 @@ class FilesystemBackend(StorageBackend):
         with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
             return file_stat(path, regular_stat(parent, name, path), time.time_ns())
 
-    def read(self, path: NotePath, *, limit_bytes: int | None = None) -> Blob:
+    def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
         folder, name = split(validate_existing(path))
         with (
             naming_the_cause(path),
@@ -114,7 +118,7 @@ class FilesystemBackend(StorageBackend):
             opened_folder(root, folder) as parent,
             opened_file(parent, name, path) as (descriptor, found),
         ):
-            return read_stable(path, descriptor, found, limit_bytes)
+            return read_stable(path, descriptor, found, limit_bytes, beginning=beginning)
 
     # -- writing -----------------------------------------------------------------------------------------------
     def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
@@ -164,8 +168,21 @@ class FilesystemBackend(StorageBackend):
                 raise
         return True
 
-    def settle(self, *, min_age_s: float = 1.0) -> builtins.list[NotePath]:
-        due = self._publisher.due(min_age_s)
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+        written = None
+        if rest is None:
+            self.remove_generated(path, expected)
+        else:
+            written = self.write(path, rest, expected)
+        self.settle(min_age_s=0, path=path)
+        self.sweep_leftovers()
+        folder, _ = split(path)
+        with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
+            sync(parent)
+        return written
+
+    def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
+        due = self._publisher.due(min_age_s, *(split(path) if path else ()))
         copies: builtins.list[NotePath] = []
         while due:
             held = due[0]

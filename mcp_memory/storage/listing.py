@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import FileStat, NotePath, Problem
-from mcp_memory.storage.base import Listing
+from mcp_memory.storage.base import FolderId, Listing
 from mcp_memory.storage.causes import reason
 from mcp_memory.storage.folders import kind, open_child, opened_file
 from mcp_memory.storage.ignore import IGNORE_FILE, MAX_FILE_BYTES, IgnoreRules, parse_ignore
@@ -48,7 +48,7 @@ def list_notes(root: int, rules: IgnoreRules | None) -> Listing:
     sweep = _Sweep(rules.matches if rules else None)
     sweep.problems.extend(rules.problems if rules else ())
     sweep.visit(root, "", 0)
-    return Listing(sweep.files, sweep.problems, sweep.ignored, folders=frozenset(sweep.folders))
+    return Listing(sweep.files, sweep.problems, sweep.ignored, folders=sweep.folders)
 
 
 class _Sweep:
@@ -56,7 +56,7 @@ class _Sweep:
 
     def __init__(self, ignores: Callable[[str], bool] | None) -> None:
         self.files: dict[NotePath, FileStat] = {}
-        self.folders: set[NotePath] = set()
+        self.folders: dict[NotePath, FolderId] = {}
         self.problems: list[Problem] = []
         self.ignored = 0
         self._ignores = ignores
@@ -65,8 +65,9 @@ class _Sweep:
     def visit(self, folder: int, prefix: str, depth: int, *, all_ignored: bool = False) -> None:
         """Takes in one open folder; `prefix` is its path with a trailing slash."""
         folders: list[str] = []
-        self.folders.add(NotePath(prefix.rstrip("/")))
         try:
+            found = os.fstat(folder)
+            self.folders[NotePath(prefix.rstrip("/"))] = (found.st_dev, found.st_ino)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = entry.name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import hashlib
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ class _File:
     data: bytes
     etag: Etag
     version: int
-    modified_ns: int
 
 
 class MemoryBackend(StorageBackend):
@@ -40,17 +38,20 @@ class MemoryBackend(StorageBackend):
     def list(self) -> Listing:
         with self._guard:
             files = {NotePath(path): _stat(path, file) for path, file in self._files.items()}
-            return Listing(files, folders=frozenset(NotePath(path) for path in ("", *self._folders)))
+            return Listing(files, folders={NotePath(path): (0, 0) for path in ("", *self._folders)})
 
     def stat(self, path: NotePath) -> FileStat:
         with self._guard:
             return _stat(path, self._file(path))
 
-    def read(self, path: NotePath, *, limit_bytes: int | None = None) -> Blob:
+    def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
         with self._guard:
             file = self._file(path)
         if limit_bytes is not None and len(file.data) > limit_bytes:
-            raise Refused(f"'{printable(path)}' is larger than {limit_bytes} bytes")
+            if not beginning:
+                raise Refused(f"'{printable(path)}' is larger than {limit_bytes} bytes")
+            data = file.data[:limit_bytes]
+            return Blob(data, Etag(hashlib.sha256(data).hexdigest()), _stat(path, file), whole=False)
         return Blob(file.data, file.etag, _stat(path, file))
 
     def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
@@ -64,7 +65,7 @@ class MemoryBackend(StorageBackend):
                     raise PathRefused(f"'{printable(path)}' does not end in .md", hint="only notes are written")
             self._versions += 1
             etag = Etag(hashlib.sha256(data).hexdigest())
-            file = self._files[path] = _File(bytes(data), etag, self._versions, time.time_ns())
+            file = self._files[path] = _File(bytes(data), etag, self._versions)
             return Written(etag, _stat(path, file))
 
     def move(self, source: NotePath, target: NotePath) -> None:
@@ -95,9 +96,15 @@ class MemoryBackend(StorageBackend):
             self._folders.remove(folder)
             return True
 
-    def settle(self, *, min_age_s: float = 1.0) -> builtins.list[NotePath]:
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+        if rest is not None:
+            return self.write(path, rest, expected)
+        self.remove_generated(path, expected)
+        return None
+
+    def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
         """Nobody can hold a descriptor of a displaced value, so there is never anything to look at again."""
-        del min_age_s
+        del min_age_s, path
         return []
 
     def _claim(self, path: str, leaving: str | None = None) -> None:
@@ -135,4 +142,4 @@ class MemoryBackend(StorageBackend):
 
 
 def _stat(path: str, file: _File) -> FileStat:
-    return FileStat(NotePath(path), len(file.data), file.modified_ns, f"v{file.version}")
+    return FileStat(NotePath(path), f"v{file.version}")

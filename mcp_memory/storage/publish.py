@@ -143,12 +143,14 @@ class Publisher:
             self._copy_aside(folder, hidden, name)
         raise PreconditionFailed(f"'{name}' was changed in the last instant", hint="read it again")
 
-    def due(self, min_age_s: float) -> list[Held]:
-        """Takes out the held files that are old enough."""
+    def due(self, min_age_s: float, *place: str) -> list[Held]:
+        """Takes out the held files that are old enough; of one `place` (folder's path, name) only, if it is given."""
         latest = time.monotonic() - min_age_s
         with self._guard:
-            ready = [held for held in self._held if held.since_s <= latest]
-            self._held = [held for held in self._held if held.since_s > latest]
+            everything, self._held, ready = self._held, [], list[Held]()
+            for held in everything:
+                is_due = held.since_s <= latest and place in {(), (held.folder_path, held.name)}
+                (ready if is_due else self._held).append(held)
         return ready
 
     def hold_again(self, held: list[Held]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import time
 from dataclasses import replace
 
@@ -28,10 +29,10 @@ def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
 
     The clock decides only about being close to it, on either side, so a wrong clock costs a read and hides nothing.
     """
-    size, modified, changed = found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    modified, changed = found.st_mtime_ns, found.st_ctime_ns
     newest = modified if modified > changed else changed
     settled = now_ns - newest >= COARSE_GRAIN_NS or (_is_far(modified, now_ns) and _is_far(changed, now_ns))
-    return FileStat(NotePath(path), size, modified, f"{found.st_ino}-{size}-{modified}-{changed}", settled)
+    return FileStat(NotePath(path), f"{found.st_ino}-{found.st_size}-{modified}-{changed}", settled)
 
 
 def unsettled(found: FileStat) -> FileStat:
@@ -39,36 +40,39 @@ def unsettled(found: FileStat) -> FileStat:
     return replace(found, settled=False)
 
 
-def read_stable(path: NotePath, descriptor: int, found: os.stat_result, limit_bytes: int | None) -> Blob:
-    """The bytes with a stat that belongs to them: read again while the file changes under the reading."""
+def read_stable(
+    path: NotePath, descriptor: int, found: os.stat_result, limit_bytes: int | None, *, beginning: bool = False
+) -> Blob:
+    """The bytes with a stat that belongs to them: read again while the file changes under the reading.
+
+    Raises Refused for more than `limit_bytes`, unless the `beginning` of the file will do.
+    """
     for last in (False,) * (_MAX_TRIES - 1) + (True,):
-        data = _read_all(path, descriptor, found.st_size, limit_bytes)
+        data = _read_all(descriptor, found.st_size, None if limit_bytes is None else limit_bytes + 1)
+        whole = limit_bytes is None or len(data) <= limit_bytes
+        if not whole and not beginning:
+            raise Refused(f"'{printable(path)}' is larger than {limit_bytes} bytes", hint="split the file")
+        data = data[:limit_bytes]
         after = os.fstat(descriptor)
         same = (after.st_size, after.st_mtime_ns, after.st_ctime_ns) == (
             found.st_size, found.st_mtime_ns, found.st_ctime_ns,
         )  # fmt: skip
         if same or last:
             stat_now = file_stat(path, after, time.time_ns())
-            return Blob(data, Etag(hashlib.sha256(data).hexdigest()), stat_now if same else unsettled(stat_now))
+            etag = Etag(hashlib.sha256(data).hexdigest())
+            return Blob(data, etag, stat_now if same else unsettled(stat_now), whole)
         found = after
     raise AssertionError("unreachable")
 
 
-def _read_all(path: str, descriptor: int, size_bytes: int, limit_bytes: int | None) -> bytes:
-    if limit_bytes is not None and size_bytes > limit_bytes:
-        raise _too_large(path, limit_bytes)
+def _read_all(descriptor: int, size_bytes: int, most_bytes: int | None) -> bytes:
     blocks: list[bytes] = []
-    offset = 0
-    while block := os.pread(descriptor, min(BLOCK_BYTES, max(size_bytes - offset, 4096) + 1), offset):
+    left, offset = sys.maxsize if most_bytes is None else most_bytes, 0
+    while block := os.pread(descriptor, min(BLOCK_BYTES, left, max(size_bytes - offset, 4096) + 1), offset):
         blocks.append(block)
         offset += len(block)
-        if limit_bytes is not None and offset > limit_bytes:
-            raise _too_large(path, limit_bytes)
+        left -= len(block)
     return b"".join(blocks)
-
-
-def _too_large(path: str, limit_bytes: int) -> Refused:
-    return Refused(f"'{printable(path)}' is larger than {limit_bytes} bytes", hint="split it, or raise the limit")
 
 
 def _is_far(moment_ns: int, now_ns: int) -> bool:

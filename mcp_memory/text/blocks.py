@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 MAX_HEADING_CHARS = 300
 """A longer line is a paragraph even behind a `#`: a heading is repeated in each of its chunks' paths."""
@@ -40,8 +40,7 @@ class Kind(Enum):
     RULE = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """`text[start:end]` is the block from the start of its first line to the end of its last, without the newline."""
 
     kind: Kind
@@ -75,8 +74,7 @@ def split_heading(line: str) -> tuple[int, str] | None:
     return level, bare.rstrip() if not bare or bare[-1] in " \t" else words
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """One line: where it stands, how far it is indented (in columns), and its text without outer white space."""
 
     start: int

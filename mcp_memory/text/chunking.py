@@ -4,86 +4,75 @@ Strategy `entry` makes a chunk of each entry: in a log one bullet or paragraph; 
 fence or table, small neighbours under one heading joined, large ones cut. Strategy `window` makes overlapping
 windows of whole lines. A heading belongs to no entry's text, but to its `headings`; only where nothing stands below
 it does it become a chunk itself, so that a note of a title alone can be found.
+
+However much a file holds, its chunks are bounded: see MAX_CHARS, MAX_LINES, FINE_CHUNKS and MAX_CHUNKS.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
-from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import Chunk
 from mcp_memory.text import logs
 from mcp_memory.text.blocks import Block, Kind, scan
 from mcp_memory.text.boundaries import best_cut, cluster_start
+from mcp_memory.text.chunking_config import ChunkingConfig
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
-CHUNKER_VERSION = 1
-"""Goes up whenever the same text would be cut differently: indexes are rebuilt then."""
+MAX_CHARS, MAX_LINES = 2_000_000, 50_000
+"""Of a longer body only so much is cut into chunks: 300,000 words, more than most novels have."""
+
+FINE_CHUNKS = 5_000
+"""What comes behind so many chunks is cut into plain pieces of `max_chars`: 1 MB of tiny entries would be 125,000."""
+
+MAX_CHUNKS = 10_000
+"""Pieces never reach across two entries of a log, so only a log can have more: what comes behind them is left out."""
 
 Span = tuple[int, int]
 """Start and end in characters of the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkingConfig:
-    """Section `[chunking]` of the configuration. Raises ConfigInvalid for values that make no sense.
+class Cut:
+    """A note's chunks in order. What stands at `end` and behind it is in none: `end` is the text's own unless a limit
+    was met."""
 
-    The defaults are those that found most evidence on the evaluation sets; 400 and 80 tokens are the customary
-    window.
+    chunks: list[Chunk]
+    end: int
+
+
+def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut:
+    """The chunks of `text[body_start:]`; offsets and lines count from the start of `text`.
+
+    Every chunk is an exact slice with something in it, without blank lines at its ends. Every line of the body, up to
+    the end of the cut, that is not blank, a heading or a rule is in at least one chunk. With `log` no chunk reaches
+    across two log entries.
     """
-
-    strategy: str = "entry"
-    join_chars: int = 300
-    """Entries under one heading are joined up to this length."""
-    max_chars: int = 1600
-    """Longer entries are cut."""
-    window_tokens: int = 400
-    overlap_tokens: int = 80
-
-    def __post_init__(self) -> None:
-        if self.strategy not in {"entry", "window"}:
-            raise ConfigInvalid(f"unknown chunking strategy {self.strategy!r}", hint="use entry or window")
-        if not 0 <= self.join_chars <= self.max_chars or self.max_chars < 100:
-            raise ConfigInvalid("chunking needs 0 <= join_chars <= max_chars and max_chars >= 100")
-        if not 0 <= self.overlap_tokens <= self.window_tokens // 4 or self.window_tokens < 25:
-            raise ConfigInvalid(
-                "chunking needs window_tokens >= 25 and overlap_tokens from 0 to a quarter of window_tokens"
-            )
-
-    @property
-    def fingerprint(self) -> str:
-        """Equal fingerprints, equal chunks."""
-        if self.strategy == "window":
-            return f"chunker{CHUNKER_VERSION}:window:{self.window_tokens}:{self.overlap_tokens}"
-        return f"chunker{CHUNKER_VERSION}:entry:{self.join_chars}:{self.max_chars}"
+    end = _limit(text, body_start)
+    read = text[:end]
+    sections = _sections(read, body_start, log=log)
+    if log and end < len(text):
+        # Half an entry has another hash than the whole: it could not be forgotten, nor stay so.
+        last = sections[-1].entry
+        sections = [section for section in sections if section.entry is not last]
+        end = sections[-1].end if sections else body_start
+    pieces = _pieces(read, sections, config, log)
+    fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
+    if len(fine) <= FINE_CHUNKS:
+        return Cut(fine, end)
+    rest = _coarse(read, sections, fine.pop().start, config)
+    chunks = list(islice(chain(fine, _chunks(read, rest)), MAX_CHUNKS + 1))
+    if len(chunks) > MAX_CHUNKS:
+        end = chunks.pop().start
+    return Cut(chunks, end)
 
 
 def chunk(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
-    """The chunks of `text[body_start:]` in order; offsets and lines count from the start of `text`.
-
-    Every chunk is an exact slice with something in it, without blank lines at its ends. Every line of the body that
-    is not blank, a heading or a rule is in at least one chunk. With `log` no chunk reaches across two log entries.
-    """
-    sections = _sections(text, body_start, log=log)
-    pieces = _windows(text, sections, config) if config.strategy == "window" else _entries(text, sections, config, log)
-    return list(_chunks(text, pieces))
-
-
-def sections(text: str, body_start: int, *, log: bool) -> dict[int, Span]:
-    """The stretches under one heading, by the number that their chunks carry; each begins with its heading."""
-    return {section.number: (section.start, section.end) for section in _sections(text, body_start, log=log)}
-
-
-def context(chunks: Sequence[Chunk], at: int, neighbours: int = 2) -> str:
-    """Chunk `at` with its neighbours on each side, a line apart: what stands in `chunks` and nothing else."""
-    return "\n".join(each.text for each in chunks[max(0, at - neighbours) : at + neighbours + 1])
-
-
-def first_heading(text: str, body_start: int) -> str | None:
-    """The words of the first heading that has any."""
-    return next((block.title for block in scan(text, body_start) if block.title), None)
+    """The chunks of a cut alone."""
+    return cut(text, body_start, config, log=log).chunks
 
 
 @dataclass(slots=True)
@@ -104,12 +93,24 @@ _Piece = tuple[_Section, tuple[str, ...], int, int]
 """Section, heading path, start, end."""
 
 
+def _limit(text: str, body_start: int) -> int:
+    """Where the part of the body that is looked at ends: the text's own end, or a line's within both limits."""
+    end = min(len(text), body_start + MAX_CHARS)
+    if end < len(text):
+        end = best_cut(text, body_start, end)
+    if text.count("\n", body_start, end) > MAX_LINES:
+        end = body_start
+        for _ in range(MAX_LINES):
+            end = text.index("\n", end) + 1
+    return end
+
+
 def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
-    entries = logs.entries(text, body_start) if log else []
-    entry_at = {entry.start: entry for entry in entries}
+    blocks = list(scan(text, body_start, breaks=logs.starts_entry if log else None))
+    entry_at = {entry.start: entry for entry in logs.entries_in(text, blocks)} if log else {}
     found = [_Section(0, body_start, len(text), 0, (), (), None)]
     path: list[tuple[int, str]] = []
-    for block in scan(text, body_start, breaks=logs.starts_entry if log else None):
+    for block in blocks:
         if block.kind is not Kind.HEADING:
             if block.kind is not Kind.RULE:
                 found[-1].units.append((block.start, block.end))
@@ -130,6 +131,20 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
 def _level(block: Block, entry: logs.LogEntry | None) -> int:
     """A heading inside a log entry stands below the entry's own, whatever its marks say."""
     return max(3, block.level) if entry and block.start != entry.start else block.level
+
+
+def _pieces(text: str, sections: list[_Section], config: ChunkingConfig, log: bool) -> Iterator[_Piece]:
+    if config.strategy == "window":
+        size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
+        return _windows(text, sections, size, overlap)
+    return _entries(text, sections, config, log)
+
+
+def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
+    """What stands at `start` and behind it, whatever its blocks."""
+    rest = [section for section in sections if section.end > start]
+    rest[0] = replace(rest[0], start=start)
+    return _windows(text, rest, config.max_chars, 0)
 
 
 def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: bool) -> Iterator[_Piece]:
@@ -180,10 +195,9 @@ def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Span]:
     yield start, end
 
 
-def _windows(text: str, sections: list[_Section], config: ChunkingConfig) -> Iterator[_Piece]:
-    """Windows over the whole body; in a log over each entry alone, so that one can be forgotten without the other."""
+def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> Iterator[_Piece]:
+    """Windows over all sections; in a log over each entry alone, so that one can be forgotten without the other."""
     starts = [section.start for section in sections]
-    size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
     for start, end in _regions(sections):
         begin = start
         while begin < end:
@@ -198,6 +212,8 @@ def _windows(text: str, sections: list[_Section], config: ChunkingConfig) -> Ite
 
 def _regions(sections: list[_Section]) -> Iterator[Span]:
     """Stretches of sections that belong to the same log entry; one for a note that is no log."""
+    if not sections:
+        return
     first = sections[0]
     for section in sections[1:]:
         if section.entry is not first.entry:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -58,7 +58,11 @@ def is_log_path(path: str) -> date | None:
 
 def entries(text: str, body_start: int = 0) -> list[LogEntry]:
     """The entries of a log in order of place."""
-    blocks = list(scan(text, body_start, breaks=starts_entry))
+    return entries_in(text, list(scan(text, body_start, breaks=starts_entry)))
+
+
+def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
+    """The entries of a log of which these are all blocks, scanned with `starts_entry` as breaks."""
     heads = [(block, head) for block in blocks if (head := _head_of(text, block))]
     ends = [block.start for block, _ in heads[1:]] + [len(text)]
     closer = _closing_fence(blocks)

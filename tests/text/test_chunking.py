@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import Chunk
-from mcp_memory.text import logs
+from mcp_memory.text import chunking, logs
 from mcp_memory.text.blocks import Kind, scan
 from mcp_memory.text.boundaries import cluster_start
-from mcp_memory.text.chunking import ChunkingConfig, chunk, context, first_heading, sections
+from mcp_memory.text.chunking import ChunkingConfig, chunk, cut
 from mcp_memory.text.frontmatter import parse
 
 ENTRY = ChunkingConfig()
@@ -28,7 +28,6 @@ def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> l
     """What must hold of any text."""
     chunks = chunk(text, body_start, config, log=log)
     covered = bytearray(len(text))
-    spans = sections(text, body_start, log=log)
     for each in chunks:
         assert each.text == text[each.start : each.end]
         assert each.text.strip() and each.text == each.text.rstrip()
@@ -36,8 +35,6 @@ def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> l
         assert each.start >= body_start
         assert each.start_line == text.count("\n", 0, each.start) + 1
         assert each.end_line == text.count("\n", 0, each.end) + 1
-        start, end = spans[each.section]
-        assert start <= each.start and (config.strategy == "window" or log is False or each.end <= end)
         covered[each.start : each.end] = b"\1" * (each.end - each.start)
     headings = bytearray(len(text))
     for block in scan(text, body_start, breaks=logs.starts_entry if log else None):
@@ -47,6 +44,7 @@ def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> l
         assert covered[place] or headings[place] or text[place].isspace(), (place, text[place])
     starts = [each.start for each in chunks]
     assert starts == sorted(starts)
+    assert [each.section for each in chunks] == sorted(each.section for each in chunks)
     if config.strategy == "entry":
         assert all(one.end <= other.start for one, other in itertools.pairwise(chunks))
         assert all(len(each.text) <= config.max_chars for each in chunks)
@@ -112,8 +110,6 @@ class TestEntries:
         found = chunk("Title\n=====\n\nbody\n\n---\n\nSub\n---\nmore\n", 0, ENTRY, log=False)
         assert [(each.text, each.headings) for each in found] == [("body", ("Title",)), ("more", ("Title", "Sub"))]
         assert texts("# " + "x" * 400) == ["# " + "x" * 400]
-        assert first_heading("text\n\n#\n\n## Second #\n", 0) == "Second"
-        assert first_heading("no", 0) is None
 
     def test_unclosed_comment_hides_nothing(self):
         found = chunk("<!-- oops\n\n# Heading\n\ntext\n", 0, ENTRY, log=False)
@@ -165,12 +161,6 @@ class TestConfig:
     def test_nonsense_is_refused(self, wrong: dict[str, object]):
         with pytest.raises(ConfigInvalid):
             ChunkingConfig(**wrong)
-
-
-def test_context_holds_only_what_the_chunks_hold():
-    chunks = chunk("# D\n\n## 10:00\n- a\n- b\n- c\n- d\n", 0, ENTRY, log=True)
-    assert context(chunks, 0) == "- a\n- b\n- c"
-    assert context([chunks[0], *chunks[2:]], 1, neighbours=1) == "- a\n- c\n- d"
 
 
 lines = st.sampled_from(
@@ -297,6 +287,58 @@ def steps(unit: str, count: int) -> int:
 
 def test_huge_notes():
     line = "word " * 1_000_000
-    assert len(texts(line)) > 3000
+    assert len(texts(line)) == chunking.MAX_CHARS / ENTRY.max_chars
     assert len(texts("# heading\n" * 100_000)) > 1000
     assert len(texts("日本語" * 300_000)) > 500
+    assert len(texts("- a\n\n# h\n\n" * 100_000)) < 2 * chunking.FINE_CHUNKS
+
+
+# -- limits ----------------------------------------------------------------------------------------------------------
+
+
+LIMITED = "".join(f"## part {n}\n\nword{n} stands here\n\n" for n in range(60))
+LIMITED_LOG = "# D\n\n" + "".join(f"## 10:{n:02} part {n}\n\n- word{n} one\n- two\n\n" for n in range(60))
+
+
+@pytest.mark.parametrize("config", [ENTRY, WINDOW])
+def test_behind_the_fine_chunks_come_plain_pieces_that_hold_all_the_rest(config, monkeypatch):
+    fine = chunk(LIMITED, 0, config, log=False)
+    monkeypatch.setattr(chunking, "FINE_CHUNKS", 7)
+    few = check(LIMITED, 0, config, log=False)
+    assert few[:7] == fine[:7]
+    assert len(few) < len(fine)
+    text = "\n".join(each.text for each in few)
+    assert all(f"word{n} stands here" in text for n in range(60))
+    assert few[7].headings == fine[7].headings
+    assert cut(LIMITED, 0, config, log=False).end == len(LIMITED)
+
+
+@pytest.mark.parametrize("config", [ENTRY, WINDOW])
+def test_in_a_log_they_never_reach_across_two_entries(config, monkeypatch):
+    monkeypatch.setattr(chunking, "FINE_CHUNKS", 7)
+    found = check(LIMITED_LOG, 0, config, log=True)
+    assert len({each.entry for each in found}) == 60
+    monkeypatch.setattr(chunking, "MAX_CHUNKS", 20)
+    bounded = cut(LIMITED_LOG, 0, config, log=True)
+    assert bounded.chunks == found[:20]
+    assert bounded.end == found[20].start
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_CHARS", 1000), ("MAX_LINES", 100)])
+@pytest.mark.parametrize("config", [ENTRY, WINDOW])
+def test_a_longer_text_is_cut_as_if_it_ended_at_the_limit(limit, value, config, monkeypatch):
+    monkeypatch.setattr(chunking, limit, value)
+    found = cut(LIMITED, 0, config, log=False)
+    size = len(LIMITED[: found.end]) if limit == "MAX_CHARS" else LIMITED.count("\n", 0, found.end)
+    assert value // 2 <= size <= value
+    assert found.chunks == chunk(LIMITED[: found.end], 0, config, log=False)
+
+
+def test_a_longer_log_keeps_whole_entries_so_that_a_forgotten_one_stays_forgotten(monkeypatch):
+    hashes = [entry.hash for entry in logs.entries(LIMITED_LOG)]
+    for chars in range(30, 400):
+        monkeypatch.setattr(chunking, "MAX_CHARS", chars)
+        found = cut(LIMITED_LOG, 0, ENTRY, log=True)
+        said = list(dict.fromkeys(each.entry for each in found.chunks if each.entry))
+        assert said == hashes[: len(said)]
+        assert not said or LIMITED_LOG.startswith("## ", found.end)
