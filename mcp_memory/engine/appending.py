@@ -23,6 +23,9 @@ from mcp_memory.models import Etag, Filters, NoteId, NotePath, Outcome, Problem,
 VECTOR_WAIT_S = 0.5
 """How long an append waits for its own vectors before it answers without them."""
 
+SIMILAR_WAIT_S = 1.0
+"""How long it looks for notes that say nearly the same."""
+
 SIMILAR_COSINE = 0.9
 """From here on two texts say nearly the same to MiniLM."""
 
@@ -103,8 +106,9 @@ class Appending:
         if record.is_log or self._model.embedder is None:
             return ()
         filters = Filters(now=self._clock(), project=record.project)
-        text = f"{record.title}\n{stored.file.body.strip()[:1600]}"
-        near = await self._searcher.nearest(text, filters, SIMILAR_COSINE)
+        near: tuple[NoteId, ...] = ()
+        with anyio.move_on_after(SIMILAR_WAIT_S):
+            near = await self._searcher.alike(record.path, filters, SIMILAR_COSINE)
         return tuple(note_id for note_id in near if note_id != record.id)[:5]
 
 

@@ -10,17 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_memory.models import NotePath, Passage
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
-
-SOFT_HYPHEN = "\u00ad"
-_BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]")
-"""Letters that show as nothing, and variation selectors, of which text can be made that nobody sees."""
+from mcp_memory.text.visible import visible
 
 MAX_LABEL_CHARS = 200
 MOST_NAMED = 10
@@ -206,22 +201,6 @@ def render(frame: Frame, assembly: Assembly) -> str:
     while mark in quoted:
         mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]
     return _framed(frame, quoted, mark)
-
-
-def visible(text: str) -> str:
-    """Characters that hide or reorder text (controls, bidi marks, tags, zero-width) written as their code; line ends
-    as LF."""
-    text = text.replace("\r\n", "\n")
-    hidden = {ord(c): f"\\u{{{ord(c):X}}}" for c in set(text) if not _harmless(c)}
-    return text.translate(hidden) if hidden else text
-
-
-def _harmless(character: str) -> bool:
-    if character in "\n\t\u200d\ufe0f":  # joiner and variation selector belong to emoji
-        return True
-    if character in "\u2028\u2029" or _BLANK.match(character):
-        return False
-    return unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"} or character == SOFT_HYPHEN
 
 
 def _framed(frame: Frame, quoted: str, mark: str) -> str:

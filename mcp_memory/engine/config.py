@@ -9,17 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mcp_memory.engine.default_vault import DEFAULT_VAULT
+
 
 @dataclass(frozen=True, slots=True)
 class VaultConfig:
     """Section `[vault]`."""
 
-    path: str = "~/memory"
+    path: str = DEFAULT_VAULT
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """Name → folder, indexed read-only as `@name/…`."""
     secrets: Literal["refuse", "allow"] = "refuse"
     max_note_bytes: int = 8_000_000
-    """A larger file is reported and left out of the index."""
+    """Of a larger file only so much is read; it is reported, and no tool changes it."""
     max_append_bytes: int = 1_000_000
     write_deadline_s: float = 10.0
 
@@ -32,7 +34,7 @@ class WatchConfig:
     debounce_s: float = 1.5
     longest_wait_s: float = 10.0
     active_sweep_s: float = 15.0
-    idle_sweep_s: float = 60.0
+    idle_sweep_s: float = 30.0
     idle_after_s: float = 300.0
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.draft import Draft
-from mcp_memory.engine.kinds import LOG
-from mcp_memory.engine.ledger import Ledger
+from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.patching import Patcher
 from mcp_memory.engine.reader import Reader
+from mcp_memory.engine.recovery import Added, Fate, RecoveryJournal
 from mcp_memory.engine.stored import ATTEMPTS, Stored
-from mcp_memory.engine.vouching import Vouching
-from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, Outcome
-from mcp_memory.storage.base import Blob, StorageBackend
+from mcp_memory.engine.undo import Undo
+from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
+from mcp_memory.models import NotePath, Outcome
+from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text import logs
 
 SAME_MINUTE_S = 60.0
@@ -29,16 +30,16 @@ class DailyLog:
         self,
         backend: StorageBackend,
         reader: Reader,
-        ledger: Ledger,
-        vouching: Vouching,
+        journal: RecoveryJournal,
         patcher: Patcher,
+        undo: Undo,
         clock: Callable[[], datetime],
     ) -> None:
         self._backend = backend
         self._reader = reader
-        self._ledger = ledger
-        self._vouching = vouching
+        self._journal = journal
         self._patcher = patcher
+        self._undo = undo
         self._clock = clock
 
     def append(self, draft: Draft) -> Stored:
@@ -46,18 +47,30 @@ class DailyLog:
         now = self._clock()
         path = self._reader.layout.log_of(now.date())
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content)
-        if recent := self._recent_entry(draft, now):
-            return recent
-        self._vouching.announce(draft, NoteId(f"path:{path}"), path, now)
+        file = self._file(path)
+        if again := self._recent_entry(draft, now) or self._remembered_entry(file, marks.hash_of(text)):
+            return again
+        before = file.record.etag if file else None
+        added = Added(
+            path, marks.hash_of(text), before, now.timestamp(), draft.content_hash, draft.project, draft.session
+        )
+        self._journal.announce(added, text)
+        try:
+            stored = self.add(path, text)
+        except McpMemoryError:
+            self._mark(added, Fate.DISMISSED)
+            raise
+        self._mark(added, Fate.LANDED)
+        return stored
+
+    def add(self, path: NotePath, text: str) -> Stored:
+        """Write an entry at the end of a log, whatever stands there already. Raises as `append`."""
         for _ in range(ATTEMPTS):
             try:
                 blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
                 before, etag = marks.patchable(path, blob.data), blob.etag
             except NotFound:
-                before, etag = logs.new_log(now.date()), None
-            else:
-                if again := self._remembered_entry(path, blob, text):
-                    return again
+                before, etag = logs.new_log(logs.is_log_path(path) or self._clock().date()), None
             data = logs.append_entry(before, text).encode("utf-8", "surrogateescape")
             if len(data) > self._reader.max_note_bytes:
                 raise Refused(f"{path} is full", hint="store this as a note; tomorrow has a new log")
@@ -66,42 +79,40 @@ class DailyLog:
             except PreconditionFailed:
                 continue
             except AlreadyExists:
-                if self._missing(path):
+                if self._file(path) is None:
                     raise  # not a faster writer: another name stands where ours would
                 continue
             file = self._reader.note(path, data, written.etag, written.stat)
-            entry = logs.entries(file.text, file.body_start)[-1].hash
-            return Stored(file, Outcome.CREATED, entry, written.conflict)
+            return Stored(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
 
-    def _missing(self, path: NotePath) -> bool:
+    def _file(self, path: NotePath) -> NoteFile | None:
         try:
-            self._backend.stat(path)
+            return self._reader.read(path)
         except NotFound:
-            return True
-        return False
+            return None
+
+    def _mark(self, added: Added, fate: Fate) -> None:
+        # The entry's own outcome is decided. Without the mark it is listed as cut short, should it ever be lost.
+        with suppress(StorageFailed):
+            self._journal.mark(added, fate)
 
     def _recent_entry(self, draft: Draft, now: datetime) -> Stored | None:
         """The same content from the same session within a minute is a retry."""
-        for known in self._ledger.written(draft.content_hash, LOG, draft.project):
-            if known.session != draft.session or not 0 <= now.timestamp() - known.at <= SAME_MINUTE_S:
+        for known in self._journal.recent(draft.content_hash, now.timestamp() - SAME_MINUTE_S):
+            if (known.session, known.project) != (draft.session, draft.project) or known.at > now.timestamp():
                 continue
-            try:
-                file = self._reader.read(known.path)
-            except NotFound:
-                continue
-            minute = datetime.fromtimestamp(known.at, self._reader.layout.tz).strftime("%H:%M")
-            wanted = marks.hash_of(logs.render_entry(minute, draft.heading, draft.content))
-            if wanted not in marks.forgotten(file) and marks.holds(file, wanted):
-                return Stored(file, Outcome.DUPLICATE, wanted)
+            file = self._file(known.path)
+            if file and known.entry not in marks.forgotten(file) and marks.holds(file, known.entry):
+                return Stored(file, Outcome.DUPLICATE, known.entry)
         return None
 
-    def _remembered_entry(self, path: NotePath, blob: Blob, text: str) -> Stored | None:
+    def _remembered_entry(self, file: NoteFile | None, entry: str) -> Stored | None:
         """The very entry that was forgotten in this minute, said again: it is shown again, since its twin would
         have the same hash and be as forgotten."""
-        entry = marks.hash_of(text)
-        file = self._reader.note(path, blob.data, blob.etag, blob.stat)
-        if entry not in marks.forgotten(file) or not marks.holds(file, entry):
+        if file is None or entry not in marks.forgotten(file) or not marks.holds(file, entry):
             return None
-        shown = self._patcher.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
-        return Stored(shown, Outcome.CREATED, entry)
+        path = file.record.path
+        self._patcher.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
+        self._undo.release_entry(path, entry)
+        return Stored(self._reader.read(path), Outcome.CREATED, entry)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.models import Etag, NotePath
@@ -45,6 +46,19 @@ def difference(listing: Listing, known: Mapping[NotePath, Known]) -> Difference:
     doubtful = [path for path in absent if odd and _below(path, odd)]
     gone = set(absent) - set(doubtful)
     return Difference(tuple(to_read), tuple(path for path in absent if path in gone), tuple(doubtful))
+
+
+def vanished(gone: Sequence[NotePath], known: Mapping[NotePath, Known], arrived: Iterable[Etag]) -> list[NotePath]:
+    """Those of the gone whose bytes have not come back under a new name; the others were moved. Each file that has
+    `arrived` vouches for one; those that were there before for none."""
+    left = Counter(arrived)
+    lost: list[NotePath] = []
+    for path in gone:
+        if left[known[path].etag]:
+            left[known[path].etag] -= 1
+        else:
+            lost.append(path)
+    return lost
 
 
 def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> str | None:

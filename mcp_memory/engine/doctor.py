@@ -1,101 +1,70 @@
-"""The doctor: what is wrong or odd with a vault, in plain words, each with its remedy. Changes nothing."""
+"""The doctor: looks at an engine for findings, and sees to those that need no person's judgement."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from time import monotonic
 
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.findings import Facts, Finding, findings_of
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import IndexUnavailable
+from mcp_memory.models import Problem
 
-# What Dropbox, Syncthing, OneDrive and our own writes call a second version of a file.
-CONFLICT_COPY = re.compile(r"(conflicted copy|\.sync-conflict-|\(conflict )", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`severity`: `error` needs a person, `warning` may, `info` is for the curious."""
-
-    severity: Literal["error", "warning", "info"]
-    what: str
-    remedy: str
-
-    def payload(self) -> dict[str, Any]:
-        return asdict(self)
+LOOK_DEADLINE_S = 60.0
 
 
 def examine(engine: Engine) -> list[Finding]:
-    """All findings, the gravest first. Reads the index: call it in a thread."""
-    found = [*_vault(engine), *_files(engine), *_model(engine)]
-    order = {"error": 0, "warning": 1, "info": 2}
-    return sorted(found, key=lambda finding: order[finding.severity])
+    """All findings, the gravest first. Reads disk and index: call it in a thread."""
+    return findings_of(gathered(engine))
 
 
-def _vault(engine: Engine) -> list[Finding]:
-    found: list[Finding] = []
-    if engine.indexer.pruning_paused:
-        found.append(
-            Finding(
-                "error",
-                f"{engine.indexer.pruning_paused}; nothing is removed from the index until a person agrees",
-                "bring the files back (mount the disk, finish the sync), or run: mcp-memory doctor --accept",
-            )
-        )
-    if engine.vault.read_only:
-        found.append(Finding("warning", "the vault cannot be written", "check its permissions and its mount"))
-    found += [Finding("warning", each, "use a local disk for the vault if you can") for each in engine.vault.warnings]
-    if engine.indexer.ignored:
-        found.append(Finding("info", f"{engine.indexer.ignored} files are left out by .memoryignore", "edit it"))
-    if engine.vault.ledger.damaged_lines:
-        found.append(
-            Finding(
-                "warning",
-                f"{engine.vault.ledger.damaged_lines} lines of the ledger are unreadable",
-                "notes that are now refused as personal: mcp-memory adopt PATH",
-            )
-        )
-    return found
+async def treat(engine: Engine) -> list[str]:
+    """Do what is safe, and say in a line each what was done: entries that an older version of their file overwrote
+    are added again, and what is derived is made anew where it was found at fault."""
+    facts = await in_thread(lambda: gathered(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
+    done: list[str] = []
+    overwritten = [each.id for each in facts.lost if each.why == "overwritten"]
+    if overwritten:
+        back = await engine.upkeep.recover(overwritten)
+        done += [f"added again to {each.added.path}: {each.gist}" for each in back]
+    if facts.faults or engine.indexer.replaced:
+        engine.indexer.faults.clear()
+        read = await engine.upkeep.reindex()
+        done.append(f"built the index anew: {read['notes']} notes read, {read['embedded']} texts embedded")
+    return done
 
 
-def _files(engine: Engine) -> list[Finding]:
-    found = [
-        Finding("warning", f"{problem.path}: {problem.reason}", "repair or remove the file; the rest is indexed")
-        for problem in engine.indexer.problems.values()
-    ]
-    found += [
-        Finding(
-            "warning",
-            f"{fault.path}: {fault.reason}",
-            "it is tried again by itself; if it stays: mcp-memory stop, start",
-        )
-        for fault in (*engine.indexer.faults.values(), *engine.upkeep.index_problems)
-    ]
-    found += [
-        Finding("warning", f"{left.path}: {left.reason}", "look at it, keep what you need, then delete it by hand")
-        for left in engine.vault.leftovers
-    ]
-    records = engine.upkeep.tree()
-    found += [
-        Finding("warning", f"{record.path} looks like a conflict copy", "compare it with the original, keep one")
-        for record in records
-        if CONFLICT_COPY.search(record.path)
-    ]
-    ids = Counter(record.id for record in records)
-    found += [
-        Finding("warning", f"{count} notes carry the id {note_id}", "give all but one of them another id")
-        for note_id, count in ids.items()
-        if count > 1
-    ]
-    return found
+def gathered(engine: Engine) -> Facts:
+    """Reads disk and index: call it in a thread."""
+    upkeep, indexer, vault = engine.upkeep, engine.indexer, engine.vault
+    try:
+        ids, fault = {record.path: record.id for record in upkeep.tree()}, []
+    except IndexUnavailable as error:
+        ids, fault = {}, [Problem("index", error.message)]
+    model = engine.model
+    return Facts(
+        root=str(vault.roots().get("", "")),
+        paths=sorted(vault.list().files),
+        ids=ids,
+        problems=list(indexer.problems.values()),
+        faults=[*indexer.faults.values(), *fault],
+        overcome=upkeep.index_problems,
+        leftovers=vault.standing_leftovers(),
+        warnings=vault.warnings,
+        lost=vault.shared.compare(),
+        pruning_paused=indexer.pruning_paused,
+        keywords_only=model.state if engine.embeds and not model.embedder and model.state != "loading" else None,
+        noticing=_noticing(engine),
+        deaf=engine.watcher.fault,
+        read_only=vault.read_only,
+        ignored=indexer.ignored,
+        damaged_ledger_lines=vault.ledger.damaged_lines,
+    )
 
 
-def _model(engine: Engine) -> list[Finding]:
-    status = engine.upkeep.status()
-    if status["model"] is None and status["model_state"] != "loading":
-        return [
-            Finding(
-                "warning", f"searches use keywords only: the model is {status['model_state']}", "see the hint above"
-            )
-        ]
-    return []
+def _noticing(engine: Engine) -> str:
+    last = engine.indexer.last
+    if last is None:
+        return engine.watcher.state
+    took, ago = f"{last.took_s:.2f} s for {last.files} files", f"{monotonic() - last.at:.0f} s ago"
+    return f"{engine.watcher.state}; the last took {took} and ended {ago}"

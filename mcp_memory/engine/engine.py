@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 import anyio
@@ -16,16 +15,19 @@ from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.draft import Draft, one_line
 from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.erasing import Erasing, Erasure
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
+from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread, place_of
+from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
-from mcp_memory.engine.watcher import Watcher
+from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import (
@@ -61,21 +63,27 @@ class Engine:
         self._index = index
         self.marker = marker
         self.vault = vault
-        self.indexer = Indexer(vault, index, config.chunking)
+        self.indexer = Indexer(vault, index, config.chunking, UnacceptedLoss(config.state / "unaccepted-loss"))
         self.model = Model(config.embedder, config.models, self.indexer)
-        self.searcher = Searcher(index, lambda: self.model.embedder, config.search, clock, lambda: self.model.reason)
+        self.searcher = Searcher(index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason)
         self._swept = anyio.Event()
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self.watcher = Watcher(self._sweep, config.watch)
         self._appending = Appending(
             vault, index, self.indexer, self.model, self.searcher, self.watcher, clock, config.vault.write_deadline_s
         )
+        self.erasing = Erasing(vault, index, self.indexer, config.state / "index")
         self.upkeep = Upkeep(config.root, marker, vault, index, self.indexer, self.model, self.watcher, clock)
 
     @property
     def phases(self) -> list[str]:
         """The names that `recall` takes as `phase`."""
         return list(self._config.recall.phases)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the configuration wants vectors."""
+        return self._config.embedder.provider != "none"
 
     # -- the four tools ----------------------------------------------------------------------------------------
 
@@ -100,6 +108,8 @@ class Engine:
             kinds=kinds, tags=tags, project=project, since=since, until=until, path=path,
             include_archived=include_archived,
         )  # fmt: skip
+        if mode != "keyword":
+            await self.model.returned()
         result = await self.searcher.search(
             checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain
         )
@@ -119,6 +129,7 @@ class Engine:
     ) -> str:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
         self.watcher.touch()
+        self.model.call()
         chosen = self._config.recall.phases.get(phase) if phase else None
         if phase and chosen is None:
             known = ", ".join(self._config.recall.phases)
@@ -141,6 +152,7 @@ class Engine:
         filters = self._filters(kinds=kinds or (chosen.kinds if chosen else None), project=project)
         if query is not None and (query.strip() or not phase):
             stale = self._staleness()
+            await self.model.returned()
             return await self.recaller.question(checked_query(query), filters, budget, [stale] if stale else [])
         return await self.recaller.start(filters.project, budget, filters.kinds)
 
@@ -189,6 +201,10 @@ class Engine:
         try:
             with anyio.fail_after(self._config.vault.write_deadline_s):
                 await self.indexer.put(file)
+                for twin in self._twins(file):
+                    await self.indexer.put(
+                        await in_thread(lambda twin=twin: self.vault.read(twin), deadline_s=10, what="reading")
+                    )
         except (McpMemoryError, TimeoutError) as error:
             self.watcher.hint()
             done = "restored" if restore else "marked as deleted"
@@ -197,6 +213,11 @@ class Engine:
             ) from error
         self.model.wake()
         return file.record
+
+    async def erase(self, target: str, *, sure: bool) -> Erasure:
+        """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
+        path, entry = await self._resolve(target)
+        return await (self.erasing.erase(path, entry) if sure else self.erasing.plan(path, entry))
 
     async def note(self, note_id: str) -> str:
         """One note's text by id or path."""
@@ -214,6 +235,7 @@ class Engine:
         await in_thread(self.indexer.open, deadline_s=60, what="opening the index")
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self._swept, progress)
+        tasks.start_soon(self.model.keep)
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""
@@ -222,32 +244,38 @@ class Engine:
         finally:
             await in_thread(self._index.close, deadline_s=5, what="closing the index")
 
-    async def _sweep(self) -> list[Path]:
-        """The folders to watch; empty when the sweep failed, and `problems` says why."""
+    async def _sweep(self) -> Swept | None:
+        """None when the sweep failed, and `problems` says why."""
         try:
             swept = await self.indexer.reconcile()
-            await in_thread(self.vault.settle, deadline_s=60, what="settling displaced files")
+            await self.upkeep.tidy()
         except McpMemoryError as error:
             self.indexer.faults["sweep"] = Problem("sweep", error.message)
-            return []
+            return None
         except Exception as error:  # a fault of ours must not end the daemon: it is said and tried again
             self.indexer.faults["sweep"] = Problem("sweep", f"{type(error).__name__} in the sweep")
             log.error("sweep: %s", place_of(error))
-            return []
+            return None
         finally:
             self._swept.set()
         self.indexer.faults.pop("sweep", None)
         self.model.wake()
-        return [self._absolute(folder) for folder in sorted(swept.folders)]
+        folders = {self._absolute(folder): each for folder, each in swept.folders.items()}
+        return Swept(folders, swept.changed + swept.gone)
 
-    def _absolute(self, folder: str) -> Path:
+    def _absolute(self, folder: str) -> str:
         """Of a folder as the listing names it: in the vault, or `@name/…` in a source."""
         if folder.startswith("@"):
             name, _, inside = folder.partition("/")
-            return self.vault.roots()[f"{name}/"] / inside
-        return self._config.root / folder
+            return f"{self.vault.roots()[f'{name}/']}/{inside}".rstrip("/")
+        return f"{self._config.root}/{folder}".rstrip("/")
 
     # -- below -------------------------------------------------------------------------------------------------
+
+    def _twins(self, file: NoteFile) -> list[NotePath]:
+        """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
+        bytes_of = {self.vault.original(file), file.record.etag}
+        return [path for path, etag in self.indexer.standing.items() if etag in bytes_of and path != file.record.path]
 
     def _filters(self, **wanted: Any) -> Filters:
         return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)
@@ -269,7 +297,9 @@ class Engine:
         )
         if not records:
             raise NotFound(f"no note with the id {plain[:100]!r}", hint="memory_search finds ids")
-        return records[0].path, None
+        # A conflict copy has the same id: the note itself is where we wrote it.
+        ours = self.vault.ledger.paths_of(NoteId(plain))
+        return next((record.path for record in records if record.path in ours), records[0].path), None
 
     def _expiry(self, expires: str | None) -> datetime | None:
         if not expires:
@@ -284,8 +314,10 @@ class Engine:
         if self.indexer.pruning_paused:
             return f"{self.indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
         if self.indexer.replaced:
-            self.watcher.hint()
+            self.watcher.hurry()
             return "the index was damaged and is being rebuilt from the files"
+        if fault := self.indexer.faults.get("sweep") or self.indexer.faults.get("index"):
+            return f"the latest changes may be missing: {fault.reason}"
         if self.indexer.last is None:
             return "the first sweep of the vault is not finished"
         return None

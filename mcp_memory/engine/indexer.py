@@ -1,13 +1,15 @@
 """The indexer: keeps the index equal to the files.
 
-One lock orders its writes. A sweep reads files outside that lock, so before it applies what it read it makes sure
-that no write of our own came in between.
+One lock orders its writes, and is held for these alone: files are read and cut before. So whoever has it first makes
+sure that what was read is still so. Whoever waits for it gets it in turn: a note that an agent wrote waits for one
+batch of a sweep at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from time import monotonic
 from typing import TypeVar
 
@@ -17,19 +19,23 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.diff import Known, difference, suspicion
 from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.notes import NoteFile
-from mcp_memory.engine.passages import PASSAGES_VERSION, to_upsert
+from mcp_memory.engine.passages import PASSAGES_VERSION
+from mcp_memory.engine.preparing import BATCH_FILES, Preparer, Ready
 from mcp_memory.engine.progress import Progress
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, PathRefused, Refused
-from mcp_memory.index.base import Change, Delete, Generation, Index, Upsert
-from mcp_memory.models import NotePath, NoteRecord, Problem
-from mcp_memory.storage.base import Listing
+from mcp_memory.errors import IndexUnavailable
+from mcp_memory.index.base import Change, Delete, Generation, Index
+from mcp_memory.models import Etag, NotePath, NoteRecord, Problem
+from mcp_memory.storage.base import FolderId, Listing
 from mcp_memory.text.chunking import ChunkingConfig
 
 T = TypeVar("T")
 
-BATCH_FILES = 64
+TRIES = 3
+"""How often a note that changes under us is cut anew before others have to wait for it."""
+
 SWEEP_DEADLINE_S = 120.0
 BATCH_DEADLINE_S = 120.0
 
@@ -43,28 +49,28 @@ class Reconciled:
     gone: int
     took_s: float
     at: float
-    folders: frozenset[NotePath]
+    folders: Mapping[NotePath, FolderId]
 
 
 class Indexer:
     """Writes to the active generation and, while one is built aside, to that too."""
 
-    def __init__(self, vault: Vault, index: Index, chunking: ChunkingConfig) -> None:
+    def __init__(self, vault: Vault, index: Index, chunking: ChunkingConfig, loss: UnacceptedLoss) -> None:
         self._vault = vault
         self._index = index
         self._chunking = chunking
+        self._preparer = Preparer(vault, chunking)
+        self._loss = loss
         self._lock = anyio.Lock()
         self._sweeping = anyio.Lock()
         self._known: dict[NotePath, Known] = {}
         self._targets: list[Generation] = []
         self.progress = Progress()
-        self.embedding = Embedding(index, self.progress)
         self.problems: dict[str, Problem] = {}
         """Files that could not be used as they are, by path."""
         self.faults: dict[str, Problem] = {}
         """What went wrong with the work itself, by its name."""
-        self.pruning_paused: str | None = None
-        self._unaccepted = False
+        self.embedding = Embedding(index, self.progress, self.faults)
         self._faults_seen = 0
         self.last: Reconciled | None = None
         self.ignored = 0
@@ -73,6 +79,16 @@ class Indexer:
     def generation(self) -> Generation:
         """The one that answers."""
         return self._targets[0]
+
+    @property
+    def standing(self) -> dict[NotePath, Etag]:
+        """The files that the index was made from."""
+        return {path: known.etag for path, known in self._known.items()}
+
+    @property
+    def pruning_paused(self) -> str | None:
+        """Why nothing that vanished may leave the index now, or None."""
+        return self._loss.why
 
     @property
     def replaced(self) -> bool:
@@ -95,10 +111,13 @@ class Indexer:
 
     async def _reopened(self) -> None:
         """Start over where the index was replaced under us: a damaged or deleted file makes room for an empty one."""
-        known = await self._run(self._index.generations, "listing generations")
-        if all(self.generation.number != each.number or not each.active for each in known):
+        if await self._run(self._is_replaced, "listing generations"):
             async with self._lock:
                 await self._run(self.open, "opening the index")
+
+    def _is_replaced(self) -> bool:
+        known = self._index.generations()
+        return all(self.generation.number != each.number or not each.active for each in known)
 
     # -- own writes --------------------------------------------------------------------------------------------
 
@@ -107,13 +126,41 @@ class Indexer:
 
         Whoever comes second, in whatever order: what is on disk by now is what gets indexed.
         """
-        path = file.record.path
+        try:
+            for _ in range(TRIES):
+                replaced, ready = await self._run(
+                    lambda: (self._is_replaced(), self._preparer.latest(file)), "cutting a note into chunks"
+                )
+                if replaced:
+                    await self._reopened()
+                async with self._lock:
+                    if await self._run(lambda ready=ready: self._written(ready), "writing the index"):
+                        return self._is_indexed(ready)
+            async with self._lock:  # what others write to all the time has to wait with us for once
+                ready = await self._run(lambda: self._preparer.latest(file), "cutting a note into chunks")
+                await self._apply([ready.upsert], self._targets)
+                self._is_indexed(ready)
+        except BaseException:
+            self._known[file.record.path] = Known("", file.record.etag)
+            raise
+
+    def _written(self, ready: Ready) -> bool:
+        """In a thread: whether the note was still the one on disk, and is in the index now."""
+        if not self._vault.is_current(ready.file):
+            return False
+        for target in self._targets:
+            self._index.apply(target.number, [ready.upsert])
+        return True
+
+    def _is_indexed(self, ready: Ready) -> None:
+        path, problem = ready.upsert.note.path, ready.upsert.note.problem
+        self._known[path] = ready.known
+        self._judge([path], {path: Problem(path, problem)} if problem else {})
+
+    async def take_out(self, path: NotePath) -> None:
+        """Drop the rows of a file that we have just removed. Raises IndexUnavailable."""
         await self._reopened()
-        async with self._lock:
-            self._known[path] = Known("", file.record.etag)
-            known, upsert = await self._run(lambda: self._latest(file), "cutting a note into chunks")
-            await self._apply([upsert], self._targets)
-            self._known[path] = known
+        await self._remove([path], dict(self._known))
 
     # -- sweeps ------------------------------------------------------------------------------------------------
 
@@ -130,11 +177,11 @@ class Indexer:
         listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
         to_read, gone = await self._compared(listing, known)
         self._report(listing)
-        self.pruning_paused = suspicion(listing, len(gone), len(known), unaccepted=self._unaccepted)
-        self._unaccepted = self.pruning_paused is not None and (listing.complete or self._unaccepted)
-        if self.pruning_paused:
-            gone = []
         changed = await self._read_and_apply(to_read, known, "reading")
+        arrived = [now.etag for path, now in self._known.items() if path not in known]
+        gone = await self._run(
+            lambda: self._loss.believable(listing, gone, known, arrived), "looking for what vanished"
+        )
         await self._remove(gone, known)
         self.last = Reconciled(
             len(listing.files), changed, len(gone), monotonic() - start, monotonic(), listing.folders
@@ -150,12 +197,12 @@ class Indexer:
             listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
             _, gone = await self._compared(listing, known)
             await self._remove(gone, known)
-            self.pruning_paused, self._unaccepted = None, False
+            await self._run(self._loss.accept, "writing the state folder")
             return len(gone)
 
     def distrust(self) -> None:
-        """Take no file as known, so that the next sweep reads and indexes each again; cached vectors stay."""
-        self._known = {path: Known("", was.etag) for path, was in self._known.items()}
+        """Trust no signature, so that the next sweep reads every file and compares its bytes."""
+        self._known = {path: Known("?" if was.signature else "", was.etag) for path, was in self._known.items()}
 
     # -- generations and vectors -------------------------------------------------------------------------------
 
@@ -194,6 +241,8 @@ class Indexer:
     async def _build(self, built: Generation) -> None:
         known = dict(self._known)
         listing = await self._run(self._vault.list, "listing the vault", SWEEP_DEADLINE_S)
+        if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
+            raise IndexUnavailable("notes are missing, so the index is not built anew", hint="mcp-memory doctor")
         # An interrupted build may hold files that went while nobody looked.
         held = await self._run(lambda: {record.path for record in self._scan(built)}, "reading the index")
         async with self._lock:
@@ -211,11 +260,6 @@ class Indexer:
         looked = await self._run(lambda: [p for p in found.doubtful if self._vault.is_gone(p)], "looking for notes")
         return found.to_read, [*found.gone, *looked]
 
-    def _latest(self, file: NoteFile) -> tuple[Known, Upsert]:
-        if not self._vault.is_current(file):
-            file = self._vault.read(file.record.path)
-        return _known(file), to_upsert(file.record, file.text, file.body_start, self._chunking)
-
     def _scan(self, generation: Generation) -> Iterator[NoteRecord]:
         after: NotePath | None = None
         while page := self._index.scan(generation.number, after):
@@ -225,53 +269,39 @@ class Indexer:
     async def _read_and_apply(
         self, paths: Sequence[NotePath], known: dict[NotePath, Known], phase: str, only: Generation | None = None
     ) -> int:
-        changed = 0
-        for start in range(0, len(paths), BATCH_FILES):
-            batch = paths[start : start + BATCH_FILES]
-            files, unusable, faults = await self._run(lambda batch=batch: self._read(batch), "reading notes")
-            self.problems = {path: p for path, p in self.problems.items() if path not in batch} | faults
-            news = [file for file in files if only or _is_news(file, known.get(file.record.path))]
-            upserts = await self._run(
-                lambda news=news: [to_upsert(f.record, f.text, f.body_start, self._chunking) for f in news],
-                "cutting notes into chunks",
-            )
+        changed = done = 0
+
+        def is_news(file: NoteFile) -> bool:
+            path = file.record.path
+            # What was said of a file that is as it was may have been about something else.
+            return only is not None or path in self.problems or _is_news(file, known.get(path))
+
+        while done < len(paths):
+            rest = islice(paths, done, None)
+            batch = await self._run(lambda rest=rest: self._preparer.batch(rest, is_news), "reading notes")
+            self._judge(batch.paths, batch.problems)
             async with self._lock:
                 # What we wrote ourselves in the meantime is newer than what this sweep read.
-                current = [u for u in upserts if self._known.get(u.note.path) == known.get(u.note.path)]
+                current = [u for u in batch.upserts if self._known.get(u.note.path) == known.get(u.note.path)]
                 await self._apply(current, [only] if only else self._targets)
                 if not only:
-                    for file in files:
-                        path = file.record.path
+                    for path, now in batch.known.items():
                         if self._known.get(path) == known.get(path):
-                            self._known[path] = _known(file)
-            await self._remove([path for path in unusable if path in known], known)
+                            self._known[path] = now
+            await self._remove([path for path in batch.unusable if path in known], known)
             changed += len(current)
+            done += len(batch.paths)
             if len(paths) > BATCH_FILES:
-                self.progress.step(phase, start + len(batch), len(paths))
+                self.progress.step(phase, done, len(paths))
         if len(paths) > BATCH_FILES:
             self.progress.step("idle")
         return changed
 
-    def _read(self, paths: Iterable[NotePath]) -> tuple[list[NoteFile], list[NotePath], dict[str, Problem]]:
-        """The notes; the paths of files that are none any more; and what is wrong with any of them, by path. A file
-        that cannot be read now is only in the last."""
-        files: list[NoteFile] = []
-        unusable: list[NotePath] = []
-        faults: dict[str, Problem] = {}
-        for path in paths:
-            try:
-                file = self._vault.read(path)
-            except NotFound:
-                continue  # gone since the listing; the next sweep sees that
-            except McpMemoryError as error:
-                faults[path] = Problem(path, error.message)
-                if isinstance(error, (Refused, PathRefused)):
-                    unusable.append(path)
-                continue
-            if file.record.problem:
-                faults[path] = Problem(path, file.record.problem)
-            files.append(file)
-        return files, unusable, faults
+    def _judge(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
+        """These are all the problems that these files have now. A new dictionary: others read it in threads."""
+        if problems or not self.problems.keys().isdisjoint(paths):
+            others = self.problems.keys() - set(paths)
+            self.problems = {path: self.problems[path] for path in others} | dict(problems)
 
     def _report(self, listing: Listing) -> None:
         """Facts about files that are gone are gone too."""
@@ -297,12 +327,6 @@ class Indexer:
 
     def _fingerprint(self, embedding: str) -> str:
         return f"{self._chunking.fingerprint} passages{PASSAGES_VERSION} | {embedding}"
-
-
-def _known(file: NoteFile) -> Known:
-    """The signature of a file that is too young to be sure of is marked, so that the next sweep reads it again."""
-    signature = file.record.signature
-    return Known(signature if file.settled else f"{signature}?", file.record.etag)
 
 
 def _is_news(file: NoteFile, was: Known | None) -> bool:

@@ -7,14 +7,16 @@ written before its note is published, so a retry after an unanswered append find
 from __future__ import annotations
 
 import json
-import os
 import threading
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mcp_memory.engine.durable import sync_folder
+from mcp_memory.engine.durable import append_line, replace_file
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.storage.causes import naming_the_cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,15 @@ class LedgerEntry:
     at: float
 
 
+@dataclass(slots=True)
+class _Recording:
+    """An entry on its way to the disk."""
+
+    entry: LedgerEntry
+    done: bool = False
+    error: Exception | None = None
+
+
 class Ledger:
     """All entries in memory, each durable on disk before `record` returns. Thread-safe."""
 
@@ -37,6 +48,7 @@ class Ledger:
         """Raises StorageFailed for a file that cannot be read."""
         self._file = file
         self._lock = threading.Lock()
+        self._waiting = deque[_Recording]()
         self._paths: dict[str, set[NotePath]] = {}
         self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
         self.damaged_lines = 0
@@ -54,29 +66,68 @@ class Ledger:
         return list(self._by_content.get((content, kind, project), ()))
 
     def record(self, entry: LedgerEntry) -> None:
-        """Raises StorageFailed; then nothing was recorded in memory either."""
-        line = json.dumps(asdict(entry), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        """Raises StorageFailed; then nothing was recorded in memory either.
+
+        Whoever has the lock takes along who waits for it: on a slow disk many notes cost two syncs and not one each.
+        """
+        mine = _Recording(entry)
+        self._waiting.append(mine)
         with self._lock:
-            try:
-                is_new = not self._file.exists()
-                descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-                try:
-                    # A crash may have left half a line; a line break keeps ours apart from it.
-                    size = os.fstat(descriptor).st_size
-                    torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-                    data = b"\n" + line if torn else line
-                    if os.write(descriptor, data) != len(data):
-                        raise StorageFailed(
-                            "the ledger was written only in part", hint="free space in the state folder"
-                        )
-                    os.fdatasync(descriptor)
-                finally:
-                    os.close(descriptor)
-                if is_new:
-                    sync_folder(self._file.parent)
-            except OSError as error:
-                raise StorageFailed(f"cannot write the ledger: {error.strerror}", hint=str(self._file)) from error
-            self._remember(entry)
+            if not mine.done:
+                batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+                self._record(batch)
+        if mine.error:
+            raise mine.error
+
+    def _record(self, batch: Sequence[_Recording]) -> None:
+        try:
+            with naming_the_cause(str(self._file)):
+                if not self._file.exists():
+                    self._write(self._entries())
+                append_line(self._file, b"\n".join(_line(each.entry) for each in batch))
+        except Exception as error:  # each of those who wait raises it
+            for each in batch:
+                each.error = error
+        else:
+            for each in batch:
+                self._remember(each.entry)
+        finally:
+            for each in batch:
+                each.done = True
+
+    def put_back(self) -> None:
+        """Write the file again where somebody removed it: nothing else could tell what it says. Raises
+        StorageFailed."""
+        with self._lock, naming_the_cause(str(self._file)):
+            if self._paths and not self._file.exists():
+                self._write(self._entries())
+
+    def ids_at(self, path: NotePath) -> frozenset[NoteId]:
+        """Which notes were written or adopted there."""
+        return frozenset(NoteId(note_id) for note_id, paths in self._paths.items() if path in paths)
+
+    def about(self, ids: Collection[NoteId]) -> int:
+        """How many lines there are about these notes."""
+        return sum(entry.id in ids for entry in self._entries())
+
+    def erase(self, ids: Collection[NoteId]) -> None:
+        """Take those lines out: a path holds words of its note. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self._file)):
+            everything = self._entries()
+            kept = [entry for entry in everything if entry.id not in ids]
+            if len(kept) != len(everything):
+                self._write(kept)
+                self._paths.clear()
+                self._by_content.clear()
+                for entry in kept:
+                    self._remember(entry)
+
+    def _entries(self) -> list[LedgerEntry]:
+        """All of them, oldest first."""
+        return sorted((each for same in self._by_content.values() for each in same), key=lambda entry: entry.at)
+
+    def _write(self, entries: Iterable[LedgerEntry]) -> None:
+        replace_file(self._file, b"".join(_line(entry) + b"\n" for entry in entries))
 
     def _load(self) -> None:
         try:
@@ -97,3 +148,7 @@ class Ledger:
     def _remember(self, entry: LedgerEntry) -> None:
         self._paths.setdefault(entry.id, set()).add(entry.path)
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
+
+
+def _line(entry: LedgerEntry) -> bytes:
+    return json.dumps(asdict(entry), ensure_ascii=False, separators=(",", ":")).encode()

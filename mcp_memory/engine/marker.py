@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from ulid import ULID
 
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
+from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.storage.paths import validate_existing
 from mcp_memory.storage.publish import sync
 from mcp_memory.storage.renames import KernelRenames, publish_free
@@ -59,17 +61,59 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
     return replace(marker, writable=marker.writable and os.access(root, os.W_OK))
 
 
-def renew_marker(root: Path, marker: Marker) -> None:
-    """A person says that this folder is the vault, although its marker is gone: it gets the same one again.
+class Guard:
+    """Keeps writes out of a folder that is not the vault now. For worker threads.
 
-    Raises StorageFailed.
+    A vault that has always been read-only has no marker that could vanish; it is marked by the first write that it
+    lets through. `on_marked` is called once there is one to miss.
     """
-    try:
-        _publish(root, marker)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise StorageFailed(f"cannot write the marker of {root}: {error.strerror}") from error
+
+    def __init__(self, root: Path, marker: Marker, copy: Path, *, on_marked: Callable[[], None]) -> None:
+        self._root = root
+        self._marker = marker
+        self._copy = copy
+        self._on_marked = on_marked
+        self._marked = marker.present or marker.writable
+        if self._marked:
+            on_marked()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the folder is there and cannot be written now; that may change while we run."""
+        return self._root.is_dir() and not os.access(self._root, os.W_OK)
+
+    @property
+    def vanished(self) -> bool:
+        """Whether the marker that was there is gone: then an absent file proves nothing."""
+        return self._marked and not (self._root / MARKER).is_file()
+
+    def must_be_there(self) -> None:
+        """A note written below the mount point of a disk that is not there now would be lost when it comes back.
+
+        Raises StorageFailed.
+        """
+        if not self._marked:
+            self._mark()
+            _remember(self._copy, replace(self._marker, present=True))
+            self._marked = True
+            self._on_marked()
+        elif self.vanished:
+            raise StorageFailed(
+                f"the vault is not there: its marker {self._root / MARKER} is missing",
+                hint="mount the disk or finish the sync; if this is the vault: mcp-memory doctor --accept",
+            )
+
+    def accept(self) -> None:
+        """A person says that this folder is the vault, although its marker is gone: it gets the same one again.
+
+        Raises StorageFailed.
+        """
+        if self._marked:
+            self._mark()
+
+    def _mark(self) -> None:
+        with naming_the_cause(str(self._root / MARKER)), suppress(FileExistsError):
+            _publish(self._root, self._marker)
 
 
 def _made(root: Path) -> Marker:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import cast
 
 from mcp_memory.engine.notes import NoteFile
-from mcp_memory.errors import Refused
+from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import NoteId, NotePath, Shelf, Status
 from mcp_memory.text import frontmatter, logs
 
@@ -49,6 +49,25 @@ def hash_of(entry: str) -> str:
 
 def holds(file: NoteFile, entry: str) -> bool:
     return any(known.hash == entry for known in logs.entries(file.text, file.body_start))
+
+
+def without_entry(path: NotePath, data: bytes, entry: str) -> bytes:
+    """A log's bytes without this entry, and without its hash among the forgotten ones.
+
+    Raises NotFound, Refused for a file that holds no text.
+    """
+    text = patchable(path, data)
+    meta = frontmatter.parse(text)
+    found = [known for known in logs.entries(text, meta.body_start) if known.hash == entry]
+    if not found:
+        raise NotFound(f"no entry {entry} in {path}")
+    for known in reversed(found):
+        text = text[: known.start] + text[known.end :]
+    said = meta.meta.get("forgotten")
+    if isinstance(said, list) and entry in said:
+        rest = [str(each) for each in cast("list[object]", said) if each != entry]
+        text = without_empty_head(frontmatter.patch(text, {"forgotten": rest or None}))
+    return text.encode("utf-8", "surrogateescape")
 
 
 def patchable(path: NotePath, data: bytes) -> str:

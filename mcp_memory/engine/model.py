@@ -1,4 +1,4 @@
-"""The model at work: loaded behind the first answers, then embedding whatever lacks a vector."""
+"""The model at work: loaded behind the first answers, embedding whatever lacks a vector, at rest while nobody asks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import anyio
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.resting import RestingEmbedder
 from mcp_memory.engine.indexer import Indexer
+from mcp_memory.engine.patience import PatientEmbedder
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import ConfigInvalid, McpMemoryError
 from mcp_memory.models import Problem
@@ -25,6 +27,15 @@ LATEST_RETRY_S = 1800.0
 FEW_TEXTS = 64
 """Up to this backlog a writer waits for its own vectors; a longer one is worked off behind it."""
 
+LEAST_LOOK_S = 0.05
+"""How often at most a model is looked at that may be idle."""
+
+RETURN_WAIT_S = 0.3
+"""How long a question waits for a model that is at rest, before words alone answer it. The bundled one is back after
+0.15 to 0.25 s on two cores, and a whole answer then serves better than a quick half."""
+
+_SAID = {"loading": "still loading", "resting": "being loaded again"}
+
 log = logging.getLogger(__name__)
 
 
@@ -36,21 +47,58 @@ class Model:
         self._folder = folder
         self._indexer = indexer
         self._wanted = anyio.Event()
+        self._called = anyio.Event()
+        self._returned = anyio.Event()
         self._may_come = True
         self.embedder: Embedder | None = None
-        self.state = "loading"
+        """It may be at rest: its next text then waits until it is loaded again."""
+        self._patient: PatientEmbedder | None = None
+        self._state = "loading"
+        self._absence = ""
         self.settled = anyio.Event()
         """Set once the first backlog is embedded, or the model or the index is known to be unavailable."""
+
+    @property
+    def state(self) -> str:
+        """`ready`, `loading`, `resting`, or what is wrong, for people."""
+        if self._resting:
+            return self._absence or "resting"
+        return self._state if self._is_answering else "not answering: words alone find notes until it does"
 
     @property
     def reason(self) -> str:
         """Why a search goes without vectors, in few words: answers have a budget, `status` has the rest."""
         short, _, _ = self.state.partition(":")
-        return f"the embedding model is {'still loading' if short == 'loading' else short}"
+        return f"the embedding model is {_SAID.get(short, short)}"
+
+    @property
+    def at_hand(self) -> Embedder | None:
+        """The embedder, for a question, if it can be used without waiting."""
+        return None if self._resting or not self._is_answering else self._patient
+
+    @property
+    def _is_answering(self) -> bool:
+        return self._patient is None or self._patient.answering
+
+    @property
+    def _resting(self) -> bool:
+        return isinstance(self.embedder, RestingEmbedder) and not self.embedder.loaded
 
     def wake(self) -> None:
         """There may be texts without a vector."""
         self._wanted.set()
+
+    def call(self) -> None:
+        """Somebody is at work, and the next question will want the model: it comes back if it is at rest."""
+        if self._resting:
+            self._called.set()
+
+    async def returned(self) -> None:
+        """Waits for a model at rest, for RETURN_WAIT_S at most; at once where it cannot come back now."""
+        if self._resting:
+            self._called.set()
+            with anyio.move_on_after(RETURN_WAIT_S):
+                await self._returned.wait()
 
     async def run(self, swept: anyio.Event, progress: Progress | None) -> None:
         """Load the model, keep the index on its generation, embed for ever. `swept`: the first sweep was tried."""
@@ -68,10 +116,31 @@ class Model:
             if embedder is None and self._may_come and pause.cancelled_caught:
                 embedder = await self._load(progress)
 
+    async def keep(self) -> None:
+        """Let the model rest when nobody has needed it for long, and load it again when it is called; for ever."""
+        after_s = self._config.unload_after_s
+        retry_s = RETRY_S
+        while after_s:
+            with anyio.move_on_after(max(LEAST_LOOK_S, after_s / 4)) as idle:
+                await self._called.wait()
+            if not isinstance(self.embedder, RestingEmbedder):
+                continue
+            if idle.cancelled_caught:
+                await self._let_rest(self.embedder, after_s)
+                continue
+            await self._bring_back(self.embedder)
+            if self._absence:
+                await anyio.sleep(retry_s)
+                retry_s = min(retry_s * 2, LATEST_RETRY_S)
+                self._returned = anyio.Event()
+            else:
+                retry_s = RETRY_S
+            self._called = anyio.Event()
+
     async def embed_now(self, deadline_s: float) -> bool:
         """Embed a small backlog at once; False when that was not possible in time: it goes on behind."""
         embedder = self.embedder
-        if embedder is None:
+        if embedder is None or not self._is_answering:
             return False
         try:
             with anyio.move_on_after(deadline_s):
@@ -79,7 +148,7 @@ class Model:
                     await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
                     return True
         except McpMemoryError as error:
-            self.state = f"failing: {error.message}"
+            self._state = f"failing: {error.message}"
         self.wake()
         return False
 
@@ -92,31 +161,57 @@ class Model:
         self._may_come = True
         config = self._config
         try:
-            return await in_thread(
-                lambda: open_embedder(config, self._folder, progress),
-                deadline_s=config.compile_timeout_s + config.hub_timeout_s + LOAD_MARGIN_S,
-                what="loading the model",
+            embedder = await in_thread(
+                lambda: open_embedder(config, self._folder, progress), deadline_s=self._load_s, what="loading the model"
             )
+            if not embedder.resident or not config.unload_after_s:
+                return embedder
+            return RestingEmbedder(embedder, lambda: open_embedder(config, self._folder))
         except McpMemoryError as error:
             self._may_come = not isinstance(error, ConfigInvalid) and config.provider != "none"
-            self.state = f"unavailable: {error}"
+            self._state = f"unavailable: {error}"
         except Exception as error:  # a broken model must not end the daemon: keywords go on
-            self.state = f"unavailable: {type(error).__name__} while loading"
+            self._state = f"unavailable: {type(error).__name__} while loading"
             log.error("loading the model: %s", place_of(error))
         return None
+
+    @property
+    def _load_s(self) -> float:
+        return self._config.compile_timeout_s + self._config.hub_timeout_s + LOAD_MARGIN_S
+
+    async def _let_rest(self, embedder: RestingEmbedder, after_s: float) -> None:
+        self._returned = anyio.Event()
+        try:
+            if await in_thread(lambda: embedder.rest(after_s), deadline_s=self._load_s, what="unloading the model"):
+                log.info("the model leaves memory until it is needed")
+        except McpMemoryError as error:  # it is being opened, for long; there is another time
+            log.warning("%s", error.message)
+
+    async def _bring_back(self, embedder: RestingEmbedder) -> None:
+        """Whatever comes of it, nobody needs to wait for it any longer."""
+        self._absence = ""
+        try:
+            await in_thread(embedder.load, deadline_s=self._load_s, what="loading the model")
+        except McpMemoryError as error:
+            self._absence = f"unavailable: {error}"
+        except Exception as error:  # a broken model must not end the daemon: keywords go on
+            self._absence = f"unavailable: {type(error).__name__} while loading"
+            log.error("loading the model again: %s", place_of(error))
+        self._returned.set()
 
     async def _work(self, embedder: Embedder | None) -> bool:
         """Everything there is to do now; False when it must be tried again later."""
         try:
             await self._indexer.use(embedder)
             self._indexer.faults.pop("index", None)
+            if embedder and embedder is not self.embedder:
+                self.embedder, self._patient = embedder, PatientEmbedder(embedder)
             if embedder:
-                self.embedder = embedder
                 await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
-                self.state = "ready"
+                self._state = "ready"
         except McpMemoryError as error:
             if self.embedder:
-                self.state = f"failing: {error.message}"
+                self._state = f"failing: {error.message}"
             else:
                 self._indexer.faults["index"] = Problem("index", error.message)
             return False

@@ -12,12 +12,14 @@ from typing import cast
 import anyio
 
 from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.durable import sync_folder
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.engine.ledger import Ledger
-from mcp_memory.engine.marker import MARKER, Marker, open_marker
+from mcp_memory.engine.marker import MARKER, Guard, Marker, open_marker
 from mcp_memory.engine.notes import Layout
+from mcp_memory.engine.recovery import RecoveryJournal
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
@@ -90,18 +92,10 @@ def _log_folder(root: Path, home: str) -> str:
 
 
 def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo) -> Vault:
-    # Only a read-only folder has no marker that could vanish.
-    guarded = marker.present or marker.writable
-    backend = FilesystemBackend(
-        config.root,
-        locks=config.state / "locks",
-        read_only=not marker.writable,
-        marker=MARKER if guarded else None,
-    )
+    backend = FilesystemBackend(config.root, locks=config.state / "locks", marker=None)
+    guard = Guard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
     sources = {name: _source(name, folder) for name, folder in config.vault.sources.items()}
-    warnings, kept = _prepare(backend)
-    undo = Undo(config.state / "undo")
-    undo.prune()
+    warnings, kept = _prepare(backend) if marker.present and marker.writable else ([], [])
     vault = Vault(
         backend,
         sources,
@@ -110,10 +104,11 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
         layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
         kinds=Kinds(config.kinds),
         ledger=Ledger(config.state / "ledger.jsonl"),
-        undo=undo,
+        undo=Undo(config.state / "undo"),
+        recovery=RecoveryJournal(config.state / "recovery"),
         config=config.vault,
         clock=clock,
-        marker=config.root / MARKER if guarded else None,
+        guard=guard,
         roots={"": backend.root, **{f"@{name}/": source.root for name, source in sources.items()}},
     )
     if marker.made:
@@ -133,16 +128,15 @@ def _source(name: str, folder: str) -> FilesystemBackend:
 
 def _make_private(state: Path) -> None:
     try:
-        for folder in (state, state / "undo"):
+        for folder in (state, state / "undo", state / "recovery"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sync_folder(state)
     except OSError as error:
         raise StorageFailed(f"cannot use the state folder {state}: {error.strerror}") from error
 
 
 def _prepare(backend: FilesystemBackend) -> tuple[list[str], list[Problem]]:
     """What this file system cannot do, and temporary files of an interrupted write whose bytes nobody knows."""
-    if backend.read_only:
-        return [], []
     try:
         return backend.abilities().warnings(), list(backend.sweep_leftovers().kept)
     except StorageFailed as error:

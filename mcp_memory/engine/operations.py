@@ -7,10 +7,12 @@ that they cannot differ.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from typing import Any, cast, get_args
 
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
+from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
@@ -85,8 +87,29 @@ async def doctor(engine: Engine, _: Payload) -> Payload:
     return {"findings": [finding.payload() for finding in findings]}
 
 
+async def fix(engine: Engine, _: Payload) -> Payload:
+    return {"done": await treat(engine)}
+
+
+async def lost(engine: Engine, _: Payload) -> Payload:
+    return {"lost": [lost_payload(each) for each in await engine.upkeep.lost()]}
+
+
+async def recover(engine: Engine, arguments: Payload) -> Payload:
+    found = await engine.upkeep.recover(arguments["ids"], dismiss=arguments.get("dismiss", False))
+    return {"recovered": [lost_payload(each) for each in found]}
+
+
+async def erase(engine: Engine, arguments: Payload) -> Payload:
+    return asdict(await engine.erase(arguments["target"], sure=arguments.get("sure", False)))
+
+
 async def status(engine: Engine, _: Payload) -> Payload:
     return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+
+
+def lost_payload(lost: Lost) -> Payload:
+    return {"id": lost.id, "path": lost.added.path, "why": lost.why, "gist": lost.gist, "text": lost.text}
 
 
 def search_payload(result: SearchResult) -> Payload:
@@ -148,11 +171,18 @@ _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get
 
 _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
-    "include_archived": _YES_NO, "explain": _YES_NO, "mode": _MODE,
+    "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
+    "sure": _YES_NO, "mode": _MODE,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
-_REQUIRED = {"search": {"query"}, "append": {"content"}, "forget": {"target"}, "restore": {"target"}}
+_REQUIRED = {
+    "search": {"query"},
+    "append": {"content"},
+    "forget": {"target"},
+    "restore": {"target"},
+    "recover": {"ids"},
+}
 
 _SEARCH = {
     "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived", "mode", "explain",
@@ -171,5 +201,9 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "reconcile": (reconcile, set()),
     "accept": (accept, set()),
     "doctor": (doctor, set()),
+    "fix": (fix, set()),
+    "lost": (lost, set()),
+    "recover": (recover, {"ids", "dismiss"}),
+    "erase": (erase, {"target", "sure"}),
     "status": (status, set()),
 }

@@ -10,7 +10,7 @@ from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.stored import ATTEMPTS
 from mcp_memory.engine.undo import Undo
-from mcp_memory.errors import PreconditionFailed
+from mcp_memory.errors import McpMemoryError, PreconditionFailed
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text import frontmatter
@@ -24,8 +24,9 @@ class Patcher:
         self._reader = reader
         self._undo = undo
 
-    def patch(self, path: NotePath, changes: Callable[[NoteFile], marks.Changes]) -> NoteFile:
-        """Tried again when another writer was faster; `changes` is asked anew each time.
+    def patch(self, path: NotePath, changes: Callable[[NoteFile], marks.Changes], *, forgets: bool = False) -> NoteFile:
+        """Tried again when another writer was faster; `changes` is asked anew each time. What it `forgets` can be put
+        back by `unpatch`.
 
         Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
         """
@@ -37,12 +38,17 @@ class Patcher:
             if after == before:
                 return file
             data = after.encode("utf-8", "surrogateescape")
-            if not file.record.is_log:
-                self._undo.keep(Etag(hashlib.sha256(data).hexdigest()), blob.data)
+            etag = Etag(hashlib.sha256(data).hexdigest())
+            if forgets:
+                self._undo.keep(etag, blob.etag, blob.data)
             try:
                 written = self._backend.write(path, data, blob.etag)
-            except PreconditionFailed:
-                continue
+            except McpMemoryError as error:
+                if forgets:
+                    self._undo.release(etag)
+                if isinstance(error, PreconditionFailed):
+                    continue
+                raise
             return self._reader.note(path, data, written.etag, written.stat)
         raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.engine.notes import Layout, NoteFile, read_note
+from mcp_memory.engine.undo import Undo
 from mcp_memory.errors import NotFound, PathRefused, StorageFailed
-from mcp_memory.models import Etag, FileStat, NotePath, Problem
+from mcp_memory.models import Etag, FileStat, NotePath, Problem, Shelf
 from mcp_memory.storage.base import Listing, StorageBackend
+from mcp_memory.text import logs
+from mcp_memory.text.chunking import MAX_CHARS
 
 
 class Reader:
@@ -23,12 +26,14 @@ class Reader:
         layout: Layout,
         kinds: Kinds,
         max_note_bytes: int,
+        undo: Undo,
     ) -> None:
         self.layout = layout
         self.kinds = kinds
         self._backend = backend
         self._sources = dict(sources)
         self.max_note_bytes = max_note_bytes
+        self._undo = undo
 
     def list(self) -> Listing:
         """The vault's files and those of every source.
@@ -43,14 +48,14 @@ class Reader:
             for path in own.files
             if path.startswith("@")
         ]
-        folders = {folder for folder in own.folders if not folder.startswith("@")}
+        folders = {folder: each for folder, each in own.folders.items() if not folder.startswith("@")}
         ignored, missing = own.ignored, set[str]()
         for name, backend in self._sources.items():
             below = backend.list()
             for path, stat in below.files.items():
                 full = NotePath(f"@{name}/{path}")
                 files[full] = replace(stat, path=full)
-            folders |= {NotePath(f"@{name}/{folder}".rstrip("/")) for folder in below.folders}
+            folders |= {NotePath(f"@{name}/{folder}".rstrip("/")): each for folder, each in below.folders.items()}
             ignored += below.ignored
             if below.complete:
                 problems += [replace(each, path=f"@{name}/{each.path}") for each in below.problems]
@@ -58,13 +63,20 @@ class Reader:
                 missing.add(f"@{name}/")
                 cause = below.problems[-1].reason if below.problems else "not readable"
                 problems.append(Problem(f"@{name}", f"source not listed: {cause}; see [vault.sources]"))
-        return Listing(files, problems, ignored, own.complete, frozenset(folders), frozenset(missing))
+        return Listing(files, problems, ignored, own.complete, folders, frozenset(missing))
 
     def read(self, path: NotePath) -> NoteFile:
-        """Raises NotFound, PathRefused, StorageFailed, and Refused for a file over the size limit."""
+        """The note; of a file over the size limit what its beginning holds, and `problem` says so.
+
+        Raises NotFound, PathRefused, StorageFailed.
+        """
         backend, inner = self._locate(path)
-        blob = backend.read(inner, limit_bytes=self.max_note_bytes)
-        return self.note(path, blob.data, blob.etag, blob.stat)
+        blob = backend.read(inner, limit_bytes=self.max_note_bytes, beginning=True)
+        if blob.whole:
+            return self.note(path, blob.data, blob.etag, blob.stat)
+        file = self.note(path, _whole_characters(blob.data), blob.etag, blob.stat)
+        said = f"read only up to {self.max_note_bytes:,} bytes (vault.max_note_bytes): split the file"
+        return _begun(file, f"{file.record.problem}; {said}" if file.record.problem else said)
 
     def stat(self, path: NotePath) -> FileStat:
         """Raises NotFound, PathRefused, StorageFailed. The stat's own path is the one inside its root."""
@@ -82,9 +94,16 @@ class Reader:
         return False
 
     def note(self, path: NotePath, data: bytes, etag: Etag, stat: FileStat) -> NoteFile:
-        """The note that these bytes are."""
+        """The note that these bytes are; what was forgotten is, also where somebody brought the very bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
-        return replace(file, settled=stat.settled)
+        record = file.record
+        if not path.startswith("@"):
+            if self._undo.hides(etag):
+                record = replace(record, shelf=Shelf.DELETED)
+            if record.is_log and (hidden := self._undo.entries(path)):
+                said = record.meta.get("forgotten", [])
+                record = replace(record, meta={**record.meta, "forgotten": list(dict.fromkeys([*said, *hidden]))})
+        return replace(file, record=record, settled=stat.settled)
 
     def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:
         if not path.startswith("@"):
@@ -93,3 +112,22 @@ class Reader:
         if name not in self._sources:
             raise NotFound(f"no source named {name!r}", hint=f"known: {', '.join(self._sources) or 'none'}")
         return self._sources[name], NotePath(inner)
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Without a last character that may have been cut in two."""
+    for back in range(1, min(4, len(data)) + 1):
+        if data[-back] < 0x80:
+            break
+        if data[-back] >= 0xC0:
+            return data[:-back]
+    return data
+
+
+def _begun(file: NoteFile, problem: str) -> NoteFile:
+    """In a log only whole entries: half an entry has another hash, so it could not be forgotten, nor stay so. Of a
+    longer text chunking leaves it out."""
+    record, text = replace(file.record, problem=problem), file.text
+    if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
+        text = text[: entries[-1].start]
+    return replace(file, record=record, text=text)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from math import inf
 from typing import TypeVar
 
 import anyio
@@ -20,10 +24,19 @@ async def in_thread(
     """The result of `work()`, run in a worker thread.
 
     Raises DeadlineExceeded after `deadline_s`; the thread then runs on by itself, since no thread can be stopped,
-    and its result is dropped. `what` names the work in the message.
+    and its result is dropped. It keeps its place in `limiter` until it ends: what hangs cannot take thread after
+    thread. `what` names the work in the message.
     """
+    limiter = limiter or anyio.to_thread.current_default_thread_limiter()
     with anyio.move_on_after(deadline_s):
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+        place = _Place(limiter)
+        await limiter.acquire_on_behalf_of(place)
+        try:
+            return await anyio.to_thread.run_sync(
+                lambda: place.work(work), abandon_on_cancel=True, limiter=anyio.CapacityLimiter(inf)
+            )
+        finally:
+            place.leave()
     raise DeadlineExceeded(
         f"{what} took longer than {deadline_s:g} s", hint="try again; `mcp-memory doctor` may say why"
     )
@@ -34,3 +47,39 @@ def place_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
+
+
+class _Place:
+    """A place in a limiter, given back by whoever is done with it last: the thread or the one who waits for it."""
+
+    def __init__(self, limiter: anyio.CapacityLimiter) -> None:
+        self._limiter = limiter
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._busy = False
+        self._left = False
+
+    def work(self, work: Callable[[], T]) -> T:
+        """In the thread."""
+        with self._lock:
+            if self._left:
+                raise RuntimeError("nobody waits for this any more")
+            self._busy = True
+        try:
+            return work()
+        finally:
+            with self._lock:
+                self._busy = False
+                if self._left:
+                    with suppress(RuntimeError):  # the loop is closed
+                        self._loop.call_soon_threadsafe(self._give_back)
+
+    def leave(self) -> None:
+        """In the loop, when the result is there or nobody waits for it any more."""
+        with self._lock:
+            self._left = True
+            if not self._busy:
+                self._give_back()
+
+    def _give_back(self) -> None:
+        self._limiter.release_on_behalf_of(self)

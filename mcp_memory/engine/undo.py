@@ -1,60 +1,164 @@
-"""What a restore needs: the bytes that a note had before we marked it, by the etag of the marked file."""
+"""What was forgotten: the bytes that a restore puts back, and what stays forgotten when somebody brings it back.
+
+A forgotten note is marked in its own file. A sync client or a stale save may put the unmarked bytes back; they are
+known here by their etag, and an entry of a log by its hash, so that they stay out of every answer.
+"""
 
 from __future__ import annotations
 
-import os
+import hashlib
 import threading
 import time
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_memory.engine.durable import sync_folder
+from mcp_memory.engine.durable import replace_file
 from mcp_memory.errors import StorageFailed
-from mcp_memory.models import Etag
+from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.text import frontmatter
 
-KEPT_DAYS = 400
-"""After that a restore takes out the marks instead, which gives the same note but not always the same bytes."""
+GRACE_DAYS = 30
+"""Kept so long after the forgotten note's file has gone, since a sync client or a backup may bring it back. While
+the file stands it is kept for ever: a restore promises the very bytes."""
+
+ENTRY = ".entry"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A forgotten note: the etags of the marked file and of the bytes before."""
+
+    after: Etag
+    before: Etag
+
+    @property
+    def name(self) -> str:
+        return f"{self.after}.{self.before}"
 
 
 class Undo:
-    """One file a change, in a private folder. Thread-safe."""
+    """One private file a forgotten note or log entry. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
+        """Raises StorageFailed for a folder that cannot be read."""
         self._folder = folder
-
-    def keep(self, after: Etag, before: bytes) -> None:
-        """To be called before the change is published: a crash in between costs a file here, never the way back.
-
-        Raises StorageFailed.
-        """
-        target = self._folder / after
-        draft = target.with_suffix(f".{threading.get_ident()}")
+        self._lock = threading.Lock()
+        self._notes: dict[Etag, Forgotten] = {}
+        self._hidden: set[Etag] = set()
+        self._entries: dict[NotePath, set[str]] = {}
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as out:
-                out.write(before)
-                out.flush()
-                os.fsync(out.fileno())
-            draft.replace(target)
-            sync_folder(self._folder)
+            self._load()
         except OSError as error:
-            raise StorageFailed(
-                f"cannot keep what a restore needs: {error.strerror}", hint=str(self._folder)
-            ) from error
+            raise _failed(error, folder) from error
+
+    def keep(self, after: Etag, before: Etag, data: bytes) -> None:
+        """To be called before the marked file is published: a crash in between leaves a note forgotten that nobody was
+        told of, never one without the way back. Raises StorageFailed."""
+        forgotten = Forgotten(after, before)
+        self._write(forgotten.name, data)
+        with self._lock:
+            self._notes[after] = forgotten
+            self._hidden.add(before)
+
+    def keep_entry(self, path: NotePath, entry: str) -> None:
+        """As `keep`, for an entry of a log, whose bytes stay where they are. Raises StorageFailed."""
+        self._write(_entry_name(path, entry), path.encode())
+        with self._lock:
+            self._entries.setdefault(path, set()).add(entry)
 
     def find(self, after: Etag) -> bytes | None:
-        """What stood there before; None where that is not known (any more)."""
+        """What stood there before; None where that is not known."""
+        forgotten = self._notes.get(after)
         try:
-            return (self._folder / after).read_bytes()
+            return (self._folder / forgotten.name).read_bytes() if forgotten else None
         except OSError:
             return None
 
-    def prune(self, older_than_days: float = KEPT_DAYS) -> int:
-        """Removes what is older, drafts of interrupted changes too; how many files that were."""
-        oldest, pruned = time.time() - older_than_days * 86_400, 0
-        with suppress(OSError):  # nothing depends on it: what cannot be removed now goes another time
+    def original(self, etag: Etag) -> Etag:
+        """The etag of a note's bytes without our marks."""
+        forgotten = self._notes.get(etag)
+        return forgotten.before if forgotten else etag
+
+    def hides(self, etag: Etag) -> bool:
+        """Whether these very bytes were forgotten."""
+        with self._lock:
+            return etag in self._hidden
+
+    def entries(self, path: NotePath) -> frozenset[str]:
+        """The hashes of this log's forgotten entries."""
+        with self._lock:
+            return frozenset(self._entries.get(path, ()))
+
+    def release(self, *etags: Etag) -> None:
+        """Files with these bytes, marked or not, are forgotten no longer. Raises StorageFailed."""
+        with self._lock:
+            gone = [each for each in self._notes.values() if not {each.after, each.before}.isdisjoint(etags)]
+            for forgotten in gone:
+                self._remove(forgotten.name)
+                del self._notes[forgotten.after]
+            self._hidden = {each.before for each in self._notes.values()}
+
+    def release_entry(self, path: NotePath, entry: str) -> None:
+        """Raises StorageFailed."""
+        with self._lock:
+            self._remove(_entry_name(path, entry))
+            self._entries.get(path, set()).discard(entry)
+
+    def of_note(self, ids: Collection[NoteId]) -> list[Etag]:
+        """Under which etags bytes of these notes are kept."""
+        with self._lock:
+            kept = list(self._notes)
+        return [after for after in kept if (data := self.find(after)) is not None and says_it_is(data, ids)]
+
+    def prune(self, standing: Collection[Etag], paths: Collection[str], *, grace_days: float = GRACE_DAYS) -> int:
+        """Removes what no file in the vault needs (by its bytes, or a log by its path) and is older than the grace;
+        how many files that were."""
+        latest, pruned = time.time() - grace_days * 86_400, 0
+        needed = {each.name for each in self._notes.values() if not {each.after, each.before}.isdisjoint(standing)}
+        needed |= {_entry_name(path, entry) for path in self._entries if path in paths for entry in self._entries[path]}
+        with self._lock, suppress(OSError):  # nothing depends on it: what cannot be removed now goes another time
             for file in self._folder.iterdir():
-                if file.stat().st_mtime < oldest:
+                if file.name not in needed and file.stat().st_mtime < latest:
                     file.unlink()
                     pruned += 1
+            if pruned:
+                self._load()
         return pruned
+
+    def _load(self) -> None:
+        self._notes, self._entries = {}, {}
+        for file in self._folder.iterdir():
+            after, _, before = file.name.partition(".")
+            if file.suffix == ENTRY:
+                path = NotePath(file.read_text(encoding="utf-8"))
+                self._entries.setdefault(path, set()).add(after)
+            elif len(after) == len(before) == hashlib.sha256().digest_size * 2:
+                self._notes[Etag(after)] = Forgotten(Etag(after), Etag(before))
+        self._hidden = {each.before for each in self._notes.values()}
+
+    def _write(self, name: str, data: bytes) -> None:
+        try:
+            replace_file(self._folder / name, data)
+        except OSError as error:
+            raise _failed(error, self._folder) from error
+
+    def _remove(self, name: str) -> None:
+        try:
+            (self._folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise _failed(error, self._folder) from error
+
+
+def says_it_is(data: bytes, ids: Collection[NoteId]) -> bool:
+    """Whether these bytes are one of these notes, as their frontmatter has it."""
+    return str(frontmatter.parse(frontmatter.decode(data).text or "").meta.get("id")) in ids
+
+
+def _entry_name(path: NotePath, entry: str) -> str:
+    return f"{entry}.{hashlib.sha256(path.encode()).hexdigest()[:16]}{ENTRY}"
+
+
+def _failed(error: OSError, folder: Path) -> StorageFailed:
+    return StorageFailed(f"cannot keep what a restore needs: {error.strerror}", hint=str(folder))

@@ -9,7 +9,8 @@ from time import monotonic
 from typing import Any
 
 from mcp_memory.engine.indexer import Indexer
-from mcp_memory.engine.marker import Marker, renew_marker
+from mcp_memory.engine.lost import SERIOUS, Lost
+from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
@@ -42,6 +43,42 @@ class Upkeep:
         self._watcher = watcher
         self._clock = clock
 
+    async def tidy(self) -> None:
+        """What is due after a sweep: look again at displaced files and at shared ones, drop what no restore needs."""
+
+        def tidy() -> None:
+            self._vault.ledger.put_back()
+            self._vault.settle()
+            self._vault.shared.compare()
+            if not self._indexer.pruning_paused:
+                standing = self._indexer.standing
+                self._vault.prune_undo(set(standing.values()), standing.keys())
+
+        await in_thread(tidy, deadline_s=60, what="looking after the vault")
+
+    async def lost(self) -> list[Lost]:
+        """Entries that we added to a shared file and that it no longer holds."""
+        return await in_thread(self._vault.shared.compare, deadline_s=60, what="comparing shared files")
+
+    async def recover(self, wanted: Sequence[str], *, dismiss: bool = False) -> list[Lost]:
+        """Add lost entries again, or leave them be from now on: those with these ids or paths, oldest first.
+
+        Raises NotFound for a name that no lost entry has, and what an append raises.
+        """
+        lost = [each for each in await self.lost() if not {each.id, each.added.path}.isdisjoint(wanted)]
+        for name in wanted:
+            if not any(name in {each.id, each.added.path} for each in lost):
+                raise NotFound(f"no lost entry {name}", hint="mcp-memory recover lists them")
+        shared = self._vault.shared
+        for each in lost:
+            if dismiss:
+                await in_thread(lambda each=each: shared.dismiss(each), deadline_s=30, what="writing the journal")
+                continue
+            stored = await in_thread(lambda each=each: shared.put_back(each), deadline_s=30, what="writing the log")
+            await self._indexer.put(stored.file)
+        self._model.wake()
+        return lost
+
     async def adopt(self, path: str | None = None) -> list[NotePath]:
         """Vouch for notes in home that this installation did not write: one, a folder's, or with None all of them.
 
@@ -69,11 +106,12 @@ class Upkeep:
     async def accept_loss(self) -> int:
         """What has vanished is really gone, and a folder that has lost its marker is the vault all the same; returns
         how many notes were taken out of the index."""
-        await in_thread(lambda: renew_marker(self._root, self._marker), deadline_s=30, what="writing the marker")
+        await in_thread(self._vault.accept, deadline_s=30, what="writing the marker")
         return await self._indexer.accept_loss()
 
     async def reindex(self) -> dict[str, Any]:
-        """Read and index every file again, now; only texts without a cached vector are embedded."""
+        """Read every file again, now, and index those whose bytes are not what the index was made from; only texts
+        without a cached vector are embedded."""
         self._indexer.distrust()
         swept = await self._indexer.reconcile()
         embedder = self._model.embedder
@@ -122,16 +160,27 @@ class Upkeep:
             "progress": [progress.done, progress.total],
             "last_progress_s": round(monotonic() - progress.at, 1),
             "last_sweep_s": round(monotonic() - last.at, 1) if last else None,
-            "watching": self._watcher.hints,
+            "sweep_took_s": round(last.took_s, 3) if last else None,
+            "watching": self._watcher.state,
             "ignored": self._indexer.ignored,
             "pruning_paused": self._indexer.pruning_paused,
             "problems": len(problems),
             "errors": [f"{p.path}: {p.reason}" for p in problems[:20]],
         }
 
+    def state_fault(self, reason: str | None) -> None:
+        """Why the state folder cannot be used as it should, for `status`; None when all is well again."""
+        if reason:
+            self._indexer.faults["state"] = Problem("state folder", reason)
+        else:
+            self._indexer.faults.pop("state", None)
+            self._watcher.hurry()  # what was lost with it is derived anew
+
     def problems(self) -> list[Problem]:
-        """Files that could not be used as they are, and faults of the index."""
-        return [*self._indexer.problems.values(), *self._indexer.faults.values(), *self.index_problems]
+        """Files that could not be used as they are, shared ones that have lost entries, and faults of the index."""
+        lost = dict.fromkeys(each.added.path for each in self._vault.shared.last() if each.why in SERIOUS)
+        gone = [Problem(path, "entries that were added to it are gone") for path in lost]
+        return [*self._indexer.problems.values(), *gone, *self._indexer.faults.values(), *self.index_problems]
 
     @property
     def index_problems(self) -> Sequence[Problem]:

@@ -6,7 +6,7 @@ Verbs are synchronous and thread-safe; the engine runs them in worker threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,16 +19,21 @@ from mcp_memory.engine.daily_log import DailyLog
 from mcp_memory.engine.draft import Draft
 from mcp_memory.engine.kinds import LOG, Kinds
 from mcp_memory.engine.ledger import Ledger
+from mcp_memory.engine.marker import Guard
 from mcp_memory.engine.notes import Layout, NoteFile
 from mcp_memory.engine.ownership import Tier, may_retire, tier_of
 from mcp_memory.engine.patching import Patcher
 from mcp_memory.engine.publishing import NotePublisher
 from mcp_memory.engine.reader import Reader
+from mcp_memory.engine.recovery import RecoveryJournal
+from mcp_memory.engine.retiring import Retiring
+from mcp_memory.engine.shared_files import SharedFiles
 from mcp_memory.engine.stored import Stored
+from mcp_memory.engine.traces import Traces
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vouching import Vouching
-from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, Outcome, Problem, Shelf
+from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, Refused
+from mcp_memory.models import Etag, NoteId, NotePath, Outcome, Problem, Shelf
 from mcp_memory.storage.base import Listing, StorageBackend
 
 __all__ = ["Stored", "Vault"]
@@ -46,14 +51,15 @@ class Vault:
         kinds: Kinds,
         ledger: Ledger,
         undo: Undo,
+        recovery: RecoveryJournal,
         config: VaultConfig,
         clock: Callable[[], datetime],
-        marker: Path | None = None,
+        guard: Guard | None = None,
         warnings: Sequence[str] = (),
         leftovers: Sequence[Problem] = (),
         roots: Mapping[str, Path] | None = None,
     ) -> None:
-        """`marker` is the file without which the vault is not there, and nothing may be written."""
+        """`guard` says whether the vault is there, so that it may be written."""
         self.warnings = tuple(warnings)
         """What this file system cannot do, in plain words."""
         self.leftovers = tuple(leftovers)
@@ -64,13 +70,19 @@ class Vault:
         self._backend = backend
         self._config = config
         self._clock = clock
-        self._marker = marker
+        self._guard = guard
         self._roots = dict(roots or {})
-        self._reader = Reader(backend, sources, layout=layout, kinds=kinds, max_note_bytes=config.max_note_bytes)
+        self._undo = undo
+        self._traces = Traces(ledger, undo, recovery)
+        self._reader = Reader(
+            backend, sources, layout=layout, kinds=kinds, max_note_bytes=config.max_note_bytes, undo=undo
+        )
         self._vouching = Vouching(ledger, self._reader)
         self._patcher = Patcher(backend, self._reader, undo)
         self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
-        self._daily_log = DailyLog(backend, self._reader, ledger, self._vouching, self._patcher, clock)
+        self._retiring = Retiring(self._reader, self._patcher, undo, self._now)
+        self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, undo, clock)
+        self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not (guard and guard.vanished))
         # One lock a content, so that two sessions that say the same thing make one note.
         self._appending = [threading.Lock() for _ in range(64)]
 
@@ -78,7 +90,8 @@ class Vault:
 
     @property
     def read_only(self) -> bool:
-        return self._backend.read_only
+        """Whether nothing can be written now. Looks at the disk: for worker threads."""
+        return self._backend.read_only or (self._guard is not None and self._guard.read_only)
 
     def roots(self) -> dict[str, Path]:
         """The absolute root folders by the prefix of their paths: `""` is the vault's own, `@name/` a source's."""
@@ -138,29 +151,16 @@ class Vault:
 
         Raises NotFound, Refused (somebody else's note), InvalidInput (a whole log).
         """
-        file = self._retirable(path)
-        if not file.record.is_log:
-            if file.record.shelf is Shelf.DELETED:
-                return file
-            return self._patch(path, lambda _: marks.deleted(self._now(), reason))
-        if entry is None:
-            raise InvalidInput(f"{path} is a whole daily log", hint="pass the id of one entry: path#hash")
-        if not marks.holds(file, entry):
-            raise NotFound(f"no entry {entry} in {path}")
-        return self._patch(path, lambda now: {"forgotten": marks.united(now, entry)})
+        self._must_be_there()
+        return self._retiring.forget(self._retirable(path), entry, reason)
 
     def restore(self, path: NotePath, entry: str | None = None) -> NoteFile:
-        """Undo a forget: the very bytes from before where nothing else changed since, else the marks go. Idempotent."""
-        file = self._retirable(path)
-        if file.record.is_log:
-            if entry is None:
-                raise InvalidInput(f"{path} is a whole daily log", hint="pass the id of one entry: path#hash")
-            return self._patch(path, lambda now: {"forgotten": marks.without(now, entry)})
-        if file.record.shelf is not Shelf.DELETED:
-            return file
+        """Undo a forget: the very bytes from before where nothing else changed since, else the marks go. Idempotent.
+
+        Raises as `forget`.
+        """
         self._must_be_there()
-        # Where somebody wrote to it meanwhile, the marks are taken out of what they wrote.
-        return self._patcher.unpatch(file) or self._patch(path, lambda _: marks.NOT_DELETED)
+        return self._retiring.restore(self._retirable(path), entry)
 
     def write_once(self, path: NotePath, data: bytes) -> None:
         """Put a file of ours into a vault that we have just made, where nothing has that name yet."""
@@ -173,14 +173,55 @@ class Vault:
         inner = self.layout.below_home(path)
         if inner is None or path.startswith("@"):
             raise Refused(f"{path} is outside home", hint=f"move it below {self.layout.home or 'the vault'} first")
-        if self._vouching.vouches(path, file.record.id):
-            return None
+        if file.record.is_log or self._vouching.vouches(path, file.record.id):
+            return None  # a log is everybody's, wherever it lies
         self._vouching.adopt(file.record, self._clock())
         return file.record.id
+
+    def accept(self) -> None:
+        """A person says that this folder is the vault, although its marker is gone. Raises StorageFailed."""
+        if self._guard:
+            self._guard.accept()
 
     def settle(self) -> list[NotePath]:
         """Look again at what our writes displaced; the paths of new conflict copies."""
         return self._backend.settle()
+
+    def ids_of(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
+        """Under which ids what is (`file`) or was there is known to us; not those of a note that is a copy of another,
+        nor of one that has moved away. `is_known`: whether a note with this id is anywhere."""
+        if file:
+            return {file.record.id} if self._vouching.vouches(path, file.record.id) else set()
+        return {each for each in self.ledger.ids_at(path) if not is_known(each)}
+
+    def traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
+        """What the state folder holds about a note or log entry, in a line each."""
+        return self._traces.of(path, entry, ids)
+
+    def erase(self, path: NotePath, entry: str | None = None) -> None:
+        """A person wants a file, or the entry of a log, gone for good, whoever it belongs to; `erase_traces` does the
+        rest. Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed."""
+        self._must_be_there()
+        blob = self._backend.read(path)
+        self._backend.erase(path, blob.etag, marks.without_entry(path, blob.data, entry) if entry else None)
+
+    def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
+        """Raises StorageFailed."""
+        self._backend.settle(min_age_s=0, path=path)  # also where a file that was overwritten holds it no longer
+        self._traces.erase(path, entry, ids)
+
+    def standing_leftovers(self) -> list[Problem]:
+        """Those that are still there."""
+        root = self._roots.get("")
+        return [left for left in self.leftovers if root is None or (root / left.path).exists()]
+
+    def original(self, file: NoteFile) -> Etag:
+        """The etag of a note's bytes as they were before it was forgotten, if it was."""
+        return self._undo.original(file.record.etag)
+
+    def prune_undo(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
+        """Drop what no restore can need any more, given all that is in the vault; how much that was."""
+        return self._undo.prune(standing, paths)
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -208,9 +249,5 @@ class Vault:
         return self._clock().replace(microsecond=0)
 
     def _must_be_there(self) -> None:
-        """A note written below the mount point of a disk that is not there now would be lost when it comes back."""
-        if self._marker is not None and not self._marker.is_file():
-            raise StorageFailed(
-                f"the vault is not there: its marker {self._marker} is missing",
-                hint="mount the disk or finish the sync; if this is the vault: mcp-memory doctor --accept",
-            )
+        if self._guard:
+            self._guard.must_be_there()

@@ -194,7 +194,7 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
         said = {finding.what: finding for finding in examine(engine)}
         for words in (
             "carry the id same",
-            "looks like a conflict copy",
+            "is a conflict copy: another version of a.md",
             "broken.md: invalid UTF-8",
             "left out by .memoryignore",
         ):

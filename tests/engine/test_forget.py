@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.notes import Layout
+from mcp_memory.engine.recovery import RecoveryJournal
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import InvalidInput, NotFound, Refused
@@ -28,7 +29,8 @@ PATH = "notes/note.md"
 
 def vault_in(folder: Path) -> Vault:
     (folder / "vault").mkdir(parents=True, exist_ok=True)
-    (folder / "undo").mkdir(exist_ok=True)
+    for name in ("undo", "recovery"):
+        (folder / name).mkdir(exist_ok=True)
     return Vault(
         FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None),
         {},
@@ -36,6 +38,7 @@ def vault_in(folder: Path) -> Vault:
         kinds=KINDS,
         ledger=Ledger(folder / "ledger.jsonl"),
         undo=Undo(folder / "undo"),
+        recovery=RecoveryJournal(folder / "recovery"),
         config=VaultConfig(),
         clock=lambda: NOON,
     )

@@ -48,19 +48,26 @@ async def test_a_state_file_that_cannot_be_read_is_a_clear_error_with_a_remedy(w
     assert failed.value.hint
 
 
-async def test_old_undo_files_go_at_the_next_start(world: World) -> None:
+async def test_the_very_bytes_come_back_however_late(world: World) -> None:
+    """What a restore needs goes only some time after the forgotten note's file has gone."""
     async with world.engine() as engine:
-        for words in ("Tea at four", "Tea at five"):
-            await engine.forget((await engine.append(words, kind="fact")).id)
-    old, young = (world.state / "undo").iterdir()
-    for file, days in ((old, 401), (young, 399)):
-        os.utime(file, (time.time() - days * 86_400,) * 2)
+        paths = [(await engine.append(words, kind="fact")).path for words in ("Tea at four", "Tea at five")]
+        before = world.files()
+        for path in paths:
+            await engine.forget(path)
+    (world.root / paths[1]).unlink()
+    old = time.time() - 4000 * 86_400
+    for file in (world.state / "undo").iterdir():
+        os.utime(file, (old, old))
     async with world.engine() as engine:
-        assert [*(world.state / "undo").iterdir()] == [young]
-        for words in ("four", "five"):
-            path = f"notes/fact/tea-at-{words}.md"
-            await engine.forget(path, restore=True)
-            assert await found(engine, words) == [path]
+        await engine.append("Tea at six", kind="fact")
+        await engine.forget("notes/fact/tea-at-six.md")
+        await engine.upkeep.reconcile()
+        await engine.upkeep.tidy()
+        assert len([*(world.state / "undo").iterdir()]) == 2
+        await engine.forget(paths[0], restore=True)
+        assert world.read(paths[0]) == before[paths[0]]
+        assert await found(engine, "four") == [paths[0]]
 
 
 async def test_a_vault_that_is_a_file_is_a_clear_error(world: World) -> None:

@@ -78,12 +78,13 @@ async def test_adoption_ends_where_home_ends(person: World) -> None:
                 await engine.forget(path)
 
 
-async def test_one_unreadable_file_does_not_stop_an_adoption(person: World) -> None:
+async def test_a_file_that_is_too_large_can_be_adopted_but_not_changed(person: World) -> None:
     person.write("Agent/a-huge.md", b"x" * 2000)
     async with person.engine(vault=VaultConfig(max_note_bytes=1000)) as engine:
-        assert "Agent/notes/fact/by-hand.md" in await engine.upkeep.adopt()
+        assert {"Agent/a-huge.md", "Agent/notes/fact/by-hand.md"} <= set(await engine.upkeep.adopt())
         with pytest.raises(Refused, match="larger"):
-            await engine.upkeep.adopt("Agent/a-huge.md")
+            await engine.forget("Agent/a-huge.md")
+        assert person.read("Agent/a-huge.md") == b"x" * 2000
 
 
 async def test_a_moved_vault_is_one_adoption_away(world: World) -> None:

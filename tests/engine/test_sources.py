@@ -31,7 +31,7 @@ async def test_the_folders_of_a_source_are_named_below_it(world: World, team: Pa
     assert listing.complete
     assert not listing.missing
     assert {folder for folder in listing.folders if folder.startswith("@")} == {"@team", "@team/docs"}
-    assert {"", "a"} <= listing.folders
+    assert {"", "a"} <= listing.folders.keys()
     assert "@team/mine.md" not in listing.files
     assert [problem.path for problem in listing.problems] == ["@team/mine.md"]
     assert roots == {"": world.root.resolve(), "@team/": team.resolve()}

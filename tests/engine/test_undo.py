@@ -1,15 +1,20 @@
-"""What a restore needs is as durable as the change that it undoes."""
+"""What a restore needs is as durable as the change that it undoes, and what was forgotten stays so."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.undo import Undo
+from mcp_memory.engine.undo import GRACE_DAYS, Undo
 from mcp_memory.errors import StorageFailed
-from mcp_memory.models import Etag
+from mcp_memory.models import Etag, NotePath
+
+AFTER, BEFORE = (Etag(hashlib.sha256(data).hexdigest()) for data in (b"after", b"before"))
+LOG = NotePath("memory/2026-11-21.md")
 
 
 def test_the_name_is_synced_after_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,25 +27,52 @@ def test_the_name_is_synced_after_the_bytes(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "fsync", fsync)
     undo = Undo(tmp_path)
-    undo.keep(Etag("after"), b"before")
-    inodes = [inode for inode, _ in synced]
-    assert inodes == [(tmp_path / "after").stat().st_ino, tmp_path.stat().st_ino]
-    assert synced[-1][1] == ["after"]
-    assert undo.find(Etag("after")) == b"before"
+    undo.keep(AFTER, BEFORE, b"before")
+    [file] = tmp_path.iterdir()
+    assert [inode for inode, _ in synced] == [file.stat().st_ino, tmp_path.stat().st_ino]
+    assert synced[-1][1] == [file.name]
+    assert undo.find(AFTER) == b"before"
 
 
-def test_a_folder_that_is_not_there_is_a_clear_error_and_nothing_to_prune(tmp_path: Path) -> None:
-    undo = Undo(tmp_path / "gone")
+def test_it_is_known_after_a_restart_until_it_is_released(tmp_path: Path) -> None:
+    undo = Undo(tmp_path)
+    undo.keep(AFTER, BEFORE, b"before")
+    undo.keep_entry(LOG, "0123456789abcdef")
+    (tmp_path / f"{AFTER}.4711").write_bytes(b"the draft of an interrupted change")
+    for each in (undo, Undo(tmp_path)):
+        assert each.hides(BEFORE)
+        assert not each.hides(AFTER)
+        assert each.original(AFTER) == BEFORE
+        assert each.entries(LOG) == {"0123456789abcdef"}
+    undo.release(BEFORE)
+    undo.release_entry(LOG, "0123456789abcdef")
+    for each in (undo, Undo(tmp_path)):
+        assert not each.hides(BEFORE)
+        assert each.find(AFTER) is None
+        assert each.entries(LOG) == frozenset()
+
+
+def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match="restore"):
-        undo.keep(Etag("after"), b"before")
-    assert undo.prune() == 0
+        Undo(tmp_path / "gone")
 
 
-@pytest.mark.parametrize("name", ["a" * 64, "a" * 64 + ".123"])
-def test_only_what_is_old_goes(tmp_path: Path, name: str) -> None:
-    for file, age in ((tmp_path / name, 0), (tmp_path / "young", 10_000)):
-        file.write_bytes(b"x")
-        moment = 1_000 if not age else file.stat().st_mtime - age
+@pytest.mark.parametrize("standing", ["marked", "unmarked", "gone"])
+@pytest.mark.parametrize("old", [False, True])
+def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, standing: str, old: bool) -> None:
+    undo = Undo(tmp_path)
+    undo.keep(AFTER, BEFORE, b"before")
+    undo.keep_entry(LOG, "0123456789abcdef")
+    (tmp_path / f"{AFTER}.4711").write_bytes(b"a draft")
+    moment = time.time() - (GRACE_DAYS + 1) * 86_400 if old else time.time()
+    for file in tmp_path.iterdir():
         os.utime(file, (moment, moment))
-    assert Undo(tmp_path).prune() == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["young"]
+    undo.keep(BEFORE, AFTER, b"another one, just now")
+    there = {"marked": {AFTER}, "unmarked": {BEFORE}, "gone": set()}[standing]
+    undo.prune(there, {LOG} if there else set())
+    stays = bool(there) or not old
+    assert undo.find(BEFORE)
+    assert undo.hides(BEFORE) is stays
+    assert bool(undo.entries(LOG)) is stays
+    assert (undo.find(AFTER) == b"before") is stays
+    assert (tmp_path / f"{AFTER}.4711").exists() is not old

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from mcp_memory.engine import watcher
 from mcp_memory.engine.config import WatchConfig
+from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.watcher import Watcher
+from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.models import NotePath
 
 from .world import World, eventually, found, paths
@@ -20,6 +23,7 @@ from .world import World, eventually, found, paths
 pytestmark = pytest.mark.anyio
 
 HINTS_ALONE = WatchConfig(debounce_s=0.05, longest_wait_s=1.0, active_sweep_s=600, idle_sweep_s=600)
+SWEEPS_TOO = WatchConfig(debounce_s=0.05, longest_wait_s=1.0, active_sweep_s=0.3, idle_sweep_s=0.3)
 SWEEPS_ALONE = WatchConfig(hints=False, active_sweep_s=0.1, idle_sweep_s=0.1)
 
 
@@ -38,7 +42,7 @@ async def ready(engine: Engine) -> None:
 
     def watches() -> bool:
         last = engine.indexer.last
-        return last is not None and engine.watcher.hints in {"off", f"events from {len(last.folders)} folders"}
+        return last is not None and engine.watcher.events in {"off", f"events from {len(last.folders)} folders"}
 
     await eventually(watches)
 
@@ -95,7 +99,7 @@ async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Eng
     await ready(engine)
     away = world.root.with_name("away")
     world.root.rename(away)
-    if engine.watcher.hints == "off":
+    if engine.watcher.events == "off":
         await eventually(lambda: engine.indexer.pruning_paused)
     else:
         await engine.upkeep.reconcile()
@@ -159,14 +163,15 @@ async def test_own_writes_are_embedded_once(toy_world: World) -> None:
 async def test_folders_that_cannot_be_watched_do_not_stop_the_sweeps(world: World) -> None:
     sweeps = 0
 
-    async def sweep() -> list[Path]:
+    async def sweep() -> Swept:
         nonlocal sweeps
         sweeps += 1
-        return [world.root / "not there", world.root / ("x" * 300), Path(f"/proc/1/root/{sweeps}")]
+        odd = [world.root / "not there", world.root / ("x" * 300), Path(f"/proc/1/root/{sweeps}")]
+        return Swept({str(folder): (0, sweeps) for folder in odd}, 0)
 
-    watcher = Watcher(sweep, WatchConfig(active_sweep_s=0.01, idle_sweep_s=0.01))
+    watching = Watcher(sweep, WatchConfig(active_sweep_s=0.01, idle_sweep_s=0.01))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watcher.run)
+        tasks.start_soon(watching.run)
         await eventually(lambda: sweeps > 20)
         tasks.cancel_scope.cancel()
 
@@ -175,23 +180,22 @@ async def test_a_storm_of_hints_is_not_put_off_for_ever(world: World) -> None:
     swept = anyio.Event()
     storming = True
 
-    async def sweep() -> list[Path]:
+    async def sweep() -> None:
         nonlocal first
         if not first:
             swept.set()
         first = False
-        return []
 
     first = True
-    watcher = Watcher(sweep, WatchConfig(hints=False, debounce_s=5, longest_wait_s=0.2, active_sweep_s=600))
+    watching = Watcher(sweep, WatchConfig(hints=False, debounce_s=5, longest_wait_s=0.2, active_sweep_s=600))
 
     async def storm() -> None:
         while storming:
-            watcher.hint()
+            watching.hint()
             await anyio.sleep(0.01)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watcher.run)
+        tasks.start_soon(watching.run)
         tasks.start_soon(storm)
         with anyio.fail_after(10):
             await swept.wait()
@@ -223,3 +227,102 @@ async def test_the_same_size_in_the_same_instant(watched: tuple[World, Engine]) 
     file.write_text("purple")
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     await appears(engine, "purple", "a/one.md")
+
+
+# -- when events fail --------------------------------------------------------------------------------------------------
+
+
+async def test_a_folder_made_anew_under_its_old_inode_is_watched_again(world: World) -> None:
+    world.write("a/one.md", "original")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        for word in ("violet", "crimson"):
+            shutil.rmtree(world.root / "a")
+            world.write(f"a/{word}.md", word)
+            await appears(engine, word, f"a/{word}.md")
+            world.write(f"a/{word}.md", f"{word} edited later")
+            await appears(engine, "edited", f"a/{word}.md")
+
+
+async def test_a_root_that_is_replaced_at_once_is_watched_again(world: World) -> None:
+    world.with_home("")
+    world.write("one.md", "original")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        copy = world.root.with_name("copy")
+        shutil.copytree(world.root, copy)
+        shutil.rmtree(world.root)
+        copy.rename(world.root)
+        world.write("two.md", "violet")
+        await appears(engine, "violet", "two.md")
+        world.write("two.md", "crimson")
+        await appears(engine, "crimson", "two.md")
+
+
+async def test_a_name_that_ends_the_watch_ends_nothing_else(world: World) -> None:
+    world.write("a.md", "original")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        world.write("b.md", "violet")
+        Path(os.fsdecode(os.fsencode(world.root) + b"/caf\xe9.md")).write_text("in latin-1")
+        await appears(engine, "violet", "b.md")
+        await eventually(lambda: engine.watcher.events.startswith("no events"))
+        assert "decode" in engine.watcher.fault
+        assert any("no file-system events" in finding.what for finding in examine(engine))
+        world.write("c/d.md", "crimson")  # a new folder is a reason to try again
+        engine.watcher.hint()
+        await appears(engine, "crimson", "c/d.md")
+        await ready(engine)
+        assert engine.watcher.fault is None
+
+
+async def test_the_slow_pace_is_for_those_who_hear(world: World) -> None:
+    pace = WatchConfig(debounce_s=0.05, active_sweep_s=15, idle_sweep_s=30, idle_after_s=-1)
+    async with world.engine(watching=True, watch=pace) as engine:
+        assert engine.watcher.period_s == 15
+        await ready(engine)
+        assert engine.watcher.period_s == 30
+    async with world.engine(watching=True, watch=replace(pace, hints=False)) as engine:
+        assert engine.watcher.period_s == 15
+        assert engine.watcher.state == "off; a sweep every 15 s"
+
+
+async def test_a_panic_in_the_library_ends_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As pyo3 raises it."""
+
+    def panics(*folders: str, **options: object) -> None:
+        raise PanicException("called `unwrap()` on a poisoned lock")
+
+    monkeypatch.setattr(watcher, "watch", panics)
+    async with world.engine(watching=True, watch=SWEEPS_TOO) as engine:
+        await eventually(lambda: "PanicException" in engine.watcher.events)
+        world.write("b.md", "violet")
+        await appears(engine, "violet", "b.md")
+
+
+async def test_a_dead_watcher_is_made_up_for_noticed_and_replaced(world: World) -> None:
+    world.with_home("")
+    world.write("deep/b.md", "original")
+    async with world.engine(watching=True, watch=SWEEPS_TOO) as engine:
+        await ready(engine)
+        for descriptor in inotify_descriptors():
+            os.dup2(os.open("/dev/null", os.O_RDWR), descriptor)
+        number = 0
+        while not engine.watcher.fault and number < 50:
+            number += 1
+            world.write("deep/b.md", f"violet{number}")
+            await appears(engine, f"violet{number}", "deep/b.md")
+        assert "none told of what 2 sweeps found changed" in engine.watcher.events
+        assert any("no file-system events" in finding.what for finding in examine(engine))
+        await eventually(lambda: world.write("deep/b.md", "turquoise") and engine.watcher.fault is None)
+        assert engine.watcher.events == "events from 2 folders"
+
+
+def inotify_descriptors() -> list[int]:
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("no /proc/self/fd")
+    links = [entry for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    found = [int(entry.name) for entry in links if str(entry.readlink()) == "anon_inode:inotify"]
+    assert found
+    return found

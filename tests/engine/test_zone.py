@@ -32,6 +32,7 @@ time.tzset()
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.notes import Layout
+from mcp_memory.engine.recovery import RecoveryJournal
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.zone import LocalZone
@@ -39,13 +40,13 @@ from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.engine.world import KINDS, draft
 
 folder = Path(sys.argv[1])
-for name in ("vault", "undo"):
+for name in ("vault", "undo", "recovery"):
     (folder / name).mkdir()
 moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
 vault = Vault(
     FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalZone()),
-    kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Undo(folder / "undo"), config=VaultConfig(),
-    clock=lambda: moment.astimezone(),
+    kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Undo(folder / "undo"),
+    recovery=RecoveryJournal(folder / "recovery"), config=VaultConfig(), clock=lambda: moment.astimezone(),
 )
 for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),
               datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)):

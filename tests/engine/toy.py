@@ -1,9 +1,14 @@
-"""A small embedder that a test can look into: words hashed into 64 places, the same text always the same vector."""
+"""A small embedder that a test can look into: words hashed into 64 places, the same text always the same vector.
+
+The model `heavy` claims to fill memory. `OPENING` says how often a toy was opened, and can be made to fail or wait.
+"""
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +20,18 @@ from mcp_memory.text.terms import words
 DIMENSION = 64
 
 
+@dataclass
+class Opening:
+    count: int = 0
+    broken: bool = False
+    open: threading.Event = field(default_factory=threading.Event)
+    """Set while a toy can be opened without waiting."""
+
+
+OPENING = Opening()
+OPENING.open.set()
+
+
 class ToyEmbedder:
     """`texts`: every document that it was asked to embed. While `down` is true it fails as an endpoint would."""
 
@@ -23,6 +40,7 @@ class ToyEmbedder:
         self.dimension = DIMENSION
         self.texts: list[str] = []
         self.down = False
+        self.resident = model == "heavy"
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         if self.down:
@@ -40,6 +58,10 @@ class ToyEmbedder:
 
 
 def open_toy(config: EmbedderConfig, cache: Path, progress: Progress) -> ToyEmbedder:
+    OPENING.open.wait(20)
+    if OPENING.broken:
+        raise EmbedderUnavailable("the toy box is locked")
+    OPENING.count += 1
     return ToyEmbedder(config.model)
 
 

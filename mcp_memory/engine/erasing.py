@@ -1,0 +1,126 @@
+"""Erasing: what a person wants gone for good, from every place that we write to; and what is beyond our reach.
+
+Forgetting hides and can be undone. This cannot: it is for the command line alone, never a tool.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcp_memory.engine import marks
+from mcp_memory.engine.findings import original_of
+from mcp_memory.engine.indexer import Indexer
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import NotFound, Refused
+from mcp_memory.index.base import Index
+from mcp_memory.models import NoteId, NotePath
+
+DEADLINE_S = 120.0
+
+_SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
+"""What vim, Emacs and their kin leave beside a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """`erased` says in a line each what goes (or went), `beyond` what may still hold the text."""
+
+    path: NotePath
+    entry: str | None
+    erased: Sequence[str] = field(default_factory=list[str])
+    beyond: Sequence[str] = field(default_factory=list[str])
+
+
+class Erasing:
+    """Works on a whole note, or on one entry of a log."""
+
+    def __init__(self, vault: Vault, index: Index, indexer: Indexer, index_folder: Path) -> None:
+        self._vault = vault
+        self._index = index
+        self._indexer = indexer
+        self._index_folder = index_folder
+
+    async def plan(self, path: NotePath, entry: str | None) -> Erasure:
+        """What an erasure would do. Raises NotFound, Refused for a note in a read-only source."""
+        return await in_thread(lambda: self._planned(path, entry), deadline_s=DEADLINE_S, what="looking at the note")
+
+    async def erase(self, path: NotePath, entry: str | None) -> Erasure:
+        """Raises as `plan`, and StorageFailed, PreconditionFailed where somebody writes to the file: then part of it
+        may be done, and the same call does the rest."""
+        planned = await self.plan(path, entry)
+        touched = await in_thread(lambda: self._erased(path, entry), deadline_s=DEADLINE_S, what="erasing")
+        for each in touched:
+            if await in_thread(lambda each=each: self._vault.is_gone(each), deadline_s=30, what="looking at the file"):
+                await self._indexer.take_out(each)
+            else:
+                await self._indexer.put(
+                    await in_thread(lambda each=each: self._vault.read(each), deadline_s=30, what="reading")
+                )
+        await in_thread(self._index.purge, deadline_s=DEADLINE_S, what="cleaning the index")
+        return planned
+
+    def _planned(self, path: NotePath, entry: str | None) -> Erasure:
+        if path.startswith("@"):
+            raise Refused(f"{path} belongs to a read-only source", hint="erase it where it comes from")
+        holders = self._holders(path, entry)
+        traces = self._vault.traces(path, entry, self._ids(path, entry))
+        if not holders and not traces:
+            what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
+            raise NotFound(what, hint="memory_search, or mcp-memory search, finds ids")
+        erased = [f"entry {entry} in {each}" if entry else f"the file {each}" for each in holders]
+        erased += [*traces, *(["its rows and vectors in the index"] if holders else [])]
+        erased += [f"a damaged index that was kept aside: {file.name}" for file in self._set_aside()]
+        return Erasure(path, entry, erased, list(self._beyond(path, entry, holders)))
+
+    def _erased(self, path: NotePath, entry: str | None) -> list[NotePath]:
+        """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
+        holders, ids = self._holders(path, entry), self._ids(path, entry)
+        for each in holders:
+            self._vault.erase(each, entry)
+        self._vault.erase_traces(path, entry, ids)
+        for file in self._set_aside():
+            file.unlink(missing_ok=True)
+        return holders
+
+    def _holders(self, path: NotePath, entry: str | None) -> list[NotePath]:
+        """The file, and the conflict copies of it, as far as they hold what is to go."""
+        copies = [each for each in sorted(self._vault.list().files) if original_of(each) == path]
+        files = {each: self._read(each) for each in (path, *copies)}
+        return [each for each, file in files.items() if file and (entry is None or marks.holds(file, entry))]
+
+    def _ids(self, path: NotePath, entry: str | None) -> set[NoteId]:
+        if entry:
+            return set()
+        return self._vault.ids_of(path, self._read(path), lambda each: bool(self._index.note_by_id(each)))
+
+    def _read(self, path: NotePath) -> NoteFile | None:
+        try:
+            return self._vault.read(path)
+        except NotFound:
+            return None
+
+    def _set_aside(self) -> list[Path]:
+        return sorted(self._index_folder.glob("*.corrupt-*"))
+
+    def _beyond(self, path: NotePath, entry: str | None, holders: Sequence[NotePath]) -> Iterator[str]:
+        root = self._vault.roots()[""]
+        file = None if entry else self._read(path)
+        for twin, etag in self._indexer.standing.items():
+            if file and etag == file.record.etag and twin not in holders:
+                yield f"the same bytes in {twin}: mcp-memory erase {shlex.quote(twin)}"
+        for each in holders or [path]:
+            folder, name = (root / each).parent, (root / each).name
+            for swap in (folder / form.format(name) for form in _SWAP_NAMES):
+                if swap.exists():
+                    yield f"an editor's own copy: rm {shlex.quote(str(swap))}"
+        for left in self._vault.standing_leftovers():
+            yield f"a temporary file with unknown bytes: {root / left.path}"
+        if repository := next((each for each in (root, *root.parents) if (each / ".git").exists()), None):
+            yield f"the history of the git repository {repository}: git filter-repo rewrites it"
+        yield "what sync clients, other devices and backups keep, and may bring back"
+        yield "blocks of the disk that were not written anew since; what agents and people have read already"

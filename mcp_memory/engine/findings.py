@@ -1,0 +1,176 @@
+"""Findings: what is wrong or odd with a vault, in one line each, with the command that helps. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+from mcp_memory.engine.lost import Lost, Why
+from mcp_memory.models import NoteId, NotePath, Problem
+
+Severity = Literal["error", "warning", "info"]
+
+# What Dropbox and its kin, Syncthing and our own writes put into the name of a second version of a file.
+CONFLICT_COPY = re.compile(
+    r" \([^()]*(?:conflicted copy|conflict \d)[^()]*\)|\.sync-conflict-[0-9]+-[0-9]+(?:-[A-Z0-9]+)?"
+    r"|[ _-]*conflicted copy[^./]*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`severity`: `error` needs a person, `warning` may, `info` is for the curious and no reason to do anything.
+    `fixable`: `doctor --fix` sees to it."""
+
+    severity: Severity
+    what: str
+    remedy: str
+    fixable: bool = False
+
+    def payload(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
+    going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come, or
+    is None; `noticing` is how changes are noticed."""
+
+    root: str
+    paths: Sequence[str]
+    ids: Mapping[NotePath, NoteId]
+    problems: Sequence[Problem] = ()
+    faults: Sequence[Problem] = ()
+    overcome: Sequence[Problem] = ()
+    leftovers: Sequence[Problem] = ()
+    warnings: Sequence[str] = ()
+    lost: Sequence[Lost] = ()
+    pruning_paused: str | None = None
+    keywords_only: str | None = None
+    noticing: str = ""
+    deaf: str | None = None
+    read_only: bool = False
+    ignored: int = 0
+    damaged_ledger_lines: int = 0
+
+
+def findings_of(facts: Facts) -> list[Finding]:
+    """The gravest first."""
+    found = [*_vault(facts), *_lost(facts.lost), *_files(facts), *_copies(facts), *_service(facts)]
+    return by_severity(found)
+
+
+def by_severity(found: Iterable[Finding]) -> list[Finding]:
+    order: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
+    return sorted(found, key=lambda finding: order[finding.severity])
+
+
+def original_of(path: str) -> str | None:
+    """The path of the file whose second version this is, to judge by its name; None for any other file."""
+    folder, slash, name = path.rpartition("/")
+    plain = CONFLICT_COPY.sub("", name)
+    return f"{folder}{slash}{plain}" if plain != name else None
+
+
+def _vault(facts: Facts) -> Iterator[Finding]:
+    if facts.pruning_paused:
+        yield Finding(
+            "error",
+            f"{facts.pruning_paused}; nothing is removed from the index until a person agrees",
+            "bring the files back (mount the disk, finish the sync), or run: mcp-memory doctor --accept",
+        )
+    if facts.read_only:
+        yield Finding("warning", "the vault cannot be written", f"check its permissions and its mount: {facts.root}")
+    for each in facts.warnings:
+        yield Finding("info", each, "use a local disk for the vault if you can")
+    if facts.ignored:
+        yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not meant")
+    if facts.damaged_ledger_lines:
+        yield Finding(
+            "warning",
+            f"{facts.damaged_ledger_lines} lines of the ledger are unreadable",
+            "notes that are now refused as personal: mcp-memory adopt PATH",
+        )
+
+
+_ABSENT: dict[Why, tuple[Severity, str]] = {
+    "overwritten": ("error", "was overwritten with an older version and lost {}"),
+    "missing": ("warning", "no longer holds {}, removed on purpose or overwritten"),
+    "edited": ("info", "holds {} in other words"),
+    "unanswered": ("info", "does not hold {}, whose append was cut short and never answered"),
+}
+
+
+def _lost(lost: Sequence[Lost]) -> Iterator[Finding]:
+    def kind(each: Lost) -> tuple[str, Why]:
+        return each.added.path, each.why
+
+    for (path, why), group in groupby(sorted(lost, key=kind), kind):
+        some = list(group)
+        severity, words = _ABSENT[why]
+        count = "1 entry" if len(some) == 1 else f"{len(some)} entries"
+        named = f"{count} ({'; '.join(each.gist for each in some[:3])}{'; …' if len(some) > 3 else ''})"
+        whole = len(some) == sum(each.added.path == path for each in lost)
+        target = shlex.quote(path) if whole else " ".join(shlex.quote(each.id) for each in some)
+        remedy = f"to have it back: mcp-memory recover {target}"
+        if why == "overwritten":
+            remedy = f"mcp-memory doctor --fix, or: mcp-memory recover {target}"
+        elif why != "edited":
+            remedy += f"; else: mcp-memory recover --dismiss {target}"
+        yield Finding(severity, f"{path} {words.format(named)}", remedy, fixable=why == "overwritten")
+
+
+def _files(facts: Facts) -> Iterator[Finding]:
+    for problem in facts.problems:
+        yield Finding("warning", f"{problem.path}: {problem.reason}", "repair or remove the file; the rest is indexed")
+    for left in facts.leftovers:
+        file = shlex.quote(f"{facts.root}/{left.path}")
+        yield Finding("warning", f"{left.path}: {left.reason}", f"look at it (less {file}), keep what you need, rm it")
+    for note_id, count in Counter(each for path, each in facts.ids.items() if not original_of(path)).items():
+        if count > 1:
+            yield Finding(
+                "warning",
+                f"{count} notes carry the id {note_id}",
+                f"give all but one of them another id: grep -rl {shlex.quote(note_id)} {shlex.quote(facts.root)}",
+            )
+
+
+def _copies(facts: Facts) -> Iterator[Finding]:
+    present = set(facts.paths)
+    for path in facts.paths:
+        original = None if path.startswith("@") else original_of(path)
+        if original is None:
+            continue
+        copy, beside = (shlex.quote(f"{facts.root}/{each}") for each in (path, original))
+        remedy = f"compare: diff {beside} {copy}; keep what you need, then rm {copy}"
+        if original not in present:
+            remedy = f"the original is gone: mv {copy} {beside}, or rm {copy}"
+        yield Finding("warning", f"{path} is a conflict copy: another version of {original}", remedy)
+
+
+def _service(facts: Facts) -> Iterator[Finding]:
+    for fault in facts.faults:
+        yield Finding("warning", f"{fault.path}: {fault.reason}", "mcp-memory doctor --fix", fixable=True)
+    for fault in facts.overcome:
+        yield Finding("info", f"{fault.path}: {fault.reason}", "nothing to do: it was built anew from the files")
+    if facts.noticing:
+        yield Finding("info", f"changes are noticed by: {facts.noticing}", "nothing to do")
+    if facts.deaf:
+        yield Finding(
+            "warning",
+            f"no file-system events ({facts.deaf}): a change is noticed at the next sweep only",
+            "where a limit is reached, raise it: sysctl fs.inotify.max_user_watches; it is tried again every minute",
+        )
+    if facts.keywords_only:
+        yield Finding(
+            "warning",
+            f"searches use keywords only: the model is {facts.keywords_only}",
+            "see [embedder] in: mcp-memory config show",
+        )

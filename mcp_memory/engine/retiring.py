@@ -1,0 +1,62 @@
+"""Retiring: notes and log entries forgotten, and brought back to the very byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from mcp_memory.engine import marks
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.patching import Patcher
+from mcp_memory.engine.reader import Reader
+from mcp_memory.engine.undo import Undo
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.models import NotePath, Shelf
+
+
+class Retiring:
+    """Whether a note may be retired is the caller's to ask. Thread-safe."""
+
+    def __init__(self, reader: Reader, patcher: Patcher, undo: Undo, now: Callable[[], datetime]) -> None:
+        self._reader = reader
+        self._patcher = patcher
+        self._undo = undo
+        self._now = now
+
+    def forget(self, file: NoteFile, entry: str | None, reason: str | None) -> NoteFile:
+        """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
+        path = file.record.path
+        if not file.record.is_log:
+            if file.record.shelf is Shelf.DELETED and not self._undo.hides(file.record.etag):
+                return file
+            return self._patcher.patch(path, lambda _: marks.deleted(self._now(), reason), forgets=True)
+        named = _named(path, entry)
+        if not marks.holds(file, named):
+            raise NotFound(f"no entry {named} in {path}")
+        self._undo.keep_entry(path, named)
+        try:
+            return self._patcher.patch(path, lambda now: {"forgotten": marks.united(now, named)})
+        except McpMemoryError:
+            self._undo.release_entry(path, named)
+            raise
+
+    def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
+        """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
+        path = file.record.path
+        if file.record.is_log:
+            named = _named(path, entry)
+            self._patcher.patch(path, lambda now: {"forgotten": marks.without(now, named)})
+            self._undo.release_entry(path, named)
+        elif file.record.shelf is Shelf.DELETED:
+            # Where somebody wrote to it meanwhile, the marks are taken out of what they wrote.
+            shown = self._patcher.unpatch(file) or self._patcher.patch(path, lambda _: marks.NOT_DELETED)
+            self._undo.release(file.record.etag, shown.record.etag)
+        else:
+            return file
+        return self._reader.read(path)
+
+
+def _named(path: NotePath, entry: str | None) -> str:
+    if entry is None:
+        raise InvalidInput(f"{path} is a whole daily log", hint="pass the id of one entry: path#hash")
+    return entry

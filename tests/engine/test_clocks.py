@@ -1,0 +1,63 @@
+"""Promise C4: whatever the wall clock says, ids are unique, nothing is lost and nothing expires for good."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from .world import NOON, World, found
+
+pytestmark = pytest.mark.anyio
+
+JUMPS = {
+    "8 h on": NOON + timedelta(hours=8),
+    "1 h back": NOON - timedelta(hours=1),
+    "400 days on": NOON + timedelta(days=400),
+    "1970": datetime(1970, 1, 1, tzinfo=UTC),
+    "2100": datetime(2100, 3, 1, tzinfo=UTC),
+    "stands still": NOON,
+}
+
+
+async def test_notes_of_any_moment_are_told_apart_and_found(world: World) -> None:
+    async with world.engine() as engine:
+        receipts = []
+        for name, moment in JUMPS.items():
+            world.now = moment
+            receipts += [
+                await engine.append(f"violet teapot, {kind}, {name}, {number}", kind=kind)
+                for number in range(2)
+                for kind in ("fact", "log")
+            ]
+        assert len({receipt.id for receipt in receipts}) == len(receipts)
+        assert len(await found(engine, "violet teapot")) == len(receipts)
+        for receipt in receipts:
+            await engine.forget(receipt.id)
+            await engine.forget(receipt.id, restore=True)
+        assert len(await found(engine, "violet teapot")) == len(receipts)
+
+
+async def test_what_a_fast_clock_hides_is_back_with_the_right_one(world: World) -> None:
+    async with world.engine() as engine:
+        task = await engine.append("paint the gate", kind="task")
+        world.later(days=400)
+        assert await found(engine, "gate") == []
+        await engine.upkeep.reconcile()
+    world.later(days=400)
+    async with world.engine() as engine:
+        await engine.upkeep.reconcile()
+        world.now = NOON + timedelta(days=1)
+        assert await found(engine, "gate") == [task.path]
+
+
+async def test_a_change_is_seen_whatever_time_the_file_bears(world: World) -> None:
+    file = world.write("a.md", "violet teapot")
+    async with world.engine() as engine:
+        for number, moment in enumerate(JUMPS.values()):
+            world.now = moment
+            file.write_text(f"crimson {number:07}")
+            os.utime(file, (moment.timestamp(), moment.timestamp()))
+            await engine.upkeep.reconcile()
+            assert await found(engine, f"{number:07}") == ["a.md"]

@@ -1,0 +1,119 @@
+"""The doctor: every finding with a remedy, fixed where that needs no judgement."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.findings import Facts, Finding, findings_of, original_of
+from mcp_memory.engine.lost import Lost
+from mcp_memory.engine.operations import perform
+from mcp_memory.engine.recovery import Added
+from mcp_memory.models import NoteId, NotePath, Problem
+
+from .world import NOON, World
+
+LOG = f"memory/{NOON.date()}.md"
+
+
+def lost(why: str, name: str = "e1", path: str = LOG) -> Lost:
+    return Lost(Added(NotePath(path), name, None, 1.0, "c"), why, "## 12:00 Title\n\nIt\nfell   over\n")
+
+
+def findings(**facts) -> list[Finding]:
+    return findings_of(Facts(**{"root": "/v", "paths": [], "ids": {}, **facts}))
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity", "what", "remedy"),
+    [
+        ({"pruning_paused": "9 of 9 notes vanished"}, "error", "9 of 9 notes vanished", "doctor --accept"),
+        ({"lost": [lost("overwritten")]}, "error", "lost 1 entry (12:00 Title It fell over)", "doctor --fix"),
+        ({"lost": [lost("missing")]}, "warning", "no longer holds 1 entry", f"mcp-memory recover --dismiss {LOG}"),
+        ({"lost": [lost("edited")]}, "info", "in other words", f"mcp-memory recover {LOG}"),
+        ({"lost": [lost("unanswered")]}, "info", "never answered", f"mcp-memory recover {LOG}"),
+        ({"lost": [lost("missing", f"e{n}") for n in range(5)]}, "warning", "5 entries (", f"recover {LOG}"),
+        ({"lost": [lost("missing", path="a b/memory/2026-11-21.md")]}, "warning", "a b/", "recover 'a b/memory"),
+        ({"problems": [Problem("a.md", "odd")]}, "warning", "a.md: odd", "repair or remove"),
+        ({"faults": [Problem("sweep", "no")]}, "warning", "sweep: no", "doctor --fix"),
+        ({"overcome": [Problem("index.db", "was damaged")]}, "info", "was damaged", "nothing to do"),
+        ({"leftovers": [Problem(".x.mcpm", "left")]}, "warning", ".x.mcpm: left", "less /v/.x.mcpm"),
+        ({"warnings": ["slow"]}, "info", "slow", "local disk"),
+        ({"read_only": True}, "warning", "cannot be written", "/v"),
+        ({"ignored": 3}, "info", "3 files", "edit it"),
+        ({"damaged_ledger_lines": 2}, "warning", "2 lines of the ledger", "mcp-memory adopt PATH"),
+        ({"keywords_only": "unavailable"}, "warning", "keywords only", "mcp-memory config show"),
+        ({"ids": {"a.md": NoteId("x"), "b.md": NoteId("x")}}, "warning", "2 notes carry the id x", "grep -rl x /v"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_fact_is_one_line_with_its_remedy(facts: dict, severity: str, what: str, remedy: str) -> None:
+    found = [finding for finding in findings(**facts) if "noticed" not in finding.what]
+    assert len(found) == 1
+    assert (found[0].severity, "\n" in found[0].what) == (severity, False)
+    assert what in found[0].what
+    assert remedy in found[0].remedy
+
+
+def test_the_gravest_comes_first_and_well_is_nothing() -> None:
+    found = findings(ignored=1, read_only=True, pruning_paused="gone")
+    assert [finding.severity for finding in found][:2] == ["error", "warning"]
+    assert [finding for finding in findings() if finding.severity != "info"] == []
+
+
+@pytest.mark.parametrize(
+    ("copy", "original"),
+    [
+        ("a/plan (conflict 2026-11-21 14.03.55).md", "a/plan.md"),
+        ("a/plan (conflict 2026-11-21 14.03.55 2).md", "a/plan.md"),
+        ("plan (Ada's conflicted copy 2026-11-21).md", "plan.md"),
+        ("plan (conflicted copy).md", "plan.md"),
+        ("a.b/plan.sync-conflict-20261121-140355-ABCDEFG.md", "a.b/plan.md"),
+        ("plan.md", None),
+        ("conflict resolution (notes).md", None),
+        ("how to solve a (conflict of interest).md", None),
+        ("(conflict 2026-11-21 14.03.55)/plan.md", None),
+    ],
+)
+def test_the_original_of_a_conflict_copy(copy: str, original: str | None) -> None:
+    assert original_of(copy) == original
+
+
+def test_a_conflict_copy_comes_with_the_very_commands() -> None:
+    copy = "plan (conflict 2026-11-21 14.03.55).md"
+    [found] = [f for f in findings(paths=[copy, "plan.md"]) if "noticed" not in f.what]
+    words = shlex.split(found.remedy.replace(";", " ; "))
+    assert words[words.index("diff") : words.index(";")] == ["diff", "/v/plan.md", f"/v/{copy}"]
+    [alone] = [f for f in findings(paths=[copy]) if "noticed" not in f.what]
+    assert "the original is gone: mv" in alone.remedy
+
+
+@pytest.mark.anyio
+class TestOverAnEngine:
+    async def test_a_copy_of_a_lost_race_is_listed(self, world: World) -> None:
+        """What storage keeps of a save that met one of ours."""
+        async with world.engine() as engine:
+            note = await engine.append("Tea at four", kind="fact")
+            with (world.root / note.path).open("r+b") as editor:
+                await engine.forget(note.id)
+                editor.write(b"--- saved through the old descriptor")
+                editor.flush()
+                assert len(engine.vault._backend.settle(min_age_s=0)) == 1
+            await engine.upkeep.reconcile()
+            [found] = [each for each in examine(engine) if "conflict copy" in each.what]
+            assert f"another version of {note.path}" in found.what
+
+    async def test_fix_makes_anew_what_is_derived_and_leaves_the_rest(self, world: World) -> None:
+        async with world.engine() as engine:
+            await engine.append("Tea at four", kind="fact")
+            world.write("a.md", b"\xff")
+            engine.indexer.faults["sweep"] = Problem("sweep", "OSError in the sweep")
+            before = world.files()
+            done = (await perform(engine, "fix", {}))["done"]
+            assert [line for line in done if line.startswith("built the index anew")]
+            assert world.files() == before
+            assert [finding.what for finding in examine(engine) if finding.fixable] == []
+            assert any("a.md" in finding.what for finding in examine(engine))
+            assert (await perform(engine, "fix", {}))["done"] == []
