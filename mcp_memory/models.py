@@ -50,8 +50,6 @@ class FileStat:
     """One file as a listing sees it."""
 
     path: NotePath
-    size_bytes: int
-    modified_ns: int
     signature: str
     """inode, size, mtime and ctime: differs when the file changed (a file younger than the clock's grain
     must be read to be sure; then `settled` is false)."""

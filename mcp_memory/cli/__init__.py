@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 
 
 def main() -> int:
@@ -28,6 +27,8 @@ def main() -> int:
 
 def _leave_threads(code: int) -> None:
     """End now if a thread still hangs in a dead disk or a model that compiles: Python would wait for it for ever."""
+    import threading
+
     if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
         return
     sys.stdout.flush()

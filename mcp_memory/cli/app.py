@@ -46,12 +46,15 @@ _COMMANDS = {
     "append": "notes:append",
     "forget": "notes:forget",
     "restore": "notes:restore",
-    "doctor": "upkeep:doctor",
+    "erase": "notes:erase",
+    "doctor": "doctor:doctor",
+    "recover": "doctor:recover",
     "adopt": "upkeep:adopt",
     "reindex": "upkeep:reindex",
     "config": "upkeep:config",
     "token": "upkeep:token",
     "headers": "upkeep:headers",
+    "uninstall": "uninstall:uninstall",
 }
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.instance import is_held, only_instance
+from mcp_memory.daemon.instance import Held, is_held, only_instance
 from mcp_memory.errors import NotFound, NotRunning
-from mcp_memory.settings import Settings
+from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.state import was_served
 
 LONG_S = 3600.0
 """A reindex of a large vault with a slow model."""
@@ -21,13 +22,24 @@ def ask(settings: Settings, operation: str, arguments: Mapping[str, Any], *, dea
     try:
         address = Address.read(settings.state.daemon)
     except NotRunning:
-        return _in_process(settings, operation, given)
+        try:
+            return _in_process(settings, operation, given)
+        except Held as held:
+            address = _returned(settings, held)
     try:
         return Connection(address, Credentials(settings.state.tokens)).call(operation, given, deadline_s=deadline_s)
     except NotRunning:
         if is_held(settings.state):
             raise
         return _in_process(settings, operation, given)  # daemon.json of a daemon that was killed
+
+
+def _returned(settings: Settings, held: Held) -> Address:
+    """Of a daemon whose state folder was removed, and which has put itself back meanwhile."""
+    try:
+        return Address.read(settings.state.daemon)
+    except NotRunning:
+        raise held from None
 
 
 def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
@@ -38,7 +50,7 @@ def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]
             f"there is no vault at {settings.vault_path}", hint="check the path, or make one: mcp-memory start"
         )
     settings.state.make()
-    with only_instance(settings.state):
+    with only_instance(settings.state, known_vault=was_served(settings.vault_path)):
         return anyio.run(_perform, settings, operation, arguments)
 
 

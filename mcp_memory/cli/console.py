@@ -1,4 +1,4 @@
-"""What is printed: rich on a terminal, plain when piped, JSON when asked.
+"""What is printed: styled on a terminal, plain when piped, JSON when asked.
 
 A stored text must not steer the terminal: characters that hide, reorder or command are shown, never sent.
 """
@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from mcp_memory.engine.assemble import visible
+from mcp_memory.text.visible import visible
 
 
 def is_terminal() -> bool:

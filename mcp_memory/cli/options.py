@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mcp_memory.settings import Settings, load
+from mcp_memory.settings.settings import Settings, load
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from mcp_memory.client.connection import Address
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.notes import slug
-from mcp_memory.settings import PREFERRED_PORT, Settings, shipped
+from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 
 
 def snippets(settings: Settings, address: Address) -> dict[str, str]:
     """Client → text to paste, with this daemon's address and this program's path in it."""
-    name = "memory" if _is_default(settings) else f"memory-{slug(settings.vault_path.name)}"
+    name = server_name(settings)
     claude = json.dumps(json.loads(_filled("claude-code.json", settings, address)), ensure_ascii=False)
     codex = "\n".join(
         line for line in _filled("codex.toml", settings, address).splitlines() if line and not line.startswith("#")
@@ -31,6 +31,11 @@ def snippets(settings: Settings, address: Address) -> dict[str, str]:
         f"--url {address.url} --transport streamable-http --no-probe "
         "--header 'Authorization=Bearer ${MCP_MEMORY_TOKEN}'",
     }
+
+
+def server_name(settings: Settings) -> str:
+    """What clients call this vault's server."""
+    return "memory" if _is_default(settings) else f"memory-{slug(settings.vault_path.name)}"
 
 
 def command_path() -> str:

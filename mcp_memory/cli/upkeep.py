@@ -1,4 +1,4 @@
-"""doctor, adopt, reindex, config, token, headers: looking after a vault."""
+"""adopt, reindex, config, token, headers: looking after a vault."""
 
 from __future__ import annotations
 
@@ -7,43 +7,11 @@ import os
 import click
 
 from mcp_memory.cli.asking import ask
-from mcp_memory.cli.console import emit, say, tell
+from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, Credentials
-from mcp_memory.daemon.instance import is_held
-from mcp_memory.settings import as_tree, shipped
+from mcp_memory.settings.settings import as_tree, shipped
 from mcp_memory.settings.state import config_path
-
-
-@click.command()
-@click.option("--accept", is_flag=True, help="The vanished notes are really gone: take them out of the index.")
-@located
-@as_json
-@click.pass_obj
-def doctor(common: Common, accept: bool, as_json: bool) -> None:
-    """Say what is wrong or odd, each with its remedy. Exit code 1 if something needs a person.
-
-    \b
-    mcp-memory doctor
-    """
-    settings = common.settings()
-    if accept:
-        pruned = ask(settings, "accept", {})["pruned"]
-        emit({"pruned": pruned}) if as_json else say(f"{pruned} vanished notes left the index")
-        return
-    findings = ask(settings, "doctor", {})["findings"]
-    if not is_held(settings.state):
-        tell(f"no daemon runs for {settings.vault_path}: agents cannot reach it (mcp-memory start)")
-    if as_json:
-        emit({"findings": findings})
-    elif not findings:
-        say("all is well with the vault")
-    else:
-        for finding in findings:
-            say(f"{finding['severity']}: {finding['what']}")
-            say(f"  → {finding['remedy']}")
-    if any(finding["severity"] == "error" for finding in findings):
-        click.get_current_context().exit(1)
 
 
 @click.command()
@@ -72,7 +40,10 @@ def adopt(common: Common, path: str | None, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def reindex(common: Common, as_json: bool) -> None:
-    """Read and index every file again; only texts without a cached vector are embedded.
+    """Read every file again, and index those that are not what the index was made from.
+
+    Sweeps trust a file's times; this trusts nothing but its bytes. To have the whole index built anew, stop
+    the daemon, delete `index` in its state folder (see the README), and start it.
 
     \b
     mcp-memory reindex
@@ -144,8 +115,8 @@ def config_default() -> None:
 
 @click.command()
 @click.option("--client", default=DEFAULT_CLIENT, show_default=True, help="The client's name.")
-@click.option("--rotate", is_flag=True, help="Make a new token; the old one is refused from now on.")
-@click.option("--revoke", is_flag=True, help="Refuse this client's token from now on.")
+@click.option("--rotate", is_flag=True, help="Make a new token, also for a revoked client; refuse the old one.")
+@click.option("--revoke", is_flag=True, help="Refuse this client from now on, until it is rotated.")
 @located
 @as_json
 @click.pass_obj

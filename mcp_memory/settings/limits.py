@@ -8,14 +8,15 @@ from math import inf
 from typing import Any, cast
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import EMBEDDERS
-from mcp_memory.settings.tables import Origin, wrong
+from mcp_memory.settings.given import Origin, wrong
 
 RANGES: Mapping[str, tuple[float, float]] = {
-    "vault.max_note_bytes": (1, inf),
+    "vault.max_note_bytes": (1, 100_000_000),
     "vault.max_append_bytes": (1, inf),
     "vault.write_deadline_s": (0.1, inf),
     "daemon.max_body_bytes": (1, inf),
+    "daemon.max_connections": (8, 100_000),
+    "daemon.transfer_timeout_s": (0.1, inf),
     "daemon.log_bytes": (1, inf),
     "daemon.log_files": (1, 1000),
     "embedder.batch_size": (1, inf),
@@ -47,8 +48,10 @@ def check(tree: Mapping[str, Any], origin: Origin) -> None:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
             raise wrong(key, value, wanted, origin)
     embedder = tree["embedder"]
-    # Looking for other packages' providers takes time that only an unusual one is worth.
     if embedder["provider"] != EmbedderConfig().provider:
+        # Looking for other packages' providers takes time that only an unusual one is worth.
+        from mcp_memory.embedders.choose import EMBEDDERS
+
         _one_of("embedder.provider", embedder["provider"], EMBEDDERS.names(), origin)
     _one_of("embedder.precision", embedder["precision"], PRECISIONS, origin)
     for name in tree["vault"]["sources"]:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.errors import ConfigInvalid, StorageFailed
@@ -15,12 +14,15 @@ PREFIX = "MCP_MEMORY_"
 """Of every environment variable that is ours."""
 
 
-@dataclass(frozen=True, slots=True)
 class StateFolder:
-    """Where everything that is not the vault lives. Private (0700), never synced."""
+    """Where everything that is not the vault lives. Private (0700), never synced.
 
-    root: Path
-    models: Path
+    No dataclass: the import of that module would be a fifth of what `headers` takes.
+    """
+
+    def __init__(self, root: Path, models: Path) -> None:
+        self.root = root
+        self.models = models
 
     @classmethod
     def of(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
@@ -93,6 +95,24 @@ class StateFolder:
                 f"cannot use the state folder {self.root}: {error.strerror}",
                 hint=f"set {PREFIX}STATE to a folder that you can write",
             ) from error
+
+
+def vault_folder(path: str) -> Path:
+    """The vault's folder, links resolved, so that one vault has one daemon however it is spelled.
+
+    Raises ConfigInvalid for an empty path and one that leads nowhere.
+    """
+    if not path.strip():
+        raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
+    try:
+        return absolute(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConfigInvalid(f"vault.path {path!r} leads nowhere: {error}") from error
+
+
+def was_served(vault: Path) -> bool:
+    """Whether the folder bears the marker of a vault (`engine.marker`, whose imports would take too long here)."""
+    return (vault / ".mcp-memory" / "vault.toml").exists()
 
 
 def state_home(environ: Mapping[str, str]) -> Path:

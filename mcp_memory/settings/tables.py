@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from mcp_memory.errors import ConfigInvalid
-
-Origin = Callable[[str], str]
-"""Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
+from mcp_memory.settings.given import Origin, wrong
 
 
 def build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, skip: set[str] | None = None) -> Any:
@@ -22,6 +19,8 @@ def build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, 
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if key not in known:
+            import difflib
+
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
             raise ConfigInvalid(f"unknown key {prefix}{key} in {origin(prefix + key)}", hint=hint)
@@ -85,22 +84,6 @@ def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin)
     except ValueError:
         pass
     raise wrong(key, value, f"{wanted}, 0 or more", origin)
-
-
-def wrong(key: str, value: object, wanted: str, origin: Origin) -> ConfigInvalid:
-    return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}")
-
-
-def _kind_of(value: object) -> str:
-    names: dict[type[Any], str] = {
-        dict: "a table",
-        list: "a list",
-        str: "the string",
-        bool: "the truth value",
-        int: "the number",
-        float: "the number",
-    }
-    return names.get(type(value), type(value).__name__)
 
 
 def plain(value: Any) -> Any:

@@ -188,6 +188,8 @@ def normal(ran: Ran) -> tuple[int, object]:
     """An answer without the moment it was given."""
     answer = ran.json
     answer.pop("as_of", None)
+    if "findings" in answer:  # what is only information speaks of the daemon and its sweeps
+        answer["findings"] = [finding for finding in answer["findings"] if finding["severity"] != "info"]
     if "text" in answer:
         answer["text"] = answer["text"].partition("As of ")[2].partition("\n")[2]
     return ran.code, answer

@@ -19,8 +19,15 @@ before = set(sys.modules)
 from mcp_memory.cli import main
 code = main()
 new = {name.partition(".")[0] for name in set(sys.modules) - before}
-print(json.dumps({"code": code, "new": sorted(new - set(sys.stdlib_module_names) - {"mcp_memory"})}))
+new -= {*sys.stdlib_module_names, "mcp_memory"}
+print(json.dumps({"code": code, "new": sorted(new), "all": [*sys.modules]}))
 """
+
+SLOW = {
+    "dataclasses", "difflib", "email", "http.client", "importlib.metadata", "inspect", "secrets", "shutil", "ssl",
+    "tempfile", "threading", "tomllib", "mcp_memory.engine.config", "mcp_memory.models", "mcp_memory.settings.settings",
+}  # fmt: skip
+"""Modules that take milliseconds each, and that a client with a token has no need of."""
 
 
 def test_headers_of_a_client(served: Place):
@@ -38,13 +45,33 @@ def test_without_a_daemon_an_empty_object_and_the_reason(place: Place):
     assert "mcp-memory start" in ran.err
 
 
-def test_only_the_standard_library_is_imported(served: Place):
+def test_only_the_standard_library_is_imported_and_none_of_its_slow_parts(served: Place):
+    served.credentials.token("quick")
     done = subprocess.run(
-        [sys.executable, "-c", REPORT, "--client", "x"], env=served.environ, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", REPORT, "--client", "quick"],
+        env=served.environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     printed, report = map(json.loads, done.stdout.splitlines())
     assert printed["Authorization"].startswith("Bearer ")
-    assert report == {"code": 0, "new": []}
+    assert (report["code"], report["new"]) == (0, [])
+    assert SLOW.isdisjoint(report["all"])
+
+
+def test_of_the_configuration_only_what_it_needs_is_judged(served: Place):
+    file = served.root / "odd.toml"
+    file.write_text("[daemon]\nlog_level = 'shouting'\n[vault]\npath = '/nowhere'\n", encoding="utf-8")
+    asked = served.run("headers", "--config", str(file))
+    assert asked.json == served.run("headers").ok().json, "the environment names the vault"
+    file.write_text("[vault]\npath = 7\n", encoding="utf-8")
+    ran = served.run("headers", "--config", str(file), MCP_MEMORY_VAULT="")
+    assert (ran.code, ran.json) == (2, {})
+    assert "vault.path" in ran.err
+    assert "a string" in ran.err
+    file.write_text("vault = 7\n", encoding="utf-8")
+    assert "vault in " in served.run("headers", "--config", str(file), MCP_MEMORY_VAULT="").err
 
 
 def test_a_project_that_would_break_the_header(served: Place):
@@ -56,7 +83,7 @@ def test_a_project_that_would_break_the_header(served: Place):
 def test_a_project_of_any_letters_arrives(served: Place):
     name = "Büro 100% 茶"
     address = Address.read(served.state.daemon)
-    headers = served.run("headers", "--client", "x", "--project", name).ok().json
+    headers = served.run("headers", "--client", "any-letters", "--project", name).ok().json
     assert headers["Mcp-Memory-Project"].isascii()
     with Wire(Running(served, address), client="x") as wire:
         receipt = wire.tool("memory_append", {"content": "Tea is kept in the office."}, **headers)["structuredContent"]

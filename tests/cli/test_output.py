@@ -80,7 +80,7 @@ def on_a_terminal(place: Place, *command: str) -> str:
 
 
 def test_a_terminal_sees_the_hits_and_a_question_without_an_answer(infested: Place):
-    assert "\x1b[" in on_a_terminal(infested, "search", "heron"), "rich there"
+    assert "\x1b[" in on_a_terminal(infested, "search", "heron"), "styled there"
     assert "no passage has any of these words" in on_a_terminal(infested, "search", "--mode", "keyword", "zzzzqqq")
     assert "pass it as an argument" in on_a_terminal(infested, "append"), "it does not wait for a person to type"
 

@@ -1,0 +1,91 @@
+"""The premises: this vault's state folder as it lies on disk, looked at from outside, since a daemon may not run.
+
+It must be private, and what a dead daemon left in it must not pass for a living one.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from mcp_memory.daemon.instance import is_held
+from mcp_memory.engine.findings import Finding
+from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.state import StateFolder
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def look(settings: Settings) -> list[Finding]:
+    """What is odd with it, and whether a daemon runs."""
+    state = settings.state
+    found = [
+        Finding(
+            "error" if place == state.tokens else "warning",
+            f"{place} can be read by other users",
+            f"mcp-memory doctor --fix, or: chmod go-rwx {shlex.quote(str(place))}",
+            fixable=True,
+        )
+        for place in _exposed(state)
+    ]
+    found += [
+        Finding(
+            "error",
+            f"{place} stands where the index should be",
+            "mcp-memory doctor --fix: it goes, and the index is made anew from the files",
+            fixable=True,
+        )
+        for place in _in_the_way(state)
+    ]
+    if is_held(state):
+        return found
+    if state.daemon.exists():
+        what = f"{state.daemon} is left from a daemon that was killed"
+        found.append(Finding("warning", what, "mcp-memory doctor --fix, or: mcp-memory start", fixable=True))
+    what = f"no daemon runs for {settings.vault_path}: agents cannot reach it"
+    return [*found, Finding("info", what, "mcp-memory start")]
+
+
+def mend(settings: Settings) -> list[str]:
+    """Make private what is not, remove what a dead daemon left or what is no index; a line for each. Raises OSError."""
+    state = settings.state
+    done: list[str] = []
+    for place in _exposed(state):
+        place.chmod(stat.S_IMODE(place.stat().st_mode) & ~OTHERS)
+        done.append(f"made private again: {place}")
+    if state.daemon.exists() and not is_held(state):
+        state.daemon.unlink(missing_ok=True)
+        done.append(f"removed what a killed daemon left: {state.daemon}")
+    for place in _in_the_way(state):
+        shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
+        done.append(f"removed what was no index: {place}")
+    return done
+
+
+def _in_the_way(state: StateFolder) -> list[Path]:
+    """What the index, which replaces its own damaged files, cannot replace by itself."""
+    if state.index.is_symlink() or state.index.is_file():
+        return [state.index]
+    return [place for place in _below(state.index) if place.is_symlink() or not place.is_file()]
+
+
+def _exposed(state: StateFolder) -> list[Path]:
+    """What is ours there and open to others, the folder itself first."""
+    return [place for place in (state.root, *_below(state.root)) if _is_open(place)]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for at, folders, files in os.walk(folder):
+        yield from (Path(at, name) for name in sorted((*folders, *files)))
+
+
+def _is_open(place: Path) -> bool:
+    with suppress(FileNotFoundError):  # a daemon at work makes and removes files
+        facts = place.lstat()
+        return not stat.S_ISLNK(facts.st_mode) and bool(facts.st_mode & OTHERS) and facts.st_uid == os.geteuid()
+    return False

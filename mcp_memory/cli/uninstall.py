@@ -1,0 +1,128 @@
+"""uninstall: what is ours on this machine goes, and what stays is named; the vault and its notes always stay."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from mcp_memory.cli.console import emit, say
+from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.pasting import server_name
+from mcp_memory.daemon import launch
+from mcp_memory.daemon.instance import is_held, only_instance
+from mcp_memory.errors import InvalidInput, StorageFailed
+from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.state import config_path
+from mcp_memory.storage.causes import naming_the_cause
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """`gone`: files and folders that are there and would go; `stays`: a line for each thing that does not, with how to
+    remove it."""
+
+    gone: Sequence[Path]
+    stays: Sequence[str]
+
+
+@click.command()
+@click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
+@click.option("--models", is_flag=True, help="With --purge: the compiled models too, though other vaults may use them.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@located
+@as_json
+@click.pass_obj
+def uninstall(common: Common, purge: bool, models: bool, dry_run: bool, as_json: bool) -> None:
+    """Remove what mcp-memory keeps for this vault. The vault and its notes stay. Stops the daemon first.
+
+    \b
+    mcp-memory uninstall                    what would go, and what stays
+    mcp-memory uninstall --purge
+    """
+    settings = common.settings()
+    if models and not purge:
+        raise InvalidInput("--models goes with --purge", hint="mcp-memory uninstall --purge --models")
+    leaving = plan(settings, models=models)
+    done = purge and not dry_run
+    if done:
+        remove(settings, leaving)
+    if as_json:
+        emit({"removed": done, "gone": [str(place) for place in leaving.gone], "stays": list(leaving.stays)})
+        return
+    for place in leaving.gone:
+        say(f"{'removed' if done else 'would go'}  {place}")
+    if not leaving.gone:
+        say("nothing of this vault is kept outside it")
+    say("stays:")
+    for line in leaving.stays:
+        say(f"  {line}")
+    if leaving.gone and not purge:
+        say("to remove it: mcp-memory uninstall --purge")
+
+
+def plan(settings: Settings, *, models: bool) -> Leaving:
+    """What there is, looked at and left alone."""
+    state = settings.state
+    others = [place for place in _folders(state.home / "vaults") if place != state.root]
+    shared = [place for place in (state.models / "models", state.models / "hub") if place.is_dir()]
+    # A models folder that somebody has set is somebody's: it goes only when asked for.
+    with_models = models or (not others and state.home in state.models.parents)
+    gone = [*([state.root] if state.root.is_dir() else []), *(shared if with_models else [])]
+    stays = [
+        f"the vault and every note in it: {settings.vault_path}",
+        "but who wrote them is forgotten: after a new start agents may change none until: mcp-memory adopt",
+    ]
+    if not with_models:
+        stays += [f"compiled models: {place} (mcp-memory uninstall --purge --models)" for place in shared]
+    if others:
+        stays.append(f"the state of other vaults: {', '.join(str(place) for place in sorted(others))}")
+    file = settings.file or config_path(os.environ)
+    if file.is_file():
+        stays.append(f"your settings: rm {shlex.quote(str(file))}")
+    name = server_name(settings)
+    stays += [
+        f"Claude Code's configuration, if you added it: claude mcp remove --scope user {name}",
+        f"Codex's: codex mcp remove {name} (the table [mcp_servers.{name}] in ~/.codex/config.toml)",
+        f"OpenClaw's: openclaw mcp unset {name}",
+        "the program itself: remove the virtual environment that it is installed in, or: pip uninstall mcp-memory",
+    ]
+    return Leaving(gone, stays)
+
+
+def remove(settings: Settings, leaving: Leaving) -> None:
+    """Stop the daemon, then remove what is planned; a second time does nothing. Raises StorageFailed, and Busy where
+    another process uses the vault."""
+    state = settings.state
+    if state.root.is_dir():
+        launch.stop(settings)
+        with only_instance(state):  # no daemon starts in the middle of it
+            for place in leaving.gone:
+                _remove(place)
+    else:
+        for place in leaving.gone:
+            _remove(place)
+    ours = [place for place in (state.models, state.root.parent) if state.home in place.parents]
+    for place in (*ours, state.home):
+        with suppress(OSError):  # not empty, or not there: then it is not only ours
+            place.rmdir()
+    if is_held(state):
+        raise StorageFailed(f"a daemon has come up again and uses {state.root}", hint="mcp-memory stop, then again")
+
+
+def _remove(place: Path) -> None:
+    with naming_the_cause(str(place)):
+        shutil.rmtree(place)
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return [place for place in parent.iterdir() if place.is_dir()]
+    except FileNotFoundError:
+        return []

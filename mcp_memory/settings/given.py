@@ -1,0 +1,116 @@
+"""What a person set: a TOML file, then the environment, then flags, merged into plain tables.
+
+Imports so little that `headers`, which an agent's start-up waits for, can ask where its vault is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from mcp_memory.errors import ConfigInvalid
+from mcp_memory.settings.state import PREFIX, config_path
+
+Origin = Callable[[str], str]
+"""Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
+
+
+class Given(NamedTuple):
+    """`tree` holds the tables as they were given, not yet checked."""
+
+    tree: dict[str, Any]
+    file: Path | None
+    """The configuration file that was read, if any."""
+    origin: Origin
+
+    def text(self, section: str, key: str, default: str) -> str:
+        """One value by itself, no other looked at. Raises ConfigInvalid where it is no text."""
+        table = self.tree.get(section, {})
+        if not isinstance(table, dict):
+            raise wrong(section, cast("object", table), "a table", self.origin)
+        value = cast("dict[str, object]", table).get(key, default)
+        if not isinstance(value, str):
+            raise wrong(f"{section}.{key}", value, "a string", self.origin)
+        return value
+
+
+def read(
+    environ: Mapping[str, str], sections: Collection[str], *, file: Path | None, flags: Mapping[str, object]
+) -> Given:
+    """`flags` maps dotted keys (`"daemon.port"`) to values, None = not given; `sections` are those of which the
+    environment can set keys. Raises ConfigInvalid for an unreadable file and for a value where a table must be."""
+    path = file or config_path(environ)
+    named = file is not None or bool(environ.get(PREFIX + "CONFIG"))
+    found = named or path.exists()
+    tree: dict[str, Any] = _read_toml(path) if found else {}
+    by: dict[str, str] = {}
+    for name, key, value in _from_environment(environ, sections):
+        _put(tree, key, value, str(path))
+        by[key] = f"the environment ({name})"
+    for key, value in flags.items():
+        if value is not None:
+            _put(tree, key, value, str(path))
+            by[key] = "the command line"
+
+    def origin(key: str) -> str:
+        return by.get(key, str(path))
+
+    return Given(tree, path if found else None, origin)
+
+
+def wrong(key: str, value: object, wanted: str, origin: Origin) -> ConfigInvalid:
+    """The error for a value that cannot be; `wanted` says what can."""
+    return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigInvalid(f"no configuration file at {path}", hint="mcp-memory config path") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(f"cannot read {path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigInvalid(f"{path} is not valid TOML: {error}") from error
+
+
+def _from_environment(environ: Mapping[str, str], sections: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Name, dotted key and value of `MCP_MEMORY_VAULT` and `MCP_MEMORY_<SECTION>_<KEY>`.
+
+    Other names are not ours to judge, and an empty variable is one that was not set.
+    """
+    for name, value in environ.items():
+        if not name.startswith(PREFIX) or not value:
+            continue
+        rest = name.removeprefix(PREFIX).lower()
+        if rest == "vault":
+            yield name, "vault.path", value
+            continue
+        section, _, key = rest.partition("_")
+        if section in sections and key:
+            yield name, f"{section}.{key}", value
+
+
+def _put(tree: dict[str, Any], dotted: str, value: object, file: str) -> None:
+    *parents, last = dotted.split(".")
+    for parent in parents:
+        below = tree.setdefault(parent, {})
+        if not isinstance(below, dict):
+            raise wrong(parent, below, "a table", lambda _: file)
+        tree = cast("dict[str, Any]", below)
+    tree[last] = value
+
+
+def _kind_of(value: object) -> str:
+    names: dict[type[Any], str] = {
+        dict: "a table",
+        list: "a list",
+        str: "the string",
+        bool: "the truth value",
+        int: "the number",
+        float: "the number",
+    }
+    return names.get(type(value), type(value).__name__)

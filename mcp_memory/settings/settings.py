@@ -1,0 +1,112 @@
+"""All settings, section by section, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.errors import ConfigInvalid
+from mcp_memory.settings.given import read
+from mcp_memory.settings.limits import check
+from mcp_memory.settings.state import StateFolder, vault_folder
+from mcp_memory.settings.tables import build, plain
+from mcp_memory.text.chunking_config import ChunkingConfig
+
+PREFERRED_PORT = 8423
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonConfig:
+    """Section `[daemon]`."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    uds: str = ""
+    auth: Literal["token", "none"] = "token"
+    allow_remote: bool = False
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    max_body_bytes: int = 4_000_000
+    max_connections: int = 512
+    transfer_timeout_s: float = 10.0
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_bytes: int = 10_000_000
+    log_files: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it, and where it came from."""
+
+    vault: VaultConfig = field(default_factory=VaultConfig)
+    daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
+    chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
+    recall: RecallConfig = field(default_factory=RecallConfig)
+    watch: WatchConfig = field(default_factory=WatchConfig)
+    kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
+    file: Path | None = None
+    """The configuration file that was read, if any."""
+    environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def vault_path(self) -> Path:
+        """The vault's folder, links resolved, so that one vault has one daemon however it is spelled."""
+        return vault_folder(self.vault.path)
+
+    @property
+    def state(self) -> StateFolder:
+        """The device-local folder of this vault's derived and private files."""
+        return StateFolder.of(self.vault_path, self.environ)
+
+
+def load(
+    environ: Mapping[str, str], *, file: Path | None = None, flags: Mapping[str, object] | None = None
+) -> Settings:
+    """Read the settings; `flags` maps dotted keys (`"daemon.port"`) to values, None = not given.
+
+    Raises ConfigInvalid for an unreadable file, an unknown key (the message names the nearest known one) or a
+    value of the wrong type or out of bounds.
+    """
+    sections = {f.name for f in fields(Settings)} - {"file", "environ", "kinds"}
+    given = read(environ, sections, file=file, flags=flags or {})
+    settings = build(Settings, given.tree, "", given.origin, skip={"file", "environ"})
+    checked = _with(settings, file=given.file, environ=dict(environ))
+    check(as_tree(checked), given.origin)
+    vault_folder(checked.vault.path)  # raises where it can be none
+    _check_daemon(checked.daemon)
+    return checked
+
+
+def shipped(name: str) -> str:
+    """A file of `configs/`: inside the installed package, or beside it in a source tree."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    folder = inside if inside.is_dir() else package.parent / "configs"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def as_tree(settings: Settings) -> dict[str, Any]:
+    """The effective settings as plain tables, for `config show`."""
+    return {f.name: plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
+
+
+def _check_daemon(daemon: DaemonConfig) -> None:
+    if not 0 <= daemon.port <= 65535:
+        raise ConfigInvalid(f"daemon.port is {daemon.port}", hint="use 0 (chosen once and kept) or 1 to 65535")
+    if daemon.host not in {"127.0.0.1", "::1", "localhost"} and not daemon.allow_remote:
+        raise ConfigInvalid(
+            f"daemon.host is {daemon.host!r}, which other machines can reach",
+            hint="use 127.0.0.1, or set daemon.allow_remote = true if you mean it",
+        )
+    if daemon.allow_remote and daemon.auth == "none":
+        raise ConfigInvalid("daemon.allow_remote needs a token", hint='set daemon.auth = "token"')
+
+
+def _with(settings: Settings, **changes: Any) -> Settings:
+    values = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    return Settings(**{**values, **changes})

@@ -1,0 +1,139 @@
+"""Looking after a vault from the command line: doctor, recover, erase, uninstall, with a daemon and without."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+
+import pytest
+
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.errors import Refused
+from tests.daemon.place import Place
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_doctor_finds_and_mends(place: Place):
+    """A daemon that was killed, a token that others may read, an entry that a stale save took away."""
+    with place.started():
+        assert "all is well" in place.run("doctor").ok().out
+        log = place.vault / place.run("append", "--json", "-k", "log", "Deployed the ferry").ok().json["path"]
+        stale = log.read_bytes().partition(b"Deployed")[0].rpartition(b"\n## ")[0]
+        gone = place.run("append", "--json", "-k", "log", "Mended the weir").ok().json
+        log.write_bytes(stale + b"\n## 09:00\n\nBy hand\n")
+        place.run("append", "-k", "log", "Afterwards").ok()
+    place.state.tokens.chmod(0o644)
+    assert place.state.daemon.exists(), "killed"
+    sick = place.run("doctor")
+    assert sick.code == 1
+    assert "tokens.json can be read by other users" in sick.out
+    assert "left from a daemon that was killed" in sick.out
+    assert f"chmod go-rwx {place.state.tokens}" in sick.out
+    place.state.tokens.chmod(0o600)
+    listed = place.run("recover").ok().out
+    assert gone["id"] in listed
+    assert "Mended the weir" in listed
+    place.state.tokens.chmod(0o644)
+    shutil.rmtree(place.state.index)
+    place.state.index.write_text("no index")
+    before = log.read_bytes()
+    mended = place.run("doctor", "--fix")
+    assert mended.code == 1, "what may have been meant is left to the person"
+    assert f"done: made private again: {place.state.tokens}" in mended.out
+    assert f"done: removed what was no index: {place.state.index}" in mended.out
+    assert mode(place.state.tokens) == 0o600
+    assert log.read_bytes() == before
+    assert mended.out.index("tokens.json can be read") < mended.out.index("done: "), "first what is, then what was done"
+    assert "added again" in place.run("recover", "--all").ok().out
+    assert log.read_bytes().startswith(before)
+    assert b"Mended the weir" in log.read_bytes()
+    again = place.run("doctor", "--json").ok().json
+    assert [finding for finding in again["findings"] if finding["severity"] != "info"] == []
+
+
+def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
+    log = served.vault / served.run("append", "--json", "-k", "log", "Before").ok().json["path"]
+    stale = log.read_bytes()
+    served.run("append", "-k", "log", "Mended the weir").ok()
+    log.write_bytes(stale)
+    sick = served.run("doctor", "--json")
+    assert (sick.code, sick.json["done"]) == (1, [])
+    assert [finding["severity"] for finding in sick.json["findings"] if finding["fixable"]] == ["error"]
+    mended = served.run("doctor", "--fix", "--json").json
+    assert [line for line in mended["done"] if "Mended the weir" in line]
+    assert [finding for finding in mended["findings"] if finding["fixable"]] == []
+    assert log.read_bytes().startswith(stale)
+    assert b"Mended the weir" in log.read_bytes()
+
+
+@pytest.mark.parametrize("operation", ["accept", "adopt", "doctor", "erase", "fix", "lost", "recover"])
+def test_no_agent_decides_for_a_person(served: Place, operation: str):
+    agent = Connection(Address.read(served.state.daemon), served.credentials, client="agent")
+    with pytest.raises(Refused, match="for a person"):
+        agent.call(operation, {"target": "notes/none.md", "sure": True})
+
+
+def test_erasing_asks_first(served: Place):
+    note = served.run("append", "--json", "-k", "fact", "The key hangs behind the door.").ok().json
+    file = served.vault / note["path"]
+    asked = served.run("erase", note["id"], stdin=b"\n")
+    assert asked.code == 130
+    assert "this goes for good" in asked.out
+    assert note["path"] in asked.out
+    assert file.exists()
+    assert served.run("erase", "--json", note["id"]).code == 2
+    erased = served.run("erase", note["id"], stdin=b"y\n").ok().out
+    assert "beyond our reach" in erased
+    assert "backups" in erased
+    assert not file.exists()
+    assert served.run("search", "--json", "key behind door").ok().json["hits"] == []
+    assert served.run("erase", "--yes", note["id"]).code == 4
+    entry = served.run("append", "--json", "-k", "log", "The key hangs elsewhere.").ok().json
+    assert served.run("erase", "--yes", "--json", entry["id"]).ok().json["path"] == entry["path"]
+    assert b"elsewhere" not in (served.vault / entry["path"]).read_bytes()
+
+
+def test_uninstall_leaves_the_notes(place: Place):
+    models = place.root / "state" / "models"
+    environ = {"MCP_MEMORY_MODELS": ""}
+    (models / "models").mkdir(parents=True)
+    (models / "hub").mkdir()
+    with place.started():
+        note = place.run("append", "--json", "-k", "fact", "Herons fish below the weir.").ok().json
+        told = place.run("uninstall", **environ).ok().out
+        assert "uninstall --purge" in told
+        assert f"would go  {place.state.root}" in told
+        dry = place.run("uninstall", "--purge", "--dry-run", "--json", **environ).ok().json
+        assert dry["removed"] is False
+        assert dry["gone"] == [str(place.state.root), str(models / "models"), str(models / "hub")]
+        assert place.run("status").code == 0
+        before = {file: file.read_bytes() for file in place.vault.rglob("*") if file.is_file()}
+        gone = place.run("uninstall", "--purge", **environ).ok().out
+    assert f"removed  {place.state.root}" in gone
+    assert "claude mcp remove --scope user memory-vault" in gone
+    assert str(place.vault) in gone
+    assert not (place.root / "state").exists()
+    assert {file: file.read_bytes() for file in place.vault.rglob("*") if file.is_file()} == before
+    assert note["path"] in {str(file.relative_to(place.vault)) for file in before}
+    assert "nothing of this vault" in place.run("uninstall", "--purge", **environ).ok().out
+    assert not (place.root / "state").exists()
+
+
+def test_what_others_use_stays(place: Place):
+    """Another vault's state, and a models folder that somebody chose: with --models only what is ours in it goes."""
+    other = place.root / "state" / "vaults" / "other-0123456789"
+    other.mkdir(parents=True)
+    for name in ("models", "hub", "of somebody"):
+        (place.models / name).mkdir(parents=True)
+    place.run("append", "A note").ok()
+    kept = place.run("uninstall", "--purge", "--json").ok().json
+    assert kept["gone"] == [str(place.state.root)]
+    assert any(str(other) in line for line in kept["stays"])
+    assert (place.models / "models").is_dir()
+    assert place.run("uninstall", "--models").code == 2
+    place.run("uninstall", "--purge", "--models").ok()
+    assert [folder.name for folder in place.models.iterdir()] == ["of somebody"]
+    assert other.is_dir()
