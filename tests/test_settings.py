@@ -14,7 +14,8 @@ from mcp_memory.cli.app import _COMMANDS, commands
 from mcp_memory.embedders import sentence_transformer
 from mcp_memory.engine.config import SHIPPED_PHASES
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.settings import Settings, as_tree, limits, load, shipped
+from mcp_memory.settings import limits
+from mcp_memory.settings.settings import Settings, as_tree, load, shipped
 from mcp_memory.settings.state import PREFIX, StateFolder, config_path, state_home
 
 CHECKOUT = Path(__file__).parents[1]

@@ -21,8 +21,11 @@ def nothing(query: str) -> str:
 
 
 if __name__ == "__main__":
-    listening = socket.socket()
+    # With its protocol named, asyncio sets TCP_NODELAY; without, calls take 40 ms of Nagle's algorithm.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
+    listening.listen()
     print(listening.getsockname()[1], flush=True)
     app = server.http_app(path="/mcp", stateless_http=True, json_response=True)
-    uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False)).run(sockets=[listening])
+    config = uvicorn.Config(app, log_level="error", access_log=False, timeout_keep_alive=75)
+    uvicorn.Server(config).run(sockets=[listening])

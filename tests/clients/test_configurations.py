@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from mcp_memory.settings import PREFERRED_PORT
+from mcp_memory.settings.settings import PREFERRED_PORT
 from tests.clients.agents import SHIPPED_URL, TEMPLATES
 
 FILES = ["claude-code.json", "claude-code.md", "codex.toml", "inspector.md", "openclaw.json"]

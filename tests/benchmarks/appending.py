@@ -1,0 +1,60 @@
+"""An append inside the engine, with the real model, beside the least that a durable write takes on the same disk."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+
+from mcp_memory.engine.opening import open_engine
+from tests.benchmarks.calls import WARM_UP, timed
+from tests.benchmarks.corpus import Corpus
+from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.site import Site, fresh
+
+NOTES = Corpus(notes=300, entries=1, series="append")
+
+
+def append() -> Iterator[Figure]:
+    """The answer comes when the note is on disk and both its words and its vector are in the index."""
+    with fresh() as site:
+        floor, ours = anyio.run(_appends, site)
+    about = f"p99 {percentile(ours, 99) * 1e3:.3g} ms, floor's p99 {percentile(floor, 99) * 1e3:.3g} ms"
+    p50, base = percentile(ours, 50) * 1e3, percentile(floor, 50) * 1e3
+    yield Figure("append in the engine, p50 (floor: durable write)", p50, "ms", 3, base, about=about)
+
+
+async def _appends(site: Site) -> tuple[list[float], list[float]]:
+    floor: list[float] = []
+    ours: list[float] = []
+    folder = site.root / "floor"
+    folder.mkdir()
+    async with open_engine(site.engine_config) as engine:
+        await engine.settled()
+        for number in range(NOTES.notes):
+            content = NOTES.text(number).split("\n\n")[1]
+            file = folder / f"{number}.md"
+            floor.append(timed(lambda file=file, content=content: _durable_write(file, content.encode())))
+            start = time.perf_counter()
+            receipt = await engine.append(content, kind="fact")
+            ours.append(time.perf_counter() - start)
+            if not receipt.indexed or receipt.outcome != "created":
+                raise SystemExit(f"append {number}: {receipt}")
+    return floor[WARM_UP:], ours[WARM_UP:]
+
+
+def _durable_write(file: Path, data: bytes) -> None:
+    draft = file.with_suffix(".draft")
+    with draft.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
