@@ -105,7 +105,9 @@ class Indexer:
         self._targets = [active]
         self._known.clear()
         for record in self._scan(active):
-            self._known[record.path] = Known(record.signature, record.etag)
+            # A forget that a crash cut short may be known to the vault alone: such a note is looked at again.
+            signature = record.signature if self._vault.shows(record) else ""
+            self._known[record.path] = Known(signature, record.etag)
             if record.problem:
                 self.problems[record.path] = Problem(record.path, record.problem)
 

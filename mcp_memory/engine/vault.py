@@ -33,7 +33,7 @@ from mcp_memory.engine.traces import Traces
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vouching import Vouching
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, Outcome, Problem, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Outcome, Problem, Shelf
 from mcp_memory.storage.base import Listing, StorageBackend
 
 __all__ = ["Stored", "Vault"]
@@ -218,6 +218,12 @@ class Vault:
     def original(self, file: NoteFile) -> Etag:
         """The etag of a note's bytes as they were before it was forgotten, if it was."""
         return self._undo.original(file.record.etag)
+
+    def shows(self, record: NoteRecord) -> bool:
+        """Whether the record says of what was forgotten what is kept of it for a restore."""
+        if self._undo.hides(record.etag) and record.shelf is not Shelf.DELETED:
+            return False
+        return self._undo.entries(record.path) <= set(record.meta.get("forgotten", ()))
 
     def prune_undo(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
         """Drop what no restore can need any more, given all that is in the vault; how much that was."""
