@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.engine.kinds import LOG, Kind
@@ -12,6 +12,7 @@ from mcp_memory.engine.notes import content_hash, derive_title
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId
 from mcp_memory.text import frontmatter
+from mcp_memory.text.dates import parse_when
 from mcp_memory.text.secrets import find_secret
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
@@ -115,3 +116,13 @@ def _control_character(text: str) -> str | None:
         if category == "Cc" and character != "\x85":
             return f"the control character U+{ord(character):04X}"
     return None
+
+
+def expiry(text: str | None, tz: tzinfo) -> datetime | None:
+    """Raises InvalidInput."""
+    if not text:
+        return None
+    try:
+        return parse_when(text, tz)
+    except InvalidInput as error:
+        raise InvalidInput(f"expires: {error.message}", hint=error.hint) from error

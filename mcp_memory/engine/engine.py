@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
-from mcp_memory.engine.draft import Draft, one_line
+from mcp_memory.engine.draft import Draft, expiry, one_line
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
@@ -23,6 +23,7 @@ from mcp_memory.engine.model import Model
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.search import Searcher
+from mcp_memory.engine.target import named_by
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.upkeep import Upkeep
@@ -32,15 +33,12 @@ from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, No
 from mcp_memory.index.base import Index
 from mcp_memory.models import (
     Filters,
-    NoteId,
     NotePath,
     NoteRecord,
     Problem,
     Receipt,
     SearchResult,
 )
-from mcp_memory.text.dates import parse_when
-from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.secrets import find_secret
 
 Mode = Literal["hybrid", "semantic", "keyword"]
@@ -180,7 +178,7 @@ class Engine:
             project=project.strip() if project and project != "*" else None,
             session=session,
             source=source,
-            expires_at=self._expiry(expires),
+            expires_at=expiry(expires, self.vault.layout.tz),
             path=path.removeprefix("./") if path else None,
         )
         old = (await self._resolve(supersedes))[0] if supersedes else None
@@ -260,15 +258,8 @@ class Engine:
             self._swept.set()
         self.indexer.faults.pop("sweep", None)
         self.model.wake()
-        folders = {self._absolute(folder): each for folder, each in swept.folders.items()}
+        folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
         return Swept(folders, swept.changed + swept.gone)
-
-    def _absolute(self, folder: str) -> str:
-        """Of a folder as the listing names it: in the vault, or `@name/…` in a source."""
-        if folder.startswith("@"):
-            name, _, inside = folder.partition("/")
-            return f"{self.vault.roots()[f'{name}/']}/{inside}".rstrip("/")
-        return f"{self._config.root}/{folder}".rstrip("/")
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -282,32 +273,17 @@ class Engine:
 
     async def _resolve(self, target: str) -> tuple[NotePath, str | None]:
         """A note's path (and a log entry's hash) from an id or path. Raises NotFound."""
-        plain = target.strip()
-        if not plain or len(plain) > 5000:
-            raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
-        whole, _, entry = plain.rpartition("#")
-        if is_log_path(whole):
-            return NotePath(whole), entry
-        if plain.startswith("path:"):
-            return NotePath(plain.removeprefix("path:")), None
-        if "/" in plain or plain.lower().endswith(".md"):
-            return NotePath(plain.removeprefix("./")), None
+        named = named_by(target)
+        if isinstance(named, tuple):
+            return named
         records = await in_thread(
-            lambda: self._index.note_by_id(NoteId(plain)), deadline_s=READ_DEADLINE_S, what="looking for the note"
+            lambda: self._index.note_by_id(named), deadline_s=READ_DEADLINE_S, what="looking for the note"
         )
         if not records:
-            raise NotFound(f"no note with the id {plain[:100]!r}", hint="memory_search finds ids")
+            raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
         # A conflict copy has the same id: the note itself is where we wrote it.
-        ours = self.vault.ledger.paths_of(NoteId(plain))
+        ours = self.vault.ledger.paths_of(named)
         return next((record.path for record in records if record.path in ours), records[0].path), None
-
-    def _expiry(self, expires: str | None) -> datetime | None:
-        if not expires:
-            return None
-        try:
-            return parse_when(expires, self.vault.layout.tz)
-        except InvalidInput as error:
-            raise InvalidInput(f"expires: {error.message}", hint=error.hint) from error
 
     def _staleness(self) -> str | None:
         """Why an answer may not know the latest files, or None."""

@@ -97,6 +97,13 @@ class Vault:
         """The absolute root folders by the prefix of their paths: `""` is the vault's own, `@name/` a source's."""
         return dict(self._roots)
 
+    def absolute(self, folder: str) -> str:
+        """Of a folder as the listing names it: in the vault, or `@name/…` in a source."""
+        if folder.startswith("@"):
+            name, _, inside = folder.partition("/")
+            return f"{self._roots[f'{name}/']}/{inside}".rstrip("/")
+        return f"{self._roots['']}/{folder}".rstrip("/")
+
     def list(self) -> Listing:
         """The vault's files and those of every source, under their `@name/` paths; see `Listing.missing`."""
         return self._reader.list()
