@@ -85,6 +85,6 @@ def test_a_project_of_any_letters_arrives(served: Place):
     address = Address.read(served.state.daemon)
     headers = served.run("headers", "--client", "any-letters", "--project", name).ok().json
     assert headers["Mcp-Memory-Project"].isascii()
-    with Wire(Running(served, address), client="x") as wire:
+    with Wire(Running(served, address), client="any-letters") as wire:
         receipt = wire.tool("memory_append", {"content": "Tea is kept in the office."}, **headers)["structuredContent"]
     assert frontmatter.load(str(served.vault / receipt["path"])).metadata["project"] == name

@@ -178,7 +178,7 @@ class TestOperations:
             assert (await perform(engine, "forget", {"target": entry["id"]}))["id"] == entry["id"]
             assert (await perform(engine, "adopt", {}))["adopted"] == ["README.md"]
             assert (await perform(engine, "reconcile", {}))["notes"] == 3
-            assert (await perform(engine, "reindex", {}))["reindexed"] == 3
+            assert (await perform(engine, "reindex", {}))["notes"] == 3
             assert (await perform(engine, "status", {}))["notes"] == 3
             assert (await perform(engine, "doctor", {}))["findings"]
 

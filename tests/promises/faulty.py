@@ -54,7 +54,8 @@ def judge_log(vault: Vault, answered: bool) -> list[str]:
     file = vault.read(LOG)
     found = [file.text[entry.start : entry.end] for entry in logs.entries(file.text, file.body_start)]
     wanted = [text for text in found if "Tea was served" in text]
-    return [] if len(wanted) == 1 and len(found) == 2 else [f"{len(wanted)} of {len(found)} entries"]
+    faults = [] if len(wanted) == 1 and len(found) == 2 else [f"{len(wanted)} of {len(found)} entries"]
+    return faults + [f"{lost.id} is taken for lost" for lost in vault.shared.compare()]
 
 
 def judge_forget(vault: Vault, answered: bool) -> list[str]:

@@ -87,3 +87,40 @@ async def test_a_copy_that_sync_brings_back_stays_forgotten(toy_world: World) ->
         toy_world.write("notes/fact/copy (conflicted copy).md", marked)
         await engine.upkeep.reconcile()
         assert CANARY not in named_away(await everything_said(engine, note.id, note.path), note.path)
+
+
+@pytest.mark.parametrize(("kind", "where"), [("fact", "in its place"), ("fact", "beside it"), ("log", "in its place")])
+@pytest.mark.parametrize("then", ["swept", "without the index"])
+async def test_the_very_bytes_that_sync_brings_back_stay_forgotten(
+    toy_world: World, kind: str, where: str, then: str
+) -> None:
+    """Another device that knows nothing of it, or an editor that had the note open, saves what it has."""
+    world = toy_world
+    async with world.engine() as engine:
+        await engine.append("a neighbour before", kind=kind)
+        note = await engine.append(f"bird seed for the {CANARY} that sings at dawn", kind=kind, title="At dawn")
+        unmarked = world.read(note.path)
+        place = note.path if where == "in its place" else "notes/fact/brought back.md"
+        if where == "beside it":
+            world.write(place, unmarked)  # it is there already, and goes with the other
+            await engine.upkeep.reconcile()
+        await engine.forget(note.id)
+        assert CANARY not in named_away(await everything_said(engine, note.id, place), place)
+        world.write(place, unmarked)
+        if then == "swept":
+            await engine.upkeep.reconcile()
+            assert CANARY not in named_away(await everything_said(engine, note.id, place), place)
+    if then == "without the index":
+        for file in (world.state / "index").iterdir():
+            file.unlink()
+    async with world.engine() as engine:
+        assert CANARY not in named_away(await everything_said(engine, note.id, place), place)
+        assert world.read(place) == unmarked, "a sweep changes no byte"
+        # What somebody has changed is a new decision of theirs; and a restore is one of ours.
+        if where == "beside it":
+            world.write(place, unmarked + b"It was a parrot.\n")
+            await engine.upkeep.reconcile()
+            assert CANARY in named_away(await everything_said(engine, note.id, place), place)
+        await engine.forget(note.id, restore=True)
+        assert world.read(note.path) == unmarked
+        assert CANARY in named_away(await everything_said(engine, note.id, note.path), note.path)

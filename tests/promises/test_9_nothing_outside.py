@@ -70,7 +70,7 @@ def test_no_path_leads_out(around: Path) -> None:
 
     attack()
     assert outside_of(around) == before
-    assert {path.name for path in around.iterdir()} <= {"outside", "vault", "undo", "locks", "ledger.jsonl"}
+    assert {path.name for path in around.iterdir()} <= {"outside", "vault", "undo", "recovery", "locks", "ledger.jsonl"}
 
 
 def test_a_link_swapped_in_at_any_moment(around: Path) -> None:

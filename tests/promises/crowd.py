@@ -1,0 +1,118 @@
+"""Several processes that append at once: a third log entries, a third notes of one title, a third notes that all of
+them say alike. Prints a receipt a line, as JSON with `by` and `word`; fails if one of them does.
+
+Usage: crowd.py daemon|storage|engine ROOT COUNT NAME…. `storage`: vaults that have only their locks in common;
+`engine`: engines with a state folder of their own each, so without even those.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+
+from mcp_memory.client.connection import Address
+from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import DeadlineExceeded
+from tests.daemon.place import Place, Running
+from tests.daemon.wire import Wire
+from tests.engine.test_forget import vault_in
+from tests.engine.world import World, draft
+
+Append = Callable[[str, str, str | None], dict[str, Any] | None]
+"""Content, kind and title → the receipt; None where the same call has to be made again."""
+
+KINDS = ("log", "note", "note")
+
+
+def main(way: str, root: Path, count: int, names: list[str]) -> int:
+    """Imports are done before the fork, so that eight cost no more than one."""
+    starting, start = os.pipe()
+    children = [fork(lambda name=name: work(way, root, count, name, starting, start)) for name in names]
+    os.close(start)
+    return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+
+
+def fork(life: Callable[[], None]) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            life()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return child
+
+
+def work(way: str, root: Path, count: int, name: str, starting: int, start: int) -> None:
+    os.close(start)
+    with WAYS[way](root, name) as append:
+        os.read(starting, 1)  # the end of the pipe: all are there
+        for number in range(count):
+            shared = number % 3 == 2
+            word = f"all{number}" if shared else f"{name}n{number}"
+            while not (receipt := append(f"{word} was here", KINDS[number % 3], None if shared else "One title")):
+                pass
+            os.write(1, json.dumps({**receipt, "by": name, "word": word}).encode() + b"\n")
+
+
+@contextmanager
+def through_the_daemon(root: Path, name: str) -> Iterator[Append]:
+    place = Place(root, root / "models")
+    with Wire(Running(place, Address.read(place.state.daemon)), client=name) as wire:
+
+        def append(content: str, kind: str, title: str | None) -> dict[str, Any] | None:
+            asked = {"content": content, "kind": kind, "title": title, "session": name}
+            receipt = wire.api("append", asked).json
+            return None if receipt["outcome"] == "unknown" else receipt
+
+        yield append
+
+
+@contextmanager
+def on_the_storage(root: Path, name: str) -> Iterator[Append]:
+    folder = root / name
+    folder.mkdir()
+    for shared in ("vault", "locks"):
+        (root / shared).mkdir(exist_ok=True)
+        (folder / shared).symlink_to(root / shared)
+    yield into(vault_in(folder), name)
+
+
+@contextmanager
+def through_an_engine(root: Path, name: str) -> Iterator[Append]:
+    world = World(root / "vault", root / name, root / "models")
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(world.engine()) as engine:
+        yield into(engine.vault, name)
+
+
+def into(vault: Vault, name: str) -> Append:
+    def append(content: str, kind: str, title: str | None) -> dict[str, Any] | None:
+        try:
+            stored = vault.append(draft(content, kind, title=title, session=name))
+        except DeadlineExceeded:
+            return None  # eight wait for one lock
+        finally:
+            vault.settle()
+        record = stored.file.record
+        return {"id": f"{record.path}#{stored.entry}" if stored.entry else record.id, "path": record.path}
+
+    return append
+
+
+WAYS: dict[str, Callable[[Path, str], AbstractContextManager[Append]]] = {
+    "daemon": through_the_daemon, "storage": on_the_storage, "engine": through_an_engine,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))

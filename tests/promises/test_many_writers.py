@@ -1,0 +1,92 @@
+"""Invariant 3: eight processes append to one daily log and one topic at once. A hundred entries each; a thousand with
+MCP_MEMORY_EXHAUSTIVE=1."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_memory.text import logs
+from mcp_memory.text.frontmatter import parse
+from tests.daemon.place import Place
+from tests.engine.world import EXHAUSTIVE, REPOSITORY
+
+COUNT = 1000 if EXHAUSTIVE else 100
+NAMES = [f"writer{letter}" for letter in "abcdefgh"]
+
+
+@pytest.mark.timeout(3600)
+def test_through_one_daemon(place: Place) -> None:
+    with place.started():
+        receipts = crowd("daemon", place.root)
+    judge(receipts, place.vault, one_note_a_content=True)
+    assert copies(place.vault) == []
+
+
+@pytest.mark.timeout(3600)
+def test_on_the_storage_itself(tmp_path: Path) -> None:
+    receipts = crowd("storage", tmp_path)
+    judge(receipts, tmp_path / "vault", one_note_a_content=False)
+    assert copies(tmp_path / "vault") == []
+
+
+@pytest.mark.timeout(3600)
+def test_engines_with_a_state_folder_each(tmp_path: Path) -> None:
+    """As several users or devices have: no lock is common, so what one puts over another's last instant becomes a
+    conflict copy."""
+    receipts = crowd("engine", tmp_path)
+    judge(receipts, tmp_path / "vault", one_note_a_content=False)
+
+
+def crowd(way: str, root: Path) -> list[list[dict[str, Any]]]:
+    """The receipts of each process, in the order that it got them."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.promises.crowd", way, root, str(COUNT), *NAMES],
+        cwd=REPOSITORY, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    receipts = [json.loads(line) for line in done.stdout.splitlines()]
+    return [[each for each in receipts if each["by"] == name] for name in NAMES]
+
+
+def judge(receipts: list[list[dict[str, Any]]], vault: Path, *, one_note_a_content: bool) -> None:
+    """Each entry once and whole, in its writer's order; each note under a name of its own. A conflict copy counts for
+    what is in it and nowhere else."""
+    assert [len(each) for each in receipts] == [COUNT] * len(NAMES)
+    (log,) = (vault / "memory").glob("????-??-??.md")
+    entries = entry_texts(log)
+    in_copies = "".join(file.read_text() for file in copies(vault))
+    written = Counter(text.strip().splitlines()[-1] for text in entries)
+    assert [text for text, count in written.items() if count > 1] == []
+    for own in receipts:
+        words = [f"{each['word']} was here" for each in own if "#" in each["id"]]
+        assert words
+        missing = [word for word in words if word not in written and word not in in_copies]
+        assert missing == []
+        assert [line for line in written if line in set(words)] == [word for word in words if word in written]
+    times = [entry.time for entry in logs.entries(log.read_text())]
+    assert times == sorted(times)
+    notes = [each for own in receipts for each in own if "#" not in each["id"]]
+    for each in notes:
+        text = (vault / each["path"]).read_text()
+        assert f"{each['word']} was here" in text
+        assert parse(text).meta["id"] == each["id"]
+    ids = {each["id"] for each in notes}
+    if one_note_a_content:
+        assert len(ids) == len({each["word"] for each in notes})
+    assert len(list((vault / "topics").rglob("*.md"))) == len(ids) == len({each["path"] for each in notes})
+
+
+def entry_texts(log: Path) -> list[str]:
+    text = log.read_text()
+    return [text[entry.start : entry.end] for entry in logs.entries(text)]
+
+
+def copies(vault: Path) -> list[Path]:
+    return list(vault.rglob("*conflict*"))
