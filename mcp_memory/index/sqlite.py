@@ -5,12 +5,10 @@ is (one row), and answers from that. What is remembered between calls (who passe
 vectors in memory) is bound to the token it was read at.
 """
 
-# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
-
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.index import generations, writing
+from mcp_memory.index import generations, reading, writing
 from mcp_memory.index.base import MOST_ALIKE, Change, Delete, Generation, Index, Rows, Watermark
 from mcp_memory.index.best import best
 from mcp_memory.index.bm25 import Corpus
 from mcp_memory.index.database import Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
-from mcp_memory.index.rows import decode_chunk, decode_note
-from mcp_memory.index.schema import MAX_CHUNKS, ORDINAL_BITS, Tables, id_range
+from mcp_memory.index.schema import Tables, id_range
 from mcp_memory.index.vectors import VectorStore, quantise
 from mcp_memory.index.words import any_of, bindable
 from mcp_memory.index.wordstore import WordStore
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors
 
 _FILE = "index.db"
-_IN_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +153,10 @@ class SqliteIndex(Index):
 
     def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
         with self._snapshot() as now:
-            row = self._number(now, path) if now else None
-            if now is None or row is None:
+            number = reading.number_of(now.connection, now.tables, path) if now else None
+            if now is None or number is None:
                 return Rows()
-            first, last = id_range(row)
+            first, last = id_range(number)
             vectors = self._vectors.of(now.connection, now.generation, first, first + MOST_ALIKE)
             admitted = self._admitted(now, filters)
             found: dict[int, float] = {}
@@ -180,20 +176,15 @@ class SqliteIndex(Index):
         with self._snapshot() as now:
             if now is None:
                 return {}
-            rows = _chosen(now.connection, f"SELECT id, text, rest FROM {now.tables.chunks} WHERE id", chunk_ids)
-            return {passage.chunk_id: passage for passage in _passages(now, rows)}
+            found = reading.passages(now.connection, now.tables, chunk_ids)
+            return {passage.chunk_id: passage for passage in found}
 
     def passages(self, path: NotePath) -> list[Passage]:
         with self._snapshot() as now:
             if now is None:
                 return []
-            number = self._number(now, path)
-            if number is None:
-                return []
-            rows = now.connection.execute(
-                f"SELECT id, text, rest FROM {now.tables.chunks} WHERE id BETWEEN ? AND ? ORDER BY id", id_range(number)
-            )
-            return list(_passages(now, rows.fetchall()))
+            number = reading.number_of(now.connection, now.tables, path)
+            return [] if number is None else list(reading.passages_of(now.connection, now.tables, number))
 
     def note(self, path: NotePath) -> NoteRecord | None:
         found = self._notes("path = ?", [bindable(path)])
@@ -217,13 +208,13 @@ class SqliteIndex(Index):
                 return []
             clause, values = condition(now.tables, filters)
             order = "ORDER BY date IS NULL, date DESC, path LIMIT ?"
-            return _records(now.connection, now.tables, f"{clause} {order}", [*values, max(limit, 0)])
+            return reading.records(now.connection, now.tables, f"{clause} {order}", [*values, max(limit, 0)])
 
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
         with self._database.read() as connection:
             generations.require(connection, generation)
             values = ["" if after is None else bindable(after), max(limit, 0)]
-            return _records(connection, Tables(generation), "path > ? ORDER BY path LIMIT ?", values)
+            return reading.records(connection, Tables(generation), "path > ? ORDER BY path LIMIT ?", values)
 
     def watermark(self) -> Watermark:
         with self._database.read() as connection:
@@ -264,11 +255,6 @@ class SqliteIndex(Index):
                     yield now, corpus
                     return
 
-    def _number(self, now: _Snapshot, path: NotePath) -> int | None:
-        numbers = f"SELECT number FROM {now.tables.notes} WHERE path = ?"
-        row = now.connection.execute(numbers, [bindable(path)]).fetchone()
-        return row[0] if row else None
-
     def _best(
         self, now: _Snapshot | None, corpus: Corpus, scores: Sequence[NDArray[np.float32]], k: int, filters: Filters
     ) -> Rows:
@@ -285,7 +271,7 @@ class SqliteIndex(Index):
 
     def _notes(self, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
         with self._snapshot() as now:
-            return [] if now is None else _records(now.connection, now.tables, clause, values)
+            return [] if now is None else reading.records(now.connection, now.tables, clause, values)
 
     def _start_afresh(self) -> None:
         self._admission.clear()
@@ -295,25 +281,3 @@ class SqliteIndex(Index):
 
 def _keys(terms: Iterable[str]) -> list[int]:
     return list(dict.fromkeys(key for term in terms for key in any_of(term)))
-
-
-def _records(connection: sqlite3.Connection, tables: Tables, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
-    rows = connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values)
-    return [decode_note(row[0]) for row in rows]
-
-
-def _chosen(connection: sqlite3.Connection, select: str, ids: Iterable[int]) -> Iterator[Any]:
-    """The rows with these ids; ids that SQLite could not even hold are nobody's."""
-    wanted = [number for number in dict.fromkeys(ids) if 0 <= number < 1 << 63]
-    for start in range(0, len(wanted), _IN_BATCH):
-        part = wanted[start : start + _IN_BATCH]
-        yield from connection.execute(f"{select} IN ({', '.join('?' for _ in part)})", part)
-
-
-def _passages(now: _Snapshot, rows: Iterable[tuple[int, bytes, str]]) -> Iterator[Passage]:
-    held = list(rows)
-    numbers = {chunk >> ORDINAL_BITS for chunk, _, _ in held}
-    select = f"SELECT number, record FROM {now.tables.notes} WHERE number"
-    notes = {number: decode_note(record) for number, record in _chosen(now.connection, select, numbers)}
-    for chunk, text, rest in held:
-        yield Passage(chunk, chunk % MAX_CHUNKS, decode_chunk(text, rest), notes[chunk >> ORDINAL_BITS])
