@@ -17,7 +17,7 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.descriptors import connections_that_fit
 from mcp_memory.daemon.instance import Instance, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
-from mcp_memory.errors import NotRunning
+from mcp_memory.errors import McpMemoryError, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 from mcp_memory.telemetry import switch_off
@@ -169,7 +169,10 @@ async def _serve(
             server.should_exit = True
 
         async def make_ready() -> None:
-            await in_thread(preload, deadline_s=PRELOAD_S, what="importing")
+            try:
+                await in_thread(preload, deadline_s=PRELOAD_S, what="importing")
+            except (McpMemoryError, OSError) as error:  # no file to be had, say; the first call imports it then
+                log.info("the first call will be slow: %s", type(error).__name__)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_to_successor)
