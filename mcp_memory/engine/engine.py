@@ -191,11 +191,15 @@ class Engine:
         why = one_line("reason", reason, 500) if reason else None
         if why and self._config.vault.secrets != "allow" and (found := find_secret(why)):
             raise Refused(f"the reason seems to hold a secret ({found})", hint="say it without")
-        file = await in_thread(
-            lambda: self.vault.restore(path, entry) if restore else self.vault.forget(path, entry, why),
-            deadline_s=self._config.vault.write_deadline_s,
-            what="changing the note",
-        )
+        try:
+            file = await in_thread(
+                lambda: self.vault.restore(path, entry) if restore else self.vault.forget(path, entry, why),
+                deadline_s=self._config.vault.write_deadline_s,
+                what="changing the note",
+            )
+        except McpMemoryError:
+            self.indexer.doubt(path)  # a sweep may have seen it half done
+            raise
         try:
             with anyio.fail_after(self._config.vault.write_deadline_s):
                 await self.indexer.put(file)

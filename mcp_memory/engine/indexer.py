@@ -206,6 +206,11 @@ class Indexer:
         """Trust no signature, so that the next sweep reads every file and compares its bytes."""
         self._known = {path: Known("?" if was.signature else "", was.etag) for path, was in self._known.items()}
 
+    def doubt(self, path: NotePath) -> None:
+        """Have the next sweep index this file again, whatever its bytes."""
+        if was := self._known.get(path):
+            self._known[path] = Known("", was.etag)
+
     # -- generations and vectors -------------------------------------------------------------------------------
 
     async def use(self, embedder: Embedder | None) -> None:

@@ -102,7 +102,8 @@ class Reader:
                 record = replace(record, shelf=Shelf.DELETED)
             if record.is_log and (hidden := self._undo.entries(path)):
                 said = record.meta.get("forgotten", [])
-                record = replace(record, meta={**record.meta, "forgotten": list(dict.fromkeys([*said, *hidden]))})
+                all_of_them = list(dict.fromkeys([*said, *sorted(hidden)]))
+                record = replace(record, meta={**record.meta, "forgotten": all_of_them})
         return replace(file, record=record, settled=stat.settled)
 
     def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:

@@ -18,7 +18,7 @@ from tests.daemon.place import Place
 from tests.daemon.wire import Wire
 from tests.engine.world import World, more
 
-ROUNDS = more(30)
+ROUNDS = more(15)
 PAUSE_S = 0.004
 SETTLED_S = 60.0
 
@@ -76,10 +76,10 @@ def test_no_save_of_either_side_vanishes(place: Place, of_log: Callable, of_note
         with saving(editors):
             for number in range(ROUNDS):
                 answer = wire.api("append", {"content": f"daemon entry {number}.", "kind": "log"})
-                if answer.status == 200:
+                if answer.status == 200 and answer.json["outcome"] == "created":  # not `unknown`, at its deadline
                     said.append(f"daemon entry {number}.")
                 wire.api(("forget", "restore")[number % 2], {"target": note["id"]})
-        assert len(said) > ROUNDS / 2
+        assert len(said) > ROUNDS / 3
         until_settled(place.vault)
     kept = "\n".join(file.read_text() for file in place.vault.rglob("*.md"))
     for editor in editors:
