@@ -145,10 +145,10 @@ class StorageContract:
         def append(writer: int) -> None:
             for number in range(10):
                 while True:
-                    blob = backend.read(NOTE)
                     try:
+                        blob = backend.read(NOTE)
                         backend.write(NOTE, blob.data + b"%d-%d\n" % (writer, number), blob.etag)
-                    except PreconditionFailed:
+                    except (PreconditionFailed, NotFound):  # without an exchange the name is free for an instant
                         continue
                     break
 

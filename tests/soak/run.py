@@ -28,6 +28,9 @@ SYLLABLES = ("ba", "do", "fe", "gi", "ku", "la", "mo", "ne", "pi", "ro", "su", "
 VOCABULARY = [f"{a}{b}{c}" for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES]
 OWN_FILES = 40
 """Of each editor."""
+SAID_EVERY_S = 10.0
+"""How the first index goes on."""
+
 FRESH_WITHIN_S = 30.0
 """Promise: the index is complete half a minute after all is quiet."""
 SAMPLE_S, HEARTBEAT_S = 2.0, 0.5
@@ -170,9 +173,12 @@ async def ask_again(book: Book, line: Line) -> int:
 
 
 async def until_ready(line: Line, say: Say = lambda _: None) -> None:
+    said_at = 0.0
     while not (status := await line.api("status"))["ready"]:
-        say(f"{status['notes']} notes indexed, {status['pending']} texts without a vector")
-        await asyncio.sleep(0.1 if status["pending"] < 1000 else 10)
+        if time.monotonic() - said_at > SAID_EVERY_S:
+            said_at = time.monotonic()
+            say(f"{status['notes']} notes indexed, {status['pending']} texts without a vector")
+        await asyncio.sleep(0.2)
 
 
 async def beat(line: Line, daemon: Daemon, errors: Errors) -> None:
