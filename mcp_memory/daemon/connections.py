@@ -81,7 +81,7 @@ class Connection(H11Protocol):
     _answered = False
     """Whether it has had an answer, and may now be idle."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] -- uvicorn names it so
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # so that pause_writing tells of the first byte that was not taken
         if self.shared.draining:

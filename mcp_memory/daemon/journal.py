@@ -60,7 +60,7 @@ class _PrivateFile(RotatingFileHandler):
         if not self.stream:
             return
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(self.stream.fileno()), os.stat(self.baseFilename)):  # noqa: PTH116
+            if os.path.samestat(os.fstat(self.stream.fileno()), os.stat(self.baseFilename)):  # noqa: PTH116 -- a str
                 return
         with suppress(OSError):  # lines that could not be written are tried once more, and are counted already
             self.stream.close()

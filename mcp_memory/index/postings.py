@@ -32,9 +32,6 @@ class Postings:
         span = slice(int(self.starts[at]), int(self.starts[at + 1]))
         return self.rows[span], self.counts[span]
 
-    def size(self, key: int) -> int:
-        return len(self.of(key)[0])
-
 
 def collect(keys: NDArray[np.uint64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Postings:
     """One posting an element; those of one key must come with their rows ascending."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import cast
+from typing import Protocol, cast
 from unicodedata import normalize
 
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
@@ -28,7 +28,12 @@ _PIECES = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _PLAIN_PIECES = re.compile(r"[0-9a-z]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
-_english = cast("Callable[[str], str]", Stemmer("porter", 0).stemWord)  # pyright: ignore[reportUnknownMemberType]
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str, /) -> str: ...
+
+
+_stemmer = cast("_Stemmer", Stemmer("porter", 0))
 
 
 def count(text: str) -> tuple[Counter[int], int]:
@@ -85,7 +90,7 @@ def _key(word: str) -> int:
 
 def _stem(word: str) -> str:
     """English word forms meet in their stem, by Porter's algorithm (1980); other words stay."""
-    return _english(word) if word.isascii() and word.isalpha() else word
+    return _stemmer.stemWord(word) if word.isascii() and word.isalpha() else word
 
 
 def _plain(text: str) -> str:

@@ -198,7 +198,7 @@ def serve_probed(lags: Path) -> None:
                     late.append(time.perf_counter() - due)
                 file.write(late.tobytes())
 
-    Engine.start = started  # type: ignore[method-assign]
+    Engine.start = started
     sys.argv = ["mcp-memory", "serve"]
     serve()
 

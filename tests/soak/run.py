@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from tests.daemon.place import Place
 from tests.soak import judge
@@ -154,10 +155,10 @@ def sessions(options: Options, place: Place, daemon: Daemon, book: Book, errors:
 
 
 @asynccontextmanager
-async def at_once(*works: object) -> AsyncIterator[None]:
+async def at_once(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """All of them in the background; cancelled when the block ends. If one fails, so does the block."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(work) for work in works]  # type: ignore[arg-type]
+        tasks = [group.create_task(work) for work in works]
         yield
         for task in tasks:
             task.cancel()
