@@ -151,6 +151,11 @@ class Passage:
     chunk: Chunk
     note: NoteRecord
 
+    @property
+    def shown_id(self) -> NoteId:
+        """What names it to a caller: its note, or the log entry that it is of."""
+        return NoteId(f"{self.note.path}#{self.chunk.entry}") if self.chunk.entry else self.note.id
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -200,5 +205,5 @@ class Receipt:
     etag: Etag
     outcome: Outcome
     indexed: str
-    """`"full"` (keywords and vectors), `"keywords"`, or `"pending"`."""
+    """`"full"` (keywords and vectors), `"keywords"` (vectors follow at once) or `"pending"` (with the next sweep)."""
     similar: tuple[NoteId, ...] = ()

@@ -28,7 +28,7 @@ async def treat(engine: Engine) -> list[str]:
         back = await engine.upkeep.recover(overwritten)
         done += [f"added again to {each.added.path}: {each.gist}" for each in back]
     if facts.faults or engine.indexer.replaced:
-        engine.indexer.faults.clear()
+        engine.health.faults.clear()
         read = await engine.upkeep.reindex()
         done.append(f"built the index anew: {read['notes']} notes read, {read['embedded']} texts embedded")
     return done
@@ -46,8 +46,8 @@ def gathered(engine: Engine) -> Facts:
         root=str(vault.roots().get("", "")),
         paths=sorted(vault.list().files),
         ids=ids,
-        problems=list(indexer.problems.values()),
-        faults=[*indexer.faults.values(), *fault],
+        problems=list(engine.writer.problems.values()),
+        faults=[*engine.health.faults.values(), *fault],
         overcome=upkeep.index_problems,
         leftovers=vault.standing_leftovers(),
         warnings=vault.warnings,

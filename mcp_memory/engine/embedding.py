@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
 
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.engine.progress import Progress
+from mcp_memory.engine.health import Health
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 from mcp_memory.index.base import Generation, Index
@@ -35,10 +35,9 @@ PROBE = "tea"
 class Embedding:
     """One caller at a time works, so that no text is embedded twice, and one step at a time, even where it hangs."""
 
-    def __init__(self, index: Index, progress: Progress, faults: MutableMapping[str, Problem]) -> None:
+    def __init__(self, index: Index, health: Health) -> None:
         self._index = index
-        self._progress = progress
-        self._faults = faults
+        self._health = health
         self._working = anyio.Lock()
         self._stepping = anyio.CapacityLimiter(1)
         self._refusals = Counter[tuple[str, TextHash]]()
@@ -64,9 +63,9 @@ class Embedding:
                 step, more = await self._step(embedder, generation)
                 done += step
                 if more and done % SHOWN_TEXTS == 0:
-                    self._progress.step("embedding", done, done + await self.backlog())
+                    self._health.progress.step("embedding", done, done + await self.backlog())
         if done >= SHOWN_TEXTS:
-            self._progress.step("idle")
+            self._health.progress.step("idle")
         return done
 
     async def _step(self, embedder: Embedder, generation: Generation) -> tuple[int, bool]:
@@ -88,9 +87,9 @@ class Embedding:
     def _tell(self, refused: int) -> None:
         if refused:
             said = f"{refused} passages are refused by the embedding model: words alone find them"
-            self._faults["texts"] = Problem("texts", said)
+            self._health.faults["texts"] = Problem("texts", said)
         else:
-            self._faults.pop("texts", None)
+            self._health.faults.pop("texts", None)
 
     def _embed(self, embedder: Embedder, generation: int, wanted: Sequence[tuple[TextHash, str]]) -> int:
         """How many of them the model refused."""

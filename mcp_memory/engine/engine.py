@@ -13,10 +13,13 @@ from anyio.abc import TaskGroup
 
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
+from mcp_memory.engine.building import Builder
 from mcp_memory.engine.draft import Draft, expiry, one_line
+from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
+from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
@@ -29,6 +32,7 @@ from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Swept, Watcher
+from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import (
@@ -61,17 +65,23 @@ class Engine:
         self._index = index
         self.marker = marker
         self.vault = vault
-        self.indexer = Indexer(vault, index, config.chunking, UnacceptedLoss(config.state / "unaccepted-loss"))
-        self.model = Model(config.embedder, config.models, self.indexer)
+        self.health = Health()
+        loss = UnacceptedLoss(config.state / "unaccepted-loss")
+        self.writer = IndexWriter(vault, index, config.chunking)
+        self.indexer = Indexer(vault, index, self.writer, loss, self.health)
+        builder = Builder(vault, index, self.writer, Embedding(index, self.health), loss, self.health)
+        self.model = Model(config.embedder, config.models, builder, self.health)
         self.searcher = Searcher(index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason)
         self._swept = anyio.Event()
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self.watcher = Watcher(self._sweep, config.watch)
         self._appending = Appending(
-            vault, index, self.indexer, self.model, self.searcher, self.watcher, clock, config.vault.write_deadline_s
+            vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
         )
-        self.erasing = Erasing(vault, index, self.indexer, config.state / "index")
-        self.upkeep = Upkeep(config.root, marker, vault, index, self.indexer, self.model, self.watcher, clock)
+        self.erasing = Erasing(vault, index, self.writer, config.state / "index")
+        self.upkeep = Upkeep(
+            config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher, clock
+        )
 
     @property
     def phases(self) -> list[str]:
@@ -198,13 +208,13 @@ class Engine:
                 what="changing the note",
             )
         except McpMemoryError:
-            self.indexer.doubt(path)  # a sweep may have seen it half done
+            self.writer.doubt(path)  # a sweep may have seen it half done
             raise
         try:
             with anyio.fail_after(self._config.vault.write_deadline_s):
-                await self.indexer.put(file)
+                await self.writer.put(file)
                 for twin in self._twins(file):
-                    await self.indexer.put(
+                    await self.writer.put(
                         await in_thread(lambda twin=twin: self.vault.read(twin), deadline_s=10, what="reading")
                     )
         except (McpMemoryError, TimeoutError) as error:
@@ -234,7 +244,7 @@ class Engine:
 
     async def start(self, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:
         """Sweep, load the model, embed: each in a task of this group."""
-        await in_thread(self.indexer.open, deadline_s=60, what="opening the index")
+        await in_thread(self.writer.open, deadline_s=60, what="opening the index")
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self._swept, progress)
         tasks.start_soon(self.model.keep)
@@ -252,15 +262,15 @@ class Engine:
             swept = await self.indexer.reconcile()
             await self.upkeep.tidy()
         except McpMemoryError as error:
-            self.indexer.faults["sweep"] = Problem("sweep", error.message)
+            self.health.faults["sweep"] = Problem("sweep", error.message)
             return None
         except Exception as error:  # a fault of ours must not end the daemon: it is said and tried again
-            self.indexer.faults["sweep"] = Problem("sweep", f"{type(error).__name__} in the sweep")
+            self.health.faults["sweep"] = Problem("sweep", f"{type(error).__name__} in the sweep")
             log.error("sweep: %s", place_of(error))
             return None
         finally:
             self._swept.set()
-        self.indexer.faults.pop("sweep", None)
+        self.health.faults.pop("sweep", None)
         self.model.wake()
         folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
         return Swept(folders, swept.changed + swept.gone)
@@ -270,7 +280,7 @@ class Engine:
     def _twins(self, file: NoteFile) -> list[NotePath]:
         """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
         bytes_of = {self.vault.original(file), file.record.etag}
-        return [path for path, etag in self.indexer.standing.items() if etag in bytes_of and path != file.record.path]
+        return [path for path, etag in self.writer.standing.items() if etag in bytes_of and path != file.record.path]
 
     def _filters(self, **wanted: Any) -> Filters:
         return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)
@@ -296,7 +306,7 @@ class Engine:
         if self.indexer.replaced:
             self.watcher.hurry()
             return "the index was damaged and is being rebuilt from the files"
-        if fault := self.indexer.faults.get("sweep") or self.indexer.faults.get("index"):
+        if fault := self.health.faults.get("sweep") or self.health.faults.get("index"):
             return f"the latest changes may be missing: {fault.reason}"
         if self.indexer.last is None:
             return "the first sweep of the vault is not finished"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.findings import original_of
-from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
@@ -39,10 +39,10 @@ class Erasure:
 class Erasing:
     """Works on a whole note, or on one entry of a log."""
 
-    def __init__(self, vault: Vault, index: Index, indexer: Indexer, index_folder: Path) -> None:
+    def __init__(self, vault: Vault, index: Index, writer: IndexWriter, index_folder: Path) -> None:
         self._vault = vault
         self._index = index
-        self._indexer = indexer
+        self._writer = writer
         self._index_folder = index_folder
 
     async def plan(self, path: NotePath, entry: str | None) -> Erasure:
@@ -56,9 +56,9 @@ class Erasing:
         touched = await in_thread(lambda: self._erased(path, entry), deadline_s=DEADLINE_S, what="erasing")
         for each in touched:
             if await in_thread(lambda each=each: self._vault.is_gone(each), deadline_s=30, what="looking at the file"):
-                await self._indexer.take_out(each)
+                await self._writer.take_out(each)
             else:
-                await self._indexer.put(
+                await self._writer.put(
                     await in_thread(lambda each=each: self._vault.read(each), deadline_s=30, what="reading")
                 )
         await in_thread(self._index.purge, deadline_s=DEADLINE_S, what="cleaning the index")
@@ -110,7 +110,7 @@ class Erasing:
     def _beyond(self, path: NotePath, entry: str | None, holders: Sequence[NotePath]) -> Iterator[str]:
         root = self._vault.roots()[""]
         file = None if entry else self._read(path)
-        for twin, etag in self._indexer.standing.items():
+        for twin, etag in self._writer.standing.items():
             if file and etag == file.record.etag and twin not in holders:
                 yield f"the same bytes in {twin}: mcp-memory erase {shlex.quote(twin)}"
         for each in holders or [path]:

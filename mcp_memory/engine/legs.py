@@ -39,6 +39,8 @@ class LegConfig:
     """Of a longer question only the rarest words are looked for."""
     counted_terms: int = 512
     """Of a longer question still, only its first words are counted at all."""
+    few_pending: int = 64
+    """Of so many passages without a vector nothing is said: they were just written and have one within a second."""
 
 
 @dataclass(slots=True)
@@ -125,7 +127,7 @@ class LegRunner:
             found.error = error
             found.faults.append(f"keywords only: {error.message}")
             return
-        if pending:
+        if pending > self._config.few_pending:
             found.faults.append(f"{pending} passages have no vector yet")
 
     async def _keywords(self, found: Gathered, words: Sequence[str], filters: Filters) -> None:

@@ -10,7 +10,8 @@ import anyio
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.embedders.resting import RestingEmbedder
-from mcp_memory.engine.indexer import Indexer
+from mcp_memory.engine.building import Builder
+from mcp_memory.engine.health import Health
 from mcp_memory.engine.patience import PatientEmbedder
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import ConfigInvalid, McpMemoryError
@@ -23,9 +24,6 @@ RETRY_S = 30.0
 """How long after a failing endpoint or disk until the backlog is tried again; doubled up to `LATEST_RETRY_S`."""
 
 LATEST_RETRY_S = 1800.0
-
-FEW_TEXTS = 64
-"""Up to this backlog a writer waits for its own vectors; a longer one is worked off behind it."""
 
 LEAST_LOOK_S = 0.05
 """How often at most a model is looked at that may be idle."""
@@ -42,10 +40,11 @@ log = logging.getLogger(__name__)
 class Model:
     """`embedder` is None until it is in use; `state` says why, for people."""
 
-    def __init__(self, config: EmbedderConfig, folder: Path, indexer: Indexer) -> None:
+    def __init__(self, config: EmbedderConfig, folder: Path, builder: Builder, health: Health) -> None:
         self._config = config
         self._folder = folder
-        self._indexer = indexer
+        self._builder = builder
+        self._faults = health.faults
         self._wanted = anyio.Event()
         self._called = anyio.Event()
         self._returned = anyio.Event()
@@ -137,20 +136,12 @@ class Model:
                 retry_s = RETRY_S
             self._called = anyio.Event()
 
-    async def embed_now(self, deadline_s: float) -> bool:
-        """Embed a small backlog at once; False when that was not possible in time: it goes on behind."""
-        embedder = self.embedder
-        if embedder is None or not self._is_answering:
-            return False
-        try:
-            with anyio.move_on_after(deadline_s):
-                if await self._indexer.embedding.backlog() <= FEW_TEXTS:
-                    await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
-                    return True
-        except McpMemoryError as error:
-            self._state = f"failing: {error.message}"
-        self.wake()
-        return False
+    async def embed(self) -> int:
+        """Embed now whatever lacks a vector; returns how many texts did. Raises as `Builder.use` and `.embed`."""
+        if self.embedder is None:
+            return 0
+        await self._builder.use(self.embedder)
+        return await self._builder.embed(self.embedder)
 
     async def close(self) -> None:
         """Idempotent."""
@@ -202,22 +193,22 @@ class Model:
     async def _work(self, embedder: Embedder | None) -> bool:
         """Everything there is to do now; False when it must be tried again later."""
         try:
-            await self._indexer.use(embedder)
-            self._indexer.faults.pop("index", None)
+            await self._builder.use(embedder)
+            self._faults.pop("index", None)
             if embedder and embedder is not self.embedder:
                 self.embedder, self._patient = embedder, PatientEmbedder(embedder)
             if embedder:
-                await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
+                await self._builder.embed(embedder)
                 self._state = "ready"
         except McpMemoryError as error:
             if self.embedder:
                 self._state = f"failing: {error.message}"
             else:
-                self._indexer.faults["index"] = Problem("index", error.message)
+                self._faults["index"] = Problem("index", error.message)
             return False
         except Exception as error:  # neither must a fault of ours: it is said, and tried again
-            self._indexer.faults["model"] = Problem("model", f"{type(error).__name__} while embedding")
+            self._faults["model"] = Problem("model", f"{type(error).__name__} while embedding")
             log.error("embedding: %s", place_of(error))
             return False
-        self._indexer.faults.pop("model", None)
+        self._faults.pop("model", None)
         return True

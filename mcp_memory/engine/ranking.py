@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
 from mcp_memory.index.fusion import DENSE, FusionWeights, Legs
-from mcp_memory.models import Hit, NoteId, Passage
+from mcp_memory.models import Hit, Passage
 from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.terms import fold, folded
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
@@ -101,7 +101,7 @@ def hit_of(ranked: Ranked, snippet_chars: int) -> Hit:
     chunk, note = ranked.passage.chunk, ranked.passage.note
     headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
     return Hit(
-        id=NoteId(f"{note.path}#{chunk.entry}") if chunk.entry else note.id,
+        id=ranked.passage.shown_id,
         path=note.path,
         start_line=chunk.start_line,
         end_line=chunk.end_line,

@@ -15,12 +15,11 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, explained, hit_of, scored, weigh, without_repeats
-from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.boosts import BoostWeights, Question, reach, read_question
 from mcp_memory.index.confidence import confidence, coverage
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse, within_reach
-from mcp_memory.models import Filters, NoteId, NotePath, SearchResult
+from mcp_memory.models import Filters, SearchResult
 from mcp_memory.text.terms import terms
 
 TRIES = 20
@@ -108,22 +107,6 @@ class Searcher:
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
         return Ranking(tuple(ranked), sure, degraded)
-
-    async def alike(self, path: NotePath, filters: Filters, at_least: float, limit: int = 20) -> tuple[NoteId, ...]:
-        """Ids of other notes that have a chunk with a cosine of `at_least` to one of this note's, nearest first.
-
-        Advice, not an answer: empty where there are no vectors or the look-up fails.
-        """
-
-        def look() -> list[NoteId]:
-            near = [row.chunk_id for row in self._index.alike(path, limit, filters) if row.score >= at_least]
-            found = self._index.get(near)
-            return [found[chunk].note.id for chunk in near if chunk in found]
-
-        try:
-            return tuple(dict.fromkeys(await self._legs.run(look, "looking for similar notes")))
-        except McpMemoryError:
-            return ()
 
     def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
         """The best passages, and whether all that the legs named were still there: a note that is written between

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.lost import SERIOUS, Lost
 from mcp_memory.engine.marker import Marker
@@ -15,6 +16,7 @@ from mcp_memory.engine.model import Model
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Watcher
+from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Index, Watermark
 from mcp_memory.models import Filters, NotePath, NoteRecord, Problem
@@ -29,6 +31,8 @@ class Upkeep:
         marker: Marker,
         vault: Vault,
         index: Index,
+        health: Health,
+        writer: IndexWriter,
         indexer: Indexer,
         model: Model,
         watcher: Watcher,
@@ -38,6 +42,8 @@ class Upkeep:
         self._marker = marker
         self._vault = vault
         self._index = index
+        self._health = health
+        self._writer = writer
         self._indexer = indexer
         self._model = model
         self._watcher = watcher
@@ -51,7 +57,7 @@ class Upkeep:
             self._vault.settle()
             self._vault.shared.compare()
             if not self._indexer.pruning_paused:
-                standing = self._indexer.standing
+                standing = self._writer.standing
                 self._vault.prune_undo(set(standing.values()), standing.keys())
 
         await in_thread(tidy, deadline_s=60, what="looking after the vault")
@@ -75,7 +81,7 @@ class Upkeep:
                 await in_thread(lambda each=each: shared.dismiss(each), deadline_s=30, what="writing the journal")
                 continue
             stored = await in_thread(lambda each=each: shared.put_back(each), deadline_s=30, what="writing the log")
-            await self._indexer.put(stored.file)
+            await self._writer.put(stored.file)
         self._model.wake()
         return lost
 
@@ -112,13 +118,9 @@ class Upkeep:
     async def reindex(self) -> dict[str, Any]:
         """Read every file again, now, and index those whose bytes are not what the index was made from; only texts
         without a cached vector are embedded."""
-        self._indexer.distrust()
+        self._writer.distrust()
         swept = await self._indexer.reconcile()
-        embedder = self._model.embedder
-        embedded = 0
-        if embedder:
-            await self._indexer.use(embedder)
-            embedded = await self._indexer.embedding.work_off(embedder, lambda: self._indexer.generation)
+        embedded = await self._model.embed()
         return {
             "notes": swept.files,
             "reindexed": swept.changed,
@@ -142,8 +144,8 @@ class Upkeep:
             mark = self._index.watermark()
         except IndexUnavailable as error:
             mark = Watermark(0, 0, 0, 0)
-            self._indexer.faults["index"] = Problem("index", error.message)
-        last, progress, problems = self._indexer.last, self._indexer.progress, self.problems()
+            self._health.faults["index"] = Problem("index", error.message)
+        last, progress, problems = self._indexer.last, self._health.progress, self.problems()
         embedder = self._model.embedder
         return {
             "vault": str(self._root),
@@ -155,7 +157,7 @@ class Upkeep:
             "pending": mark.vectors_pending,
             "model": embedder.fingerprint if embedder else None,
             "model_state": self._model.state,
-            "generation": self._indexer.generation.number,
+            "generation": self._writer.generation.number,
             "phase": progress.phase,
             "progress": [progress.done, progress.total],
             "last_progress_s": round(monotonic() - progress.at, 1),
@@ -171,16 +173,16 @@ class Upkeep:
     def state_fault(self, reason: str | None) -> None:
         """Why the state folder cannot be used as it should, for `status`; None when all is well again."""
         if reason:
-            self._indexer.faults["state"] = Problem("state folder", reason)
+            self._health.faults["state"] = Problem("state folder", reason)
         else:
-            self._indexer.faults.pop("state", None)
+            self._health.faults.pop("state", None)
             self._watcher.hurry()  # what was lost with it is derived anew
 
     def problems(self) -> list[Problem]:
         """Files that could not be used as they are, shared ones that have lost entries, and faults of the index."""
         lost = dict.fromkeys(each.added.path for each in self._vault.shared.last() if each.why in SERIOUS)
         gone = [Problem(path, "entries that were added to it are gone") for path in lost]
-        return [*self._indexer.problems.values(), *gone, *self._indexer.faults.values(), *self.index_problems]
+        return [*self._writer.problems.values(), *gone, *self._health.faults.values(), *self.index_problems]
 
     @property
     def index_problems(self) -> Sequence[Problem]:

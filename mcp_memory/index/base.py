@@ -104,9 +104,6 @@ class Watermark:
     vectors_pending: int
 
 
-MOST_ALIKE = 8
-
-
 class Index(ABC):
     """One engine over one folder of derived state."""
 
@@ -165,11 +162,6 @@ class Index(ABC):
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
         """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
-
-    @abstractmethod
-    def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
-        """Chunks of other notes, by their greatest cosine with any of the note's first `MOST_ALIKE` chunks. Empty for
-        a note without vectors."""
 
     @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:

@@ -123,7 +123,6 @@ class IndexContract:
         assert list(index.lexical(["alpha"], 5, Filters())) == []
         assert list(index.section(["alpha"], 5, Filters())) == []
         assert list(index.dense(vector_of("alpha"), 5, Filters())) == []
-        assert list(index.alike(NotePath("a.md"), 5, Filters())) == []
         assert index.get([1, -1, 1 << 70]) == {}
         assert index.notes(Filters()) == []
         assert index.note(NotePath("a.md")) is None
@@ -415,18 +414,6 @@ class IndexContract:
         assert texts_of(index, index.dense(vector_of("text 7"), 1, Filters())) == ["text 7"]
         assert len(index.dense(vector_of("text 7"), 10_000, Filters())) == 300
         assert list(index.dense(vector_of("text 7"), 0, Filters())) == []
-
-    def test_alike_are_the_nearest_chunks_of_other_notes(self, index: Index) -> None:
-        texts = {"a.md": ["one", "two"], "b.md": ["two", "three"], "c.md": ["one", "one"], "d.md": ["four"]}
-        generation = start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])
-        found = index.alike(NotePath("a.md"), 3, Filters())
-        assert texts_of(index, found) == texts_of(index, sorted(found, key=lambda row: row.chunk_id))
-        assert sorted(texts_of(index, found)) == ["one", "one", "two"]
-        assert [row.score for row in found] == pytest.approx([1.0] * 3, abs=COSINE_TOLERANCE)
-        assert texts_of(index, index.alike(NotePath("a.md"), 1, Filters(kinds=frozenset({"b"})))) == ["two"]
-        index.apply(generation.number, [make_upsert("new.md", ["no vector yet"])])
-        assert list(index.alike(NotePath("new.md"), 3, Filters())) == []
-        assert list(index.alike(NotePath("nowhere.md"), 3, Filters())) == []
 
     def test_a_query_of_another_dimension_is_refused(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])

@@ -18,12 +18,12 @@ import numpy as np
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index import generations, reading, writing
-from mcp_memory.index.base import MOST_ALIKE, Change, Delete, Generation, Index, Rows, Watermark
+from mcp_memory.index.base import Change, Delete, Generation, Index, Rows, Watermark
 from mcp_memory.index.best import best
 from mcp_memory.index.bm25 import Corpus
 from mcp_memory.index.database import Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
-from mcp_memory.index.schema import Tables, id_range
+from mcp_memory.index.schema import Tables
 from mcp_memory.index.vectors import VectorStore, quantise
 from mcp_memory.index.words import any_of, bindable
 from mcp_memory.index.wordstore import WordStore
@@ -150,22 +150,6 @@ class SqliteIndex(Index):
             if now is None or not now.generation.dimension:
                 return Rows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
-
-    def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
-        with self._snapshot() as now:
-            number = reading.number_of(now.connection, now.tables, path) if now else None
-            if now is None or number is None:
-                return Rows()
-            first, last = id_range(number)
-            vectors = self._vectors.of(now.connection, now.generation, first, first + MOST_ALIKE)
-            admitted = self._admitted(now, filters)
-            found: dict[int, float] = {}
-            for vector in vectors:
-                for near in self._vectors.search(now.connection, now.generation, vector, k + MOST_ALIKE, admitted):
-                    if not first <= near.chunk_id <= last:
-                        found[near.chunk_id] = max(near.score, found.get(near.chunk_id, near.score))
-        ids, scores = np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float32)
-        return best(k, ids, scores)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         with self._corpus() as (_, corpus):

@@ -77,18 +77,6 @@ class VectorStore:
         cosines = np.concatenate([part[1] for part in found])
         return best(k, ids, cosines)
 
-    def of(self, connection: sqlite3.Connection, generation: Generation, first: int, before: int) -> Vectors:
-        """The vectors of the chunks from `first` to before `before`, as far as they have any: (n, dimension)."""
-        rows = connection.execute(
-            f"SELECT vector FROM {Tables(generation.number).vectors} JOIN embeddings ON embeddings.id = embedding"
-            " WHERE chunk >= ? AND chunk < ?",
-            [first, before],
-        ).fetchall()
-        if any(not isinstance(vector, bytes) or len(vector) != generation.dimension for (vector,) in rows):
-            raise DamagedRow("a vector's row cannot be read")
-        joined = b"".join(vector for (vector,) in rows)
-        return np.frombuffer(joined, dtype=np.int8).reshape(-1, max(generation.dimension, 1)).astype(np.float32)
-
     def refresh(
         self, connection: sqlite3.Connection, generation: Generation
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int8]]]:

@@ -63,6 +63,16 @@ def folded(text: str) -> frozenset[str]:
     return frozenset(fold(word) for word in words(text))
 
 
+def telling(text: str) -> frozenset[str]:
+    """The folded words of a text but for stop words."""
+    return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS)
+
+
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """How many of the words of two texts are in both (Jaccard), 0 to 1; 0 where there are none."""
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
 @lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
     """A key that forms of an English word share (`paint`, `paints`, `painted`, `painting`).

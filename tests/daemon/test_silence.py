@@ -65,7 +65,7 @@ def test_a_life_without_network(tmp_path: Path, model_cache: Path):
     _started, note, found, recalled, status, libraries, inside = json.loads(done.stdout)
 
     assert status["model"], "the model works without a network"
-    assert note["indexed"] == "full"
+    assert note["indexed"] == "keywords"
     assert found["hits"][0]["id"] == inside["hits"][0]["id"] == note["id"]
     assert "heron" in recalled["text"]
     assert any("onnxruntime" in name for name in libraries)

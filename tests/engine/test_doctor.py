@@ -109,7 +109,7 @@ class TestOverAnEngine:
         async with world.engine() as engine:
             await engine.append("Tea at four", kind="fact")
             world.write("a.md", b"\xff")
-            engine.indexer.faults["sweep"] = Problem("sweep", "OSError in the sweep")
+            engine.health.faults["sweep"] = Problem("sweep", "OSError in the sweep")
             before = world.files()
             done = (await perform(engine, "fix", {}))["done"]
             assert [line for line in done if line.startswith("built the index anew")]

@@ -18,15 +18,15 @@ HEAVY = EmbedderConfig("toy", "heavy", unload_after_s=0.1)
 
 async def test_words_answer_while_the_model_is_down_and_say_so(toy_world: World) -> None:
     async with toy_world.engine() as engine:
-        first = await engine.append("violet teapot", kind="fact")
-        assert first.indexed == "full"
+        await engine.append("violet teapot", kind="fact")
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
         engine.model.embedder.down = True
         second = await engine.append("crimson kettle", kind="fact")
         assert second.indexed == "keywords"
         result = await engine.search("crimson kettle")
         assert result.hits[0].path == second.path
         assert result.degraded
-        assert engine.upkeep.status()["model_state"].startswith("failing")
+        await eventually(lambda: engine.upkeep.status()["model_state"].startswith("failing"))
         engine.model.embedder.down = False
         engine.model.wake()
         await eventually(lambda: engine.upkeep.status()["pending"] == 0)
@@ -112,7 +112,10 @@ async def test_a_sweep_without_news_leaves_it_at_rest(toy_world: World, opening)
 async def test_what_is_written_meanwhile_is_embedded(toy_world: World, opening) -> None:
     async with toy_world.engine(embedder=HEAVY) as engine:
         await eventually(lambda: engine.model.state == "resting")
-        assert (await engine.append("crimson kettle", kind="fact")).indexed == "full"
+        receipt = await engine.append("crimson kettle", kind="fact")
+        assert receipt.indexed == "keywords"
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        assert receipt.path in await found(engine, "crimson", mode="semantic")
         await eventually(lambda: engine.model.state == "resting")
         toy_world.write("by-hand.md", "a violet teapot")
         await engine.upkeep.reconcile()

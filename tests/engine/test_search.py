@@ -89,10 +89,6 @@ class Fails(SqliteIndex):
         self._check("dense")
         return super().dense(vector, k, filters)
 
-    def alike(self, path: NotePath, k: int, filters: Filters) -> Rows:
-        self._check("alike")
-        return super().alike(path, k, filters)
-
     def _check(self, leg: str) -> None:
         if leg in self.broken:
             raise IndexUnavailable(f"{leg} is broken")
@@ -257,7 +253,10 @@ class TestModes:
         index.apply(active.number, [upsert("new.md", "A blue bicycle.\n")])
         result = await searcher(index, toy).search("blue bicycle", limit=3, filters=ALL)
         assert result.hits[0].path == "new.md"
-        assert result.degraded == "1 passages have no vector yet"
+        assert result.degraded is None  # one that was just written has its vector in a moment
+        index.apply(active.number, [upsert(f"{at}.md", f"Bicycle number {at}.\n") for at in range(64)])
+        result = await searcher(index, toy).search("blue bicycle", limit=3, filters=ALL)
+        assert result.degraded == "65 passages have no vector yet"
 
 
 class TestFaults:
@@ -372,20 +371,6 @@ class TestAnyQuestion:
     def test_of_many_words_the_rarest_are_looked_for_in_the_order_of_the_question(self) -> None:
         assert rarest({"a": 9, "b": 1, "c": 0, "d": 5}, 2) == {"b": 1, "c": 0}
         assert rarest({"a": 9}, 2) == {"a": 9}
-
-
-class TestAlike:
-    async def test_notes_that_say_nearly_the_same(
-        self, find: Callable[..., Any], index: Fails, toy: ToyEmbedder
-    ) -> None:
-        index.apply(index.generations()[0].number, [upsert("memory/2024-01-01.md", "- Bob: I bought a red bicycle.\n")])
-        made = searcher(index, toy)
-        assert await made.alike(NotePath("memory/2024-01-01.md"), ALL, 0.95) == ("path:memory/2023-05-08.md",)
-        assert await made.alike(NotePath("guide.md"), ALL, 0.95) == ()
-
-    async def test_it_is_advice_and_never_fails(self, find: Callable[..., Any], index: Fails, toy: ToyEmbedder) -> None:
-        index.broken = frozenset({"alike"})
-        assert await searcher(index, toy).alike(NotePath("guide.md"), ALL, 0.0) == ()
 
 
 class TestQueryVectors:

@@ -109,5 +109,5 @@ async def test_no_new_generation_is_built_from_a_vault_that_has_just_gone(crowd:
         shutil.rmtree(crowd.root / "crowd")
         built = engine._index.begin("another", "", 0)
         with pytest.raises(IndexUnavailable, match="notes are missing"):
-            await engine.indexer._build(built)
+            await engine.model._builder.fill(built)
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]

@@ -148,10 +148,9 @@ async def test_own_writes_are_embedded_once(toy_world: World) -> None:
         await ready(engine)
         spoken = engine.model.embedder.texts
         for number in range(3):
-            receipt = await engine.append(f"violet number {number}", kind="fact")
-            assert receipt.indexed == "full"
+            await engine.append(f"violet number {number}", kind="fact")
         await engine.append("violet in the log", kind="log")
-        assert engine.upkeep.status()["pending"] == 0
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
         before = len(spoken)
         for _ in range(2):
             last = engine.indexer.last

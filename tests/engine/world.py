@@ -82,7 +82,7 @@ def draft(content: str, kind: str = "fact", **rest: Any) -> Draft:
 
 def records(engine: Engine) -> list[NoteRecord]:
     """All that the index knows, forgotten notes included."""
-    return engine._index.scan(engine.indexer.generation.number)
+    return engine._index.scan(engine.writer.generation.number)
 
 
 def paths(engine: Engine, shelf: Shelf | None = None) -> list[str]:

@@ -230,7 +230,7 @@ class VaultMachine(RuleBasedStateMachine):
     async def _embedded(self) -> None:
         if self.engine.model.embedder:
             await self.engine.indexer.embedding.work_off(
-                self.engine.model.embedder, lambda: self.engine.indexer.generation
+                self.engine.model.embedder, lambda: self.engine.writer.generation
             )
         assert self.engine.upkeep.status()["pending"] == 0
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.engine.engine import Engine
-from tests.engine.world import World, made
+from tests.engine.world import World, eventually, made
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +71,7 @@ async def test_the_same_answers_by_the_real_model(tmp_path: Path, model_cache: P
         assert engine.upkeep.status()["pending"] == 0
         before = await answers(engine)
         near = await engine.append("The cracked one is the violet teapot", kind="fact")
-        assert near.indexed == "full"
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
         await engine.forget(near.id)
         meant = await engine.search("what broke when we released?", mode="semantic", limit=3)
         assert "deploy" in " ".join(hit.snippet for hit in meant.hits).lower()

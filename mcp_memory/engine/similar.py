@@ -1,0 +1,56 @@
+"""Similar notes: which ones say nearly the same as a note that is being written. Advice, never a reason to fail."""
+
+from __future__ import annotations
+
+import anyio
+
+from mcp_memory.engine.legs import rarest
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, Passage
+from mcp_memory.text.terms import overlap, telling, terms
+
+OVERLAP = 0.5
+"""From here on two texts say nearly the same: so many of the words of both are shared (Jaccard). Of the notes that
+MiniLM gives a cosine of .9 or more, nearly all have it."""
+
+COMPARED_CHARS = 1600
+"""Of a text only its beginning counts: as much as the longest passage holds."""
+
+LOOKED_FOR = 8
+"""By so many of its rarest words a text is looked for, and so many passages are compared with it."""
+
+DEADLINE_S = 0.25
+
+
+class Similar:
+    """Looks by words: a note is as easily found while the model is busy, and its vector would cost ten times more."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._threads = anyio.CapacityLimiter(4)
+
+    async def to(self, text: str, filters: Filters) -> list[Passage]:
+        """Passages that say nearly the same, nearest first; none where the look-up fails or is late."""
+        head = text[:COMPARED_CHARS]
+        try:
+            return await in_thread(
+                lambda: self._look(head, filters),
+                deadline_s=DEADLINE_S,
+                what="looking for similar notes",
+                limiter=self._threads,
+            )
+        except McpMemoryError:
+            return []
+
+    def _look(self, text: str, filters: Filters) -> list[Passage]:
+        known = {word: count for word, count in self._index.frequencies(terms(text)).items() if count}
+        rows = self._index.lexical(list(rarest(known, LOOKED_FOR)), LOOKED_FOR, filters)
+        said = telling(text)
+        near = [
+            (shared, passage)
+            for passage in self._index.get(row.chunk_id for row in rows).values()
+            if (shared := overlap(said, telling(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
+        ]
+        return [passage for _, passage in sorted(near, key=lambda each: (-each[0], each[1].chunk_id))]

@@ -1,0 +1,249 @@
+"""The index writer: the one hand through which notes get into the index.
+
+Its lock is held for the writing alone: files are read and cut before, so whoever has it first makes sure that what
+was read is still so. Whoever waits for it gets it in turn: a note that an agent wrote waits for one batch of a sweep
+at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TypeVar
+
+import anyio
+
+from mcp_memory.engine.diff import Known
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.passages import PASSAGES_VERSION
+from mcp_memory.engine.preparing import Preparer, Ready
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
+from mcp_memory.index.base import Change, Delete, Generation, Index
+from mcp_memory.models import Etag, NotePath, NoteRecord, Problem
+from mcp_memory.storage.base import Listing
+from mcp_memory.text.chunking import ChunkingConfig
+
+T = TypeVar("T")
+
+TRIES = 3
+"""How often a note that changes under us is cut anew before others have to wait for it."""
+
+SHORT_CHARS = 16_000
+"""A note up to here is cut in a millisecond: nobody minds waiting for that, and it saves a turn of its own."""
+
+DEADLINE_S = 120.0
+
+
+class IndexWriter:
+    """Writes to the active generation and, while one is built aside, to that too. Remembers what each file was when
+    its rows were written."""
+
+    def __init__(self, vault: Vault, index: Index, chunking: ChunkingConfig) -> None:
+        self._vault = vault
+        self._index = index
+        self._chunking = chunking
+        self._preparer = Preparer(vault, chunking)
+        self._lock = anyio.Lock()
+        self._known: dict[NotePath, Known] = {}
+        self._targets: list[Generation] = []
+        self.problems: dict[str, Problem] = {}
+        """Files that could not be used as they are, by path."""
+
+    @property
+    def generation(self) -> Generation:
+        """The one that answers."""
+        return self._targets[0]
+
+    @property
+    def known(self) -> dict[NotePath, Known]:
+        """What the index was made from, as of now."""
+        return dict(self._known)
+
+    @property
+    def standing(self) -> dict[NotePath, Etag]:
+        """The files that the index was made from."""
+        return {path: known.etag for path, known in self.known.items()}
+
+    def open(self) -> None:
+        """Take up the active generation, or begin one that answers with keywords. Synchronous."""
+        active = next((g for g in self._index.generations() if g.active), None)
+        if active is None:
+            fresh = self._index.begin(self.fingerprint(""), "", 0)
+            self._index.activate(fresh.number, None)
+            active = replace(fresh, active=True)
+        self._targets = [active]
+        self._known.clear()
+        for record in self.scan(active):
+            # A forget that a crash cut short may be known to the vault alone: such a note is looked at again.
+            signature = record.signature if self._vault.shows(record) else ""
+            self._known[record.path] = Known(signature, record.etag)
+            if record.problem:
+                self.problems[record.path] = Problem(record.path, record.problem)
+
+    async def reopened(self) -> None:
+        """Start over where the index was replaced under us: a damaged or deleted file makes room for an empty one."""
+        if await self._run(self._is_replaced, "listing generations"):
+            async with self._lock:
+                await self._run(self.open, "opening the index")
+
+    # -- one note of ours --------------------------------------------------------------------------------------
+
+    async def put(self, file: NoteFile) -> bool:
+        """Index a note that we have just written; if that fails, the next sweep does it. True where no passage of
+        the index is without a vector now.
+
+        Whoever comes second, in whatever order: what is on disk by now is what gets indexed.
+        """
+        try:
+            if len(file.text) > SHORT_CHARS:
+                for _ in range(TRIES):
+                    ready = await self._run(lambda: self._preparer.latest(file), "cutting a note into chunks")
+                    if (complete := await self._put(file, ready)) is not None:
+                        return complete
+            # Short, or written to by others all the time: those have to wait with us for once.
+            return await self._put(file) is True
+        except BaseException:
+            self._known[file.record.path] = Known("", file.record.etag)
+            raise
+
+    async def _put(self, file: NoteFile, cut: Ready | None = None) -> bool | None:
+        """None where the note is another one by now than when it was cut."""
+
+        def write() -> tuple[Ready, bool] | None:
+            if self._is_replaced():
+                self.open()
+            if cut and not self._vault.is_current(cut.file):
+                return None
+            ready = cut or self._preparer.latest(file)
+            for target in self._targets:
+                self._index.apply(target.number, [ready.upsert])
+            return ready, bool(self.generation.embedding) and not self._index.watermark().vectors_pending
+
+        async with self._lock:
+            written = await self._run(write, "writing the index")
+            if written is None:
+                return None
+            ready, complete = written
+            path, problem = ready.upsert.note.path, ready.upsert.note.problem
+            self._known[path] = ready.known
+            self.judge([path], {path: Problem(path, problem)} if problem else {})
+            return complete
+
+    async def take_out(self, path: NotePath) -> None:
+        """Drop the rows of a file that we have just removed. Raises IndexUnavailable."""
+        await self.reopened()
+        await self.remove([path], self.known)
+
+    def doubt(self, path: NotePath) -> None:
+        """Have the next sweep index this file again, whatever its bytes."""
+        if was := self._known.get(path):
+            self._known[path] = Known("", was.etag)
+
+    # -- many notes of a sweep ---------------------------------------------------------------------------------
+
+    async def read_and_write(
+        self,
+        paths: Sequence[NotePath],
+        known: Mapping[NotePath, Known],
+        done: Callable[[int], None],
+        only: Generation | None = None,
+    ) -> int:
+        """Index those of the files that are not as they were `known`; all of them where they go into one generation
+        `only`. Tells after each batch how many are `done`; returns how many were written."""
+        changed = at = 0
+
+        def is_news(file: NoteFile) -> bool:
+            path = file.record.path
+            # What was said of a file that is as it was may have been about something else.
+            return only is not None or path in self.problems or _is_news(file, known.get(path))
+
+        while at < len(paths):
+            rest = islice(paths, at, None)
+            batch = await self._run(lambda rest=rest: self._preparer.batch(rest, is_news), "reading notes")
+            self.judge(batch.paths, batch.problems)
+            async with self._lock:
+                # What we wrote ourselves in the meantime is newer than what this sweep read.
+                current = [each for each in batch.upserts if self._is_still(each.note.path, known)]
+                await self._apply(current, [only] if only else self._targets)
+                if not only:
+                    self._known |= {path: now for path, now in batch.known.items() if self._is_still(path, known)}
+            await self.remove([path for path in batch.unusable if path in known], known)
+            changed += len(current)
+            at += len(batch.paths)
+            done(at)
+        return changed
+
+    async def remove(
+        self, paths: Sequence[NotePath], known: Mapping[NotePath, Known], only: Generation | None = None
+    ) -> None:
+        """Take these out, but for those that we wrote ourselves since `known` was taken."""
+        if paths:
+            async with self._lock:
+                gone = [path for path in paths if only or self._is_still(path, known)]
+                await self._apply([Delete(path) for path in gone], [only] if only else self._targets)
+                if not only:
+                    for path in gone:
+                        self._known.pop(path, None)
+
+    def distrust(self) -> None:
+        """Trust no signature, so that the next sweep reads every file and compares its bytes."""
+        self._known = {path: Known("?" if was.signature else "", was.etag) for path, was in self._known.items()}
+
+    def judge(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
+        """These are all the problems that these files have now. A new dictionary: others read it in threads."""
+        if problems or not self.problems.keys().isdisjoint(paths):
+            others = self.problems.keys() - set(paths)
+            self.problems = {path: self.problems[path] for path in others} | dict(problems)
+
+    def report(self, listing: Listing) -> None:
+        """Facts about files that are gone are gone too."""
+        still = {path: p for path, p in self.problems.items() if path in listing.files}
+        self.problems = still | {p.path: p for p in listing.problems}
+
+    # -- generations -------------------------------------------------------------------------------------------
+
+    def fingerprint(self, embedding: str) -> str:
+        """Of a generation with this chunking, this engine's passages and that embedder (empty: keywords alone)."""
+        return f"{self._chunking.fingerprint} passages{PASSAGES_VERSION} | {embedding}"
+
+    def scan(self, generation: Generation) -> Iterator[NoteRecord]:
+        """All notes of a generation, in order of path. Synchronous."""
+        after: NotePath | None = None
+        while page := self._index.scan(generation.number, after):
+            yield from page
+            after = page[-1].path
+
+    async def write_to(self, built: Generation) -> None:
+        """From now on also to this generation."""
+        async with self._lock:
+            self._targets = [self.generation, built]
+
+    async def switch_to(self, built: Generation) -> None:
+        """Let this generation answer from now on, and write to no other."""
+        async with self._lock:
+            active = self.generation.number
+            await self._run(lambda: self._index.activate(built.number, active), "activating a generation")
+            self._targets = [replace(built, active=True)]
+
+    # -- below -------------------------------------------------------------------------------------------------
+
+    def _is_replaced(self) -> bool:
+        known = self._index.generations()
+        return all(self.generation.number != each.number or not each.active for each in known)
+
+    def _is_still(self, path: NotePath, known: Mapping[NotePath, Known]) -> bool:
+        return self._known.get(path) == known.get(path)
+
+    async def _apply(self, changes: Sequence[Change], targets: Sequence[Generation]) -> None:
+        if changes:
+            for target in targets:
+                await self._run(lambda number=target.number: self._index.apply(number, changes), "writing the index")
+
+    async def _run(self, work: Callable[[], T], what: str) -> T:
+        return await in_thread(work, deadline_s=DEADLINE_S, what=what)
+
+
+def _is_news(file: NoteFile, was: Known | None) -> bool:
+    return was is None or was.etag != file.record.etag or not was.signature
