@@ -14,6 +14,7 @@ from types import FrameType
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
+from mcp_memory.daemon.allocator import share_one_arena
 from mcp_memory.daemon.descriptors import connections_that_fit
 from mcp_memory.daemon.instance import Instance, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
@@ -28,8 +29,8 @@ GRACE_S = 8
 ACCEPTED_AT_ONCE = 64
 """By the event loop, before it serves any of them; the others wait in the kernel's queue."""
 
-TICK_S = 0.5
-"""How often is looked whether to end; uvicorn's own ten times a second cost more than all else that an idle daemon does
+TICK_S = 1.0
+"""How often uvicorn renews its Date header. Its own ten times a second cost more than all else that an idle daemon does
 but its sweeps."""
 
 SWITCH_S = 0.0005
@@ -53,6 +54,7 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
     """Serve until SIGTERM or SIGINT. Raises Held when the vault is taken, Busy when the port is."""
     # Until the server is up and handles it: unwind, rather than die with the address published.
     signal.signal(signal.SIGTERM, _unwind)
+    share_one_arena()
     state = settings.state
     state.make()
     known_vault = was_served(settings.vault_path)
@@ -112,19 +114,26 @@ async def _serve(
             on_listening(address)
 
         async def main_loop(self) -> None:
-            while not await self.on_tick(0):  # noqa: ASYNC110 -- also keeps the Date header
-                await asyncio.sleep(TICK_S)
+            while not await self.on_tick(0):
+                with anyio.move_on_after(TICK_S):
+                    await ending.wait()
+
+        def end(self) -> None:
+            self.should_exit = True
+            ending.set()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             connections.draining = True
             await super().shutdown(sockets)
 
+    ending = anyio.Event()
     daemon = settings.daemon
     most = connections_that_fit(daemon.max_connections, accepted_at_once=ACCEPTED_AT_ONCE)
     if most < daemon.max_connections:
         log.warning("room for %d connections, not %d: the system allows no more files", most, daemon.max_connections)
     connections = Connections(most=most, patience_s=daemon.transfer_timeout_s)
-    asyncio.get_running_loop().set_exception_handler(connections.complain)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(connections.complain)
     gate = GateConfig.for_port(
         address.port,
         host=daemon.host,
@@ -157,7 +166,7 @@ async def _serve(
         )
 
         def drain(_signal: int, _frame: FrameType | None) -> None:
-            server.should_exit = True
+            loop.call_soon_threadsafe(server.end)
 
         # For good: a second one must not kill a daemon that has answered its last call and closes the index.
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -166,7 +175,7 @@ async def _serve(
 
         async def leave_to_successor() -> None:
             await presence.keep()
-            server.should_exit = True
+            server.end()
 
         async def make_ready() -> None:
             try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
@@ -12,6 +13,9 @@ from mcp_memory.models import Hit, Passage
 from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.terms import fold, folded
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+
+FIRST_READ = 2
+"""So many times as many passages as are wanted are read at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,32 @@ def weigh(
         added = boosts(question, passage, weights)
         weighed.append(Weighed(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
     return sorted(weighed, key=_place)
+
+
+def best_of(
+    scores: Mapping[int, float],
+    limit: int,
+    *,
+    read: Callable[[Collection[int]], Mapping[int, Passage]],
+    weighed: Callable[[Mapping[int, Passage]], Iterable[Weighed]],
+    most: float,
+) -> tuple[list[Weighed], bool]:
+    """The `limit` best of the chunks with these fused scores, and whether all that were read were still there.
+
+    Reading costs, so the first few are read, and then only those that a boost of `most` could still bring among the
+    best; all of them only where repeats took places.
+    """
+    passages: dict[int, Passage] = {}
+    best: list[Weighed] = []
+    bar = min(sorted(scores.values())[-FIRST_READ * limit :], default=0.0)
+    while wanted := [chunk for chunk, score in scores.items() if score >= bar and chunk not in passages]:
+        found = read(wanted)
+        passages.update(found)
+        best = without_repeats(weighed(passages), limit)
+        if len(found) < len(wanted):
+            return best, False
+        bar = best[-1].score - most if len(best) == limit else -inf
+    return best, True
 
 
 def without_repeats(weighed: Iterable[Weighed], limit: int) -> list[Weighed]:

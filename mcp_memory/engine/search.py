@@ -14,11 +14,11 @@ from datetime import datetime
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
-from mcp_memory.engine.ranking import Ranked, Weighed, explained, hit_of, scored, weigh, without_repeats
+from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
 from mcp_memory.index.base import Index, Rows
-from mcp_memory.index.boosts import BoostWeights, Question, reach, read_question
+from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
 from mcp_memory.index.confidence import confidence, coverage
-from mcp_memory.index.fusion import FusionWeights, Legs, fuse, within_reach
+from mcp_memory.index.fusion import FusionWeights, Legs, fuse
 from mcp_memory.models import Filters, SearchResult
 from mcp_memory.text.terms import terms
 
@@ -113,14 +113,14 @@ class Searcher:
         the look-up and the reading gets new rows."""
         fused = fuse(legs, self._config.fusion)
         scores = dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
-        near = within_reach(fused, limit, *reach(question, self._config.boosts))
-        # Reading passages is what costs; all of them are read only where repeats took places.
-        for chosen in (near, list(scores)):
-            passages = self._index.get(chosen)
-            best = without_repeats(weigh(scores, passages, question, self._config.boosts), limit)
-            if len(best) >= limit or len(chosen) == len(scores):
-                break
-        return best, len(passages) == len(chosen)
+        weights = self._config.boosts
+        return best_of(
+            scores,
+            limit,
+            read=self._index.get,
+            weighed=lambda passages: weigh(scores, passages, question, weights),
+            most=most_boost(question, weights),
+        )
 
     async def _why_nothing(self, filters: Filters) -> str:
         return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,13 +48,21 @@ class Corpus:
 
     parts: Sequence[Part] = ()
 
-    def score_chunks(self, keys: Iterable[int]) -> list[NDArray[np.float32]]:
-        """For each part, the score of each of its rows; 0 where no key occurs."""
-        return self._scores(keys, self._chunk_scale, lambda part, key: part.segment.around(key))
+    @cached_property
+    def chunks(self) -> NDArray[np.int64]:
+        """(n,): the ids of all rows, dead ones too, ascending."""
+        return _joined([part.segment.chunks for part in self.parts], np.int64)
 
-    def score_sections(self, keys: Iterable[int]) -> list[NDArray[np.float32]]:
-        """For each part, the score of each of its sections."""
-        return self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
+    def score_chunks(self, keys: Iterable[int]) -> NDArray[np.float32]:
+        """(n,): the score of each row; 0 where no key occurs."""
+        scores = self._scores(keys, self._chunk_scale, lambda part, key: part.segment.around(key))
+        return _joined(scores, np.float32)
+
+    def score_sections(self, keys: Iterable[int]) -> NDArray[np.float32]:
+        """(n,): for each row the score of the section that it stands in."""
+        scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
+        by_row = [score[part.segment.sections] for score, part in zip(scores, self.parts, strict=True)]
+        return _joined(by_row, np.float32)
 
     def frequency(self, keys: Sequence[int]) -> int:
         """In how many chunks all of the keys occur."""
@@ -100,6 +108,13 @@ def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _S
     mean = sum(float(lengths[mask].sum(dtype=np.float64)) for lengths, mask in parts) / total if total else 0.0
     damping = [K1 * (1 - B) + K1 * B * (lengths / mean if mean else lengths) for lengths, _ in parts]
     return _Scale([each.astype(np.float32) for each in damping], alive, total)
+
+
+def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    """As one; a single array is not copied."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate([np.empty(0, dtype=kind), *arrays])
 
 
 def _idf(holding: int, total: int) -> float:

@@ -75,11 +75,11 @@ def telling_days(named: DateRange) -> DateRange:
     return DateRange(named.start, _shifted(named.end, 10))
 
 
-def reach(question: Question, weights: BoostWeights) -> tuple[float, float]:
-    """The least and the most that all boosts of a passage can come to."""
+def most_boost(question: Question, weights: BoostWeights) -> float:
+    """The most that all boosts of a passage can come to."""
     dated = weights.date if question.days else 0.0
     timed = weights.time if question.asks_when else 0.0
-    return min(weights.question, 0.0), max(weights.lead, weights.heading) + dated + timed
+    return max(weights.lead, weights.heading) + dated + timed
 
 
 def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[str, float]:
@@ -111,7 +111,9 @@ def named_lead(question: Question, text: str) -> str | None:
 def is_question(text: str) -> bool:
     """Whether the text ends by asking, a remark in brackets behind it not counted."""
     end = text[-1000:].rstrip()
-    return _REMARK_AT_END.sub("", end).endswith(("?", "？"))
+    if end.endswith((")", "]")):
+        end = _REMARK_AT_END.sub("", end)
+    return end.endswith(("?", "？"))
 
 
 def _named_place(question: Question, passage: Passage) -> str | None:

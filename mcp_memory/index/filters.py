@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,11 +61,16 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
     return " AND ".join(clauses), values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Admitted:
     """The notes that pass: `table[number]`."""
 
     table: NDArray[np.bool_]
+
+    @cached_property
+    def share(self) -> float:
+        """Of all numbers ever given, 0 to 1."""
+        return float(np.count_nonzero(self.table)) / max(self.table.size, 1)
 
     def mask(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """For each chunk whether its note passes."""

@@ -89,14 +89,6 @@ def fuse(legs: Legs, weights: FusionWeights) -> Rows:
     return Rows(ids, fused.astype(np.float32))
 
 
-def within_reach(fused: Rows, limit: int, least: float, most: float) -> list[int]:
-    """The chunks that can still be among the first `limit` once each score has grown by `least` to `most`."""
-    if len(fused) <= limit:
-        return fused.ids.tolist()
-    bar = np.partition(fused.scores, len(fused) - limit)[len(fused) - limit] + least - most
-    return fused.ids[fused.scores >= bar].tolist()
-
-
 def _shares(scores: NDArray[np.float32], weight: float) -> NDArray[np.float64]:
     """Each row's score against the best one's, times the leg's weight; a score below 0 counts as 0."""
     above = np.maximum(scores, 0.0).astype(np.float64)

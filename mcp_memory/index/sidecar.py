@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mcp_memory.index.block import Block
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -40,13 +42,11 @@ class Header:
     checksum: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """Chunk ids (n,), and vectors (n, dimension) whose rows lie in the mapped file."""
+@dataclass(frozen=True)
+class Mapped(Block):
+    """A block whose vectors lie in the mapped file."""
 
     header: Header
-    ids: NDArray[np.int64]
-    vectors: NDArray[np.int8]
 
 
 def load(path: Path, uid: str, generation: int, dimension: int) -> Mapped | None:
@@ -123,7 +123,7 @@ def _map(path: Path, header: Header, *, verify: bool = True) -> Mapped | None:
     if verify and _checksum(path, header.count * record.itemsize) != header.checksum:
         return None
     records = np.memmap(path, dtype=record, mode="r", offset=_HEADER_BYTES, shape=(header.count,))
-    return Mapped(header, np.ascontiguousarray(records["id"]), np.asarray(records["vector"]))
+    return Mapped(np.ascontiguousarray(records["id"]), np.asarray(records["vector"]), header)
 
 
 def _checksum(path: Path, length: int) -> int:

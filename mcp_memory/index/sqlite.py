@@ -141,9 +141,7 @@ class SqliteIndex(Index):
 
     def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
         with self._corpus() as (now, corpus):
-            by_section = corpus.score_sections(_keys(terms))
-            scores = [score[part.segment.sections] for score, part in zip(by_section, corpus.parts, strict=True)]
-            return self._best(now, corpus, scores, k, filters)
+            return self._best(now, corpus, corpus.score_sections(_keys(terms)), k, filters)
 
     def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
         with self._snapshot() as now:
@@ -240,15 +238,9 @@ class SqliteIndex(Index):
                     return
 
     def _best(
-        self, now: _Snapshot | None, corpus: Corpus, scores: Sequence[NDArray[np.float32]], k: int, filters: Filters
+        self, now: _Snapshot | None, corpus: Corpus, scores: NDArray[np.float32], k: int, filters: Filters
     ) -> Rows:
-        if now is None or not corpus.parts:
-            return Rows()
-        admitted = self._admitted(now, filters)
-        ids = np.concatenate([part.segment.chunks for part in corpus.parts])
-        score = np.concatenate(scores)
-        keep = (score > 0) & admitted.mask(ids)
-        return best(k, ids[keep], score[keep])
+        return best(k, corpus.chunks, scores, self._admitted(now, filters), above=0) if now else Rows()
 
     def _admitted(self, now: _Snapshot, filters: Filters) -> Admitted:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import simsimd
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index import sidecar
 from mcp_memory.index.base import Generation, Rows
 from mcp_memory.index.best import best
+from mcp_memory.index.block import Block, joined
 from mcp_memory.index.filters import Admitted
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import Tables
@@ -40,8 +40,8 @@ _FLUSH_ROWS = 4096
 
 _READ_ROWS = 10_000
 
-_SCAN_ROWS = 1 << 16
-"""Vectors per call of the SIMD kernel, which may hold the interpreter's lock: about 2 ms with 384 dimensions."""
+_FEW = 0.25
+"""Where a smaller share of the notes is admitted, their vectors are gathered first, and only those compared."""
 
 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
@@ -72,15 +72,14 @@ class VectorStore:
     ) -> Rows:
         """The k best by cosine, ties by chunk id. `connection` stands in the snapshot that `admitted` was made in."""
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
-        found = [_scan(wanted, ids, vectors, admitted) for ids, vectors in self.refresh(connection, generation)]
-        ids = np.concatenate([part[0] for part in found])
-        cosines = np.concatenate([part[1] for part in found])
-        return best(k, ids, cosines)
+        blocks = self.refresh(connection, generation)
+        if admitted.share < _FEW:
+            blocks = [block.chosen(admitted.mask(block.ids)) for block in blocks]
+        ids = np.concatenate([block.ids for block in blocks])
+        return best(k, ids, np.concatenate([block.cosines(wanted) for block in blocks]), admitted)
 
-    def refresh(
-        self, connection: sqlite3.Connection, generation: Generation
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.int8]]]:
-        """Catch up with the database; blocks of ids (n,) and vectors (n, dimension)."""
+    def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[Block]:
+        """Catch up with the database; at least one block."""
         with self._lock:
             slots = self._slots.get(generation.number)
             if slots is None:
@@ -141,14 +140,13 @@ class _Slots:
         self._begin = sidecar.Header(uid, generation.number, generation.dimension)
         self._mapped = sidecar.load(path, uid, generation.number, generation.dimension)
         self._slot = self._mapped.header.slot if self._mapped else 0
-        self._fresh: list[tuple[NDArray[np.int64], NDArray[np.int8]]] = []
+        self._fresh: list[Block] = []
         self._fresh_rows = 0
         self._writable = True
 
-    def blocks(self) -> list[tuple[NDArray[np.int64], NDArray[np.int8]]]:
-        empty = (np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
-        mapped = [(self._mapped.ids, self._mapped.vectors)] if self._mapped else []
-        return [*mapped, *self._fresh] or [empty]
+    def blocks(self) -> list[Block]:
+        empty = Block(np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
+        return [*([self._mapped] if self._mapped else []), *self._fresh] or [empty]
 
     def catch_up(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute(
@@ -167,9 +165,9 @@ class _Slots:
         if not self._fresh_rows or not self._writable:
             return
         header = self._mapped.header if self._mapped else self._begin
-        (ids, vectors) = self._joined()
+        fresh = joined(self._fresh)
         try:
-            mapped = sidecar.append(self._path, header, ids, vectors, self._slot)
+            mapped = sidecar.append(self._path, header, fresh.ids, fresh.vectors, self._slot)
         except OSError as error:
             self._writable = False
             self._report(Problem(self._path.name, f"cannot be written: {error.strerror}"))
@@ -183,25 +181,18 @@ class _Slots:
     def _add(self, batch: list[tuple[int, int, bytes]]) -> None:
         try:
             ids = np.array([chunk for _, chunk, _ in batch], dtype=np.int64)
-            joined = b"".join(vector for _, _, vector in batch)
+            data = b"".join(vector for _, _, vector in batch)
         except (TypeError, ValueError, OverflowError) as error:
             raise DamagedRow("a vector's row cannot be read") from error
         if any(len(vector) != self._dimension for _, _, vector in batch):
             raise DamagedRow("a vector has another length than its generation's")
-        vectors = np.frombuffer(joined, dtype=np.int8).reshape(len(batch), self._dimension)
+        vectors = np.frombuffer(data, dtype=np.int8).reshape(len(batch), self._dimension)
         self._slot = batch[-1][0]
-        self._fresh.append((ids, vectors))
+        self._fresh.append(Block(ids, vectors))
         self._fresh_rows += len(batch)
         # Blocks double in size, so that a thousand appends of one note are a dozen blocks to scan.
-        while len(self._fresh) > 1 and len(self._fresh[-2][0]) <= 2 * len(self._fresh[-1][0]):
-            last, before = self._fresh.pop(), self._fresh.pop()
-            self._fresh.append((np.concatenate([before[0], last[0]]), np.concatenate([before[1], last[1]])))
-
-    def _joined(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        return (
-            np.concatenate([ids for ids, _ in self._fresh]),
-            np.concatenate([vectors for _, vectors in self._fresh]),
-        )
+        while len(self._fresh) > 1 and len(self._fresh[-2].ids) <= 2 * len(self._fresh[-1].ids):
+            self._fresh[-2:] = [joined(self._fresh[-2:])]
 
     def _drop_dead(self, connection: sqlite3.Connection) -> None:
         """Begin the sidecar anew when more than half of its records belong to notes that were replaced."""
@@ -213,35 +204,7 @@ class _Slots:
             return
         chunks = connection.execute(f"SELECT chunk FROM {self._tables.vectors} WHERE slot <= ?", [self._slot])
         keep = np.isin(self._mapped.ids, np.fromiter((row[0] for row in chunks), dtype=np.int64))
-        self._fresh = [(self._mapped.ids[keep], np.ascontiguousarray(self._mapped.vectors[keep])), *self._fresh]
+        self._fresh = [self._mapped.chosen(keep), *self._fresh]
         self._fresh_rows += int(keep.sum())
         self._mapped = None
         self.flush()
-
-
-def _scan(
-    query: NDArray[np.int8], ids: NDArray[np.int64], vectors: NDArray[np.int8], admitted: Admitted
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Ids and cosines of the admitted rows."""
-    keep = admitted.mask(ids)
-    count = int(np.count_nonzero(keep))
-    if count * 4 < len(ids):
-        vectors, ids = vectors[keep], ids[keep]
-        return ids, _cosines(query, vectors)
-    cosines = _cosines(query, vectors)
-    return (ids, cosines) if count == len(ids) else (ids[keep], cosines[keep])
-
-
-def _cosines(query: NDArray[np.int8], vectors: NDArray[np.int8]) -> NDArray[np.float32]:
-    parts = [1.0 - _distances(query, block) for block in _blocks(vectors)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
-
-
-def _distances(query: NDArray[np.int8], vectors: NDArray[np.int8]) -> NDArray[np.float32]:
-    distances = np.asarray(simsimd.cdist(query, vectors, "cosine", out_dtype="float32"), dtype=np.float32)
-    return distances.reshape(-1)
-
-
-def _blocks(vectors: NDArray[np.int8]) -> Iterator[NDArray[np.int8]]:
-    for start in range(0, len(vectors), _SCAN_ROWS):
-        yield vectors[start : start + _SCAN_ROWS]

@@ -19,7 +19,7 @@ NOTES = Corpus(notes=300, entries=1, series="append")
 
 
 def append() -> Iterator[Figure]:
-    """The answer comes when the note is on disk and both its words and its vector are in the index."""
+    """The answer comes when the note is on disk and its words are found; its vector is made behind it."""
     with fresh() as site:
         floor, ours = anyio.run(_appends, site)
     about = f"p99 {percentile(ours, 99) * 1e3:.3g} ms, floor's p99 {percentile(floor, 99) * 1e3:.3g} ms"

@@ -93,14 +93,13 @@ def test_notes_rank_the_same_in_one_segment_and_in_many() -> None:
             assert scores_of(corpus, corpus.score_chunks(keys), dead) == scores_of(
                 whole, whole.score_chunks(keys), dead
             )
-            by_section = [s[p.segment.sections] for s, p in zip(corpus.score_sections(keys), corpus.parts, strict=True)]
-            once = whole.score_sections(keys)[0][whole.parts[0].segment.sections]
-            assert scores_of(corpus, by_section, dead) == scores_of(whole, [once], dead)
+            assert scores_of(corpus, corpus.score_sections(keys), dead) == scores_of(
+                whole, whole.score_sections(keys), dead
+            )
 
 
-def scores_of(corpus: Corpus, scores: list[np.ndarray], dead: set[int]) -> dict[int, float]:
-    ids = [chunk for part in corpus.parts for chunk in part.segment.chunks.tolist()]
-    together = zip(ids, np.concatenate(scores).tolist(), strict=True)
+def scores_of(corpus: Corpus, scores: np.ndarray, dead: set[int]) -> dict[int, float]:
+    together = zip(corpus.chunks.tolist(), scores.tolist(), strict=True)
     return {chunk: score for chunk, score in together if chunk >> ORDINAL_BITS not in dead}
 
 
