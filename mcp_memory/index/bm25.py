@@ -60,7 +60,7 @@ class Corpus:
 
     def score_sections(self, keys: Iterable[int]) -> NDArray[np.float32]:
         """(n,): for each row the score of the section that it stands in."""
-        scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
+        scores = self._scores(keys, self._section_scale, lambda part, key: part.segment.in_sections(key))
         by_row = [score[part.segment.sections] for score, part in zip(scores, self.parts, strict=True)]
         return _joined(by_row, np.float32)
 

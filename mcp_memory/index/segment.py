@@ -6,10 +6,10 @@ section (title, tags, headings); each chunk of the section is searched as if the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     Some = slice | NDArray[np.intp]
     """Rows: all of them, or these."""
+
+    _Counted = tuple[NDArray[np.intp], NDArray[Any]]
+    """Numbers of rows or sections, each once, and a count for each."""
 
 OWN_WEIGHT = 2
 """A chunk's own words count twice, those of its neighbours and its place once."""
@@ -50,7 +53,8 @@ class Segment:
     @cached_property
     def around_lengths(self) -> NDArray[np.float32]:
         """(n,): each chunk's length, counted like the words of `around`."""
-        return self._spread(self.lengths.astype(np.float32)) + self.place_lengths[self.sections]
+        around = self._spread(self.lengths.astype(np.float32)) + self.place_lengths[self.sections]
+        return around.astype(np.float32)
 
     @cached_property
     def section_lengths(self) -> NDArray[np.float32]:
@@ -62,25 +66,28 @@ class Segment:
         """How often a chunk has the key in itself, beside it and above it: for all rows, or for those that do."""
         rows, counts = self.own.of(key)
         places, above = self.place.of(key)
-        in_place = int((self._section_starts[places + 1] - self._section_starts[places]).sum())
-        if (len(rows) + in_place) * _DENSE_SHARE > self.rows:
-            dense = np.zeros(self.rows, dtype=np.float32)
-            dense[rows] = counts
-            dense = self._spread(dense)
-            if in_place:
-                by_section = np.zeros(len(self.place_lengths), dtype=np.float32)
+        sizes = self._section_starts[places + 1] - self._section_starts[places]
+        if (len(rows) + int(sizes.sum())) * _DENSE_SHARE > self.rows:
+            own = np.zeros(self.rows, dtype=np.uint16)
+            own[rows] = counts
+            total = self._spread(own)
+            if len(places):
+                by_section = np.zeros(len(self.place_lengths), dtype=np.uint16)
                 by_section[places] = above
-                dense += by_section[self.sections]
-            return slice(None), dense
-        return self._gathered(rows.astype(np.intp), counts, places, above)
+                total += by_section[self.sections]
+            return slice(None), total.astype(np.float32)
+        return _summed(self.rows, [*self._beside(rows.astype(np.intp), counts), self._below(places, sizes, above)])
 
-    def in_sections(self, key: int) -> NDArray[np.float32]:
-        """(m,): how often each section has the key in its chunks and above them."""
+    def in_sections(self, key: int) -> tuple[Some, NDArray[np.float32]]:
+        """How often a section has the key in its chunks and above them, for those that do."""
         rows, counts = self.own.of(key)
         places, above = self.place.of(key)
-        found = np.bincount(self.sections[rows], weights=counts, minlength=len(self.place_lengths)).astype(np.float32)
-        found[places] += above
-        return found
+        within = self.sections[rows]  # ascending, as the rows are
+        first = np.flatnonzero(np.diff(within, prepend=-1))
+        sums = np.add.reduceat(counts, first, dtype=np.float32) if len(first) else counts.astype(np.float32)
+        return _summed(
+            len(self.place_lengths), [(within[first].astype(np.intp), sums), (places.astype(np.intp), above)]
+        )
 
     # -- inside ------------------------------------------------------------------------------------------------
     @cached_property
@@ -89,41 +96,50 @@ class Segment:
         return np.searchsorted(self.sections, np.arange(len(self.place_lengths) + 1))
 
     @cached_property
-    def _together(self) -> list[NDArray[np.bool_]]:
-        """For each distance of REACH, whether row r and row r + distance are of one note."""
-        return [self.chunks[far:] - self.chunks[:-far] == far for far in REACH]
+    def _together(self) -> list[NDArray[np.uint16]]:
+        """For each distance of REACH, 1 where row r and row r + distance are of one note, else 0."""
+        return [(self.chunks[far:] - self.chunks[:-far] == far).astype(np.uint16) for far in REACH]
 
-    def _spread(self, own: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(n,): each row's own number, and those of its neighbours."""
-        total = OWN_WEIGHT * own
+    def _spread(self, own: NDArray[Any]) -> NDArray[Any]:
+        """(n,): each row's own number, and those of its neighbours; of the same type."""
+        total = own * own.dtype.type(OWN_WEIGHT)
         for far, together in zip(REACH, self._together, strict=True):
             total[far:] += own[:-far] * together
             total[:-far] += own[far:] * together
         return total
 
-    def _gathered(
-        self,
-        rows: NDArray[np.intp],
-        counts: NDArray[np.uint8],
-        places: NDArray[np.uint32],
-        above: NDArray[np.uint8],
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        found, times = [rows], [OWN_WEIGHT * counts.astype(np.float32)]
+    def _beside(self, rows: NDArray[np.intp], counts: NDArray[np.uint8]) -> Iterator[_Counted]:
+        """What `_spread` does, for some rows: each of these stretches holds a row once."""
+        yield rows, OWN_WEIGHT * counts.astype(np.float32)
         for far, together in zip(REACH, self._together, strict=True):
-            inside = rows >= far
-            inside[inside] = together[rows[inside] - far]
-            found.append(rows[inside] - far)
-            times.append(counts[inside].astype(np.float32))
-            inside = rows < self.rows - far
-            inside[inside] = together[rows[inside]]
-            found.append(rows[inside] + far)
-            times.append(counts[inside].astype(np.float32))
-        for place, count in zip(places.tolist(), above.tolist(), strict=True):
-            span = np.arange(int(self._section_starts[place]), int(self._section_starts[place + 1]))
-            found.append(span)
-            times.append(np.full(len(span), count, dtype=np.float32))
-        some, at = np.unique(np.concatenate(found), return_inverse=True)
-        return some, np.bincount(at, weights=np.concatenate(times)).astype(np.float32)
+            before = rows >= far
+            before[before] = together[rows[before] - far] == 1
+            yield rows[before] - far, counts[before]
+            behind = rows < self.rows - far
+            behind[behind] = together[rows[behind]] == 1
+            yield rows[behind] + far, counts[behind]
+
+    def _below(self, places: NDArray[np.uint32], sizes: NDArray[np.int64], above: NDArray[np.uint8]) -> _Counted:
+        """All rows of these sections, which have so many."""
+        before = np.cumsum(sizes) - sizes
+        rows = np.repeat(self._section_starts[places] - before, sizes) + np.arange(int(sizes.sum()))
+        return rows, np.repeat(above, sizes)
+
+
+def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
+    """Each number below `size` that is in some of the stretches, once, with the sum of its counts."""
+    stretches = list(counted)
+    total = np.zeros(size, dtype=np.float32)
+    for numbers, counts in stretches:
+        total[numbers] += counts
+    some: list[NDArray[np.intp]] = []
+    times: list[NDArray[np.float32]] = []
+    for numbers, _ in stretches:
+        sums = total[numbers]
+        total[numbers] = 0  # taken
+        some.append(numbers[sums > 0])
+        times.append(sums[sums > 0])
+    return np.concatenate(some), np.concatenate(times)
 
 
 def merged(parts: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Segment:
