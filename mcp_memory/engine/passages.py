@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -20,8 +20,9 @@ PASSAGES_VERSION = 3
 """Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
 
 
-def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingConfig) -> Upsert:
-    """The rows of a note: its chunks with their embedded text, and what stands above its sections.
+def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: Cut | None = None) -> Upsert:
+    """The rows of a note: its chunks with their embedded text, and what stands above its sections. `cut`: its chunks,
+    where they are known already.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, in
     its neighbours' context neither; a deleted note has no chunk at all. Where the text is longer than what is indexed
@@ -29,7 +30,7 @@ def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingCo
     """
     if record.shelf is Shelf.DELETED:
         return Upsert(record)
-    cut = chunking.cut(text, body_start, config, log=record.is_log)
+    cut = cut or chunking.cut(text, body_start, config, log=record.is_log)
     forgotten = frozenset(record.meta.get("forgotten", ()))
     chunks = [chunk for chunk in cut.chunks if chunk.entry is None or chunk.entry not in forgotten]
     above = _above(record)
@@ -65,8 +66,10 @@ def _above(record: NoteRecord) -> list[str]:
     return [] if record.is_log else [each[:MAX_ABOVE_CHARS] for each in (record.title, " ".join(record.tags))]
 
 
-def _unsaid(above: Iterable[str], headings: Sequence[str]) -> list[str]:
+def _unsaid(above: Sequence[str], headings: Sequence[str]) -> list[str]:
     """Those that the heading path does not say already."""
+    if not above:
+        return []
     said = {word for heading in headings for word in words(heading)}
     return [each for each in above if not said.issuperset(words(each))]
 

@@ -13,6 +13,7 @@ from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused
 from mcp_memory.index.base import Upsert
 from mcp_memory.models import NotePath, Problem
 from mcp_memory.text.chunking import ChunkingConfig
+from mcp_memory.text.growing import LogCutter
 
 BATCH_FILES = 64
 BATCH_CHUNKS = 256
@@ -47,11 +48,12 @@ class Batch:
 
 
 class Preparer:
-    """Blocking; holds no state. Of the texts of a batch only their chunks are kept."""
+    """Blocking. Of the texts of a batch only their chunks are kept; of logs the latest few, which grow."""
 
     def __init__(self, vault: Vault, chunking: ChunkingConfig) -> None:
         self._vault = vault
         self._chunking = chunking
+        self._logs = LogCutter(chunking)
 
     def latest(self, file: NoteFile) -> Ready:
         """The note as it is on disk by now. Raises as `Vault.read`."""
@@ -87,7 +89,8 @@ class Preparer:
     def _cut(self, file: NoteFile) -> Upsert:
         # As in memory: a signature that proves nothing now proves nothing after a restart either.
         record = replace(file.record, signature=_known(file).signature)
-        return to_upsert(record, file.text, file.body_start, self._chunking)
+        cut = self._logs.cut(record.path, file.text, file.body_start) if record.is_log else None
+        return to_upsert(record, file.text, file.body_start, self._chunking, cut)
 
 
 def _known(file: NoteFile) -> Known:

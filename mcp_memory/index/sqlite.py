@@ -25,6 +25,7 @@ from mcp_memory.index.database import Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
 from mcp_memory.index.schema import Tables
 from mcp_memory.index.vectors import VectorStore, quantise
+from mcp_memory.index.wordlist import Remembered
 from mcp_memory.index.words import any_of, bindable
 from mcp_memory.index.wordstore import WordStore
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Shelf, TextHash
@@ -55,6 +56,7 @@ class SqliteIndex(Index):
         self._database = Database(folder / _FILE, self._start_afresh)
         self._vectors = VectorStore(folder, self._database.report)
         self._words = WordStore(folder, self._database.report)
+        self._counted = Remembered()
         with self._database.read() as connection:
             numbers = [generation.number for generation in generations.known(connection)]
             self._vectors.distrust(connection, numbers)
@@ -92,7 +94,9 @@ class SqliteIndex(Index):
 
     # -- writing -----------------------------------------------------------------------------------------------
     def apply(self, generation: int, changes: Sequence[Change]) -> int:
-        ready = [change if isinstance(change, Delete) else writing.Written.of(change) for change in changes]
+        ready = [
+            change if isinstance(change, Delete) else writing.Written.of(change, self._counted) for change in changes
+        ]
         with self._database.write() as connection:
             target = generations.require(connection, generation)
             model = generations.model_of(connection, generation)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import struct
+import sys
+import threading
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,27 +23,81 @@ from mcp_memory.index.segment import Segment
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_FROM, _TO = 64, 4096
+"""Of notes with so many chunks the words are remembered: shorter ones are soon counted, longer ones cost memory."""
+
 _HEAD = struct.Struct("<IIIII")
 _COLUMNS = ("<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u1", "<u8", "<u1")
 """Of chunks: words, section, postings; of sections: words above, postings; keys and counts of both in turn."""
 
 
-def encode(chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The words of a text: how many, their keys (little-endian, 8 bytes each), and how often each occurs (1 byte)."""
+
+    length: int
+    keys: bytes
+    counts: bytes
+
+
+def count(text: str) -> Counted:
+    found, length = words.count(text)
+    keys = array("Q", found)
+    if sys.byteorder == "big":
+        keys.byteswap()
+    return Counted(length, keys.tobytes(), bytes(min(times, MOST) for times in found.values()))
+
+
+def encode(
+    chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], Counted] = count
+) -> bytes:
     """A note's words. `chunks`: section number, ascending, and text of each; `places`: what stands above a section."""
     numbers = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in chunks))}
-    own = [words.count(text) for _, text in chunks]
-    place = [words.count(places.get(section, "")) for section in numbers]
+    own = [count(text) for _, text in chunks]
+    place = [count(places.get(section, "")) for section in numbers]
     columns = [
-        [length for _, length in own],
+        [each.length for each in own],
         [numbers[section] for section, _ in chunks],
-        [len(counts) for counts, _ in own],
-        [length for _, length in place],
-        [len(counts) for counts, _ in place],
-        *_flat(counts for counts, _ in own),
-        *_flat(counts for counts, _ in place),
+        [len(each.counts) for each in own],
+        [each.length for each in place],
+        [len(each.counts) for each in place],
     ]
-    body = b"".join(np.array(column, dtype=kind).tobytes() for column, kind in zip(columns, _COLUMNS, strict=True))
-    return _HEAD.pack(len(chunks), len(place), len(columns[5]), len(columns[7]), zlib.crc32(body)) + body
+    parts = [np.array(column, dtype=kind).tobytes() for column, kind in zip(columns, _COLUMNS, strict=False)]
+    for counted in (own, place):
+        parts += [each.keys for each in counted]
+        parts += [each.counts for each in counted]
+    body = b"".join(parts)
+    return _HEAD.pack(len(own), len(place), sum(columns[2]), sum(columns[4]), zlib.crc32(body)) + body
+
+
+class Remembered:
+    """The counted texts of the `kept` latest long notes: most of a log is as it was when it gets an entry more.
+    Thread-safe."""
+
+    def __init__(self, kept: int = 2) -> None:
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._latest: OrderedDict[str, dict[str, Counted]] = OrderedDict()
+
+    def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
+        """As `encode`."""
+        if not _FROM <= len(chunks) <= _TO:
+            return encode(chunks, places)
+        with self._lock:
+            before = self._latest.get(path, {})
+        now: dict[str, Counted] = {}
+
+        def counted(text: str) -> Counted:
+            now[text] = before.get(text) or now.get(text) or count(text)
+            return now[text]
+
+        encoded = encode(chunks, places, counted)
+        with self._lock:
+            self._latest[path] = now
+            self._latest.move_to_end(path)
+            while len(self._latest) > self._kept:
+                self._latest.popitem(last=False)
+        return encoded
 
 
 def segment(notes: Iterable[tuple[int, bytes]]) -> Segment:
@@ -81,13 +139,3 @@ def _columns(data: bytes) -> list[NDArray[Any]]:
     except (struct.error, TypeError, ValueError) as error:
         raise DamagedRow("a note's words cannot be read") from error
     return found
-
-
-def _flat(counters: Iterable[Counter[int]]) -> tuple[list[int], list[int]]:
-    """Keys and counts of all, one after the other."""
-    keys: list[int] = []
-    counts: list[int] = []
-    for counter in counters:
-        keys += counter
-        counts += (min(times, MOST) for times in counter.values())
-    return keys, counts

@@ -73,11 +73,11 @@ class Written:
     words: bytes
 
     @classmethod
-    def of(cls, upsert: Upsert) -> Written:
+    def of(cls, upsert: Upsert, remembered: wordlist.Remembered) -> Written:
         """What takes long is done here, before anybody has to wait for the transaction."""
         chunks = () if upsert.note.shelf is Shelf.DELETED else upsert.chunks
         texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
-        return cls(upsert.note, chunks, wordlist.encode(texts, upsert.places) if texts else b"")
+        return cls(upsert.note, chunks, remembered.encode(upsert.note.path, texts, upsert.places) if texts else b"")
 
 
 def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: Written) -> Tally:

@@ -36,12 +36,25 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a log entry begins: character, line and number of its section. Or how far something was moved."""
+
+    start: int
+    line: int
+    section: int
+
+    def moved(self, by: Mark) -> Mark:
+        return Mark(self.start + by.start, self.line + by.line, self.section + by.section)
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """A note's chunks in order. What stands at `end` and behind it is in none: `end` is the text's own unless a limit
-    was met."""
+    was met. `entries`: the first and the last entry of a log that has any."""
 
     chunks: list[Chunk]
     end: int
+    entries: tuple[Mark, Mark] | None = None
 
 
 def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut:
@@ -62,7 +75,7 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut
     pieces = _pieces(read, sections, config, log)
     fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
     if len(fine) <= FINE_CHUNKS:
-        return Cut(fine, end)
+        return Cut(fine, end, _first_and_last(sections))
     rest = _coarse(read, sections, fine.pop().start, config)
     chunks = list(islice(chain(fine, _chunks(read, rest)), MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
@@ -126,6 +139,15 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
         found[-1].end = block.start
         found.append(_Section(len(found), block.start, len(text), level, above, headings, entry))
     return found
+
+
+def _first_and_last(sections: list[_Section]) -> tuple[Mark, Mark] | None:
+    marks = [
+        Mark(section.start, section.entry.start_line, section.number)
+        for section in sections
+        if section.entry and section.start == section.entry.start
+    ]
+    return (marks[0], marks[-1]) if marks else None
 
 
 def _level(block: Block, entry: logs.LogEntry | None) -> int:

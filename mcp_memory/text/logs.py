@@ -118,11 +118,17 @@ def append_entry(text: str, entry: str) -> str:
     if not text.lstrip("\ufeff"):
         return text + addition
     glue = "" if text.endswith("\n") else newline
-    if closer := _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry)):
+    if closer := _open_fence(text):
         glue += closer + newline
     if _last_line(text + glue).strip():
         glue += newline
     return text + glue + addition
+
+
+def _open_fence(text: str) -> str:
+    if "```" not in text and "~~~" not in text:
+        return ""  # most logs, which are not read through for each new entry
+    return _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry))
 
 
 def _last_line(text: str) -> str:

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcp_memory.index import wordlist
 from mcp_memory.index.bm25 import Corpus, Part
 from mcp_memory.index.contract import DIMENSION, make_upsert, start, texts_of
 from mcp_memory.index.schema import ORDINAL_BITS
 from mcp_memory.index.segment import merged
 from mcp_memory.index.sqlite import SqliteIndex
-from mcp_memory.index.wordlist import encode, segment
+from mcp_memory.index.wordlist import Remembered, encode, segment
 from mcp_memory.index.words import any_of, count
 from mcp_memory.models import Filters, NotePath
 
@@ -131,3 +132,24 @@ def test_frequencies_keep_up_with_changes(tmp_path: Path) -> None:
     assert index.frequencies(["alpha"]) == {"alpha": 331}
     assert generation.dimension == DIMENSION
     index.close()
+
+
+def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+
+    def spying(text: str) -> wordlist.Counted:
+        counted.append(text)
+        return count_words(text)
+
+    count_words = wordlist.count
+    monkeypatch.setattr(wordlist, "count", spying)
+    remembered, places = Remembered(), {0: "place"}
+    chunks = [(0, f"a text {at % 90}") for at in range(100)]
+    for path, grown in (("a.md", chunks), ("a.md", [*chunks, (0, "one more")]), ("b.md", chunks)):
+        assert remembered.encode(path, grown, places) == encode(grown, places, count_words)
+    assert len(counted) == 91 + 1 + 91
+    remembered.encode("c.md", chunks, places)
+    assert len(remembered._latest) == 2
+    counted.clear()
+    assert remembered.encode("short.md", chunks[:3], places) == encode(chunks[:3], places, count_words)
+    assert len(remembered._latest) == 2
