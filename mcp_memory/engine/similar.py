@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import anyio
 
-from mcp_memory.engine.legs import rarest
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
@@ -18,8 +17,8 @@ MiniLM gives a cosine of .9 or more, nearly all have it."""
 COMPARED_CHARS = 1600
 """Of a text only its beginning counts: as much as the longest passage holds."""
 
-LOOKED_FOR = 8
-"""By so many of its rarest words a text is looked for, and so many passages are compared with it."""
+COMPARED = 8
+"""So many passages, those that share the most words, are looked at closely."""
 
 DEADLINE_S = 0.25
 
@@ -45,8 +44,7 @@ class Similar:
             return []
 
     def _look(self, text: str, filters: Filters) -> list[Passage]:
-        known = {word: count for word, count in self._index.frequencies(terms(text)).items() if count}
-        rows = self._index.lexical(list(rarest(known, LOOKED_FOR)), LOOKED_FOR, filters)
+        rows = self._index.sharing(terms(text), COMPARED, filters)
         said = telling(text)
         near = [
             (shared, passage)

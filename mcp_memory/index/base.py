@@ -164,6 +164,11 @@ class Index(ABC):
         """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
 
     @abstractmethod
+    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        """Chunks that have the most of the terms in themselves, by how many: what says nearly the same. Terms as in
+        `lexical`."""
+
+    @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
         """Passages by chunk id; unknown ids are absent."""
 

@@ -60,9 +60,15 @@ class Corpus:
 
     def score_sections(self, keys: Iterable[int]) -> NDArray[np.float32]:
         """(n,): for each row the score of the section that it stands in."""
-        scores = self._scores(keys, self._section_scale, lambda part, key: part.segment.in_sections(key))
+        scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
         by_row = [score[part.segment.sections] for score, part in zip(scores, self.parts, strict=True)]
         return _joined(by_row, np.float32)
+
+    def shared(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """(n,): how many of the keys each row has in itself."""
+        wanted = np.array(keys, dtype=np.uint64)
+        times = [np.bincount(part.segment.own.of_any(wanted), minlength=part.segment.rows) for part in self.parts]
+        return _joined([each.astype(np.float32) for each in times], np.float32)
 
     def frequency(self, keys: Sequence[int]) -> int:
         """In how many chunks all of the keys occur."""

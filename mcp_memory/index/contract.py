@@ -415,6 +415,18 @@ class IndexContract:
         assert len(index.dense(vector_of("text 7"), 10_000, Filters())) == 300
         assert list(index.dense(vector_of("text 7"), 0, Filters())) == []
 
+    def test_sharing_counts_the_terms_that_a_chunk_has_itself(self, index: Index) -> None:
+        texts = {"a.md": ["red tea and cake", "red wine"], "b.md": ["red tea, red cake, tea cakes", "nothing"]}
+        start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])
+        terms = ["red", "tea", "cakes", "absent", "Part"]
+        found = index.sharing(terms, 10, Filters())
+        assert [row.score for row in found] == [3, 3, 1]
+        assert texts_of(index, found) == ["red tea and cake", "red tea, red cake, tea cakes", "red wine"]
+        assert texts_of(index, index.sharing(terms, 1, Filters(kinds=frozenset({"b"})))) == [texts["b.md"][0]]
+        assert list(index.sharing([], 10, Filters())) == []
+        index.apply(index.generations()[0].number, [Delete(NotePath("a.md"))])
+        assert len(index.sharing(terms, 10, Filters())) == 1
+
     def test_a_query_of_another_dimension_is_refused(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])
         with pytest.raises(InvalidInput):

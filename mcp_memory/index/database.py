@@ -26,7 +26,7 @@ _KEPT_DAMAGED = 2
 _IDLE_READERS = 8
 _BUSY_S = 5.0
 _DRAIN_S = 30.0
-_CACHE_KIB = 2_000
+_CACHE_KIB, _READER_CACHE_KIB = 2_000, 500
 _JOURNAL_BYTES = 16 << 20
 """The write-ahead log is cut back to this after a checkpoint; a bulk build may make it larger for a while."""
 
@@ -150,7 +150,7 @@ class Database:
         if connection is not None:
             return epoch, connection
         try:
-            return epoch, self._connect()
+            return epoch, self._connect(cache_kib=_READER_CACHE_KIB)
         except sqlite3.Error as error:
             self._give_back(None, reuse=False)
             raise self._failure(error, epoch) from error
@@ -164,12 +164,12 @@ class Database:
             self._in_use -= 1
             self._gate.notify_all()
 
-    def _connect(self, *, create: bool = False) -> sqlite3.Connection:
+    def _connect(self, *, create: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
         """Without `create` a missing file is an error: SQLite would make an empty one without a word."""
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
-            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            connection.execute(f"PRAGMA cache_size = -{cache_kib}")
             # Derived: after a power cut the last moments may be missing, and are indexed again from the files.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")

@@ -32,6 +32,16 @@ class Postings:
         span = slice(int(self.starts[at]), int(self.starts[at + 1]))
         return self.rows[span], self.counts[span]
 
+    def of_any(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """The rows of all these keys, one after the other: a row comes once for each key that it has."""
+        at = np.searchsorted(self.keys, keys)
+        known = at < len(self.keys)
+        known[known] = self.keys[at[known]] == keys[known]
+        starts = self.starts[at[known]]
+        sizes = self.starts[at[known] + 1] - starts
+        before = np.cumsum(sizes) - sizes
+        return self.rows[np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))]
+
 
 def collect(keys: NDArray[np.uint64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Postings:
     """One posting an element; those of one key must come with their rows ascending."""

@@ -78,16 +78,13 @@ class Segment:
             return slice(None), total.astype(np.float32)
         return _summed(self.rows, [*self._beside(rows.astype(np.intp), counts), self._below(places, sizes, above)])
 
-    def in_sections(self, key: int) -> tuple[Some, NDArray[np.float32]]:
-        """How often a section has the key in its chunks and above them, for those that do."""
+    def in_sections(self, key: int) -> NDArray[np.float32]:
+        """(m,): how often each section has the key in its chunks and above them."""
         rows, counts = self.own.of(key)
         places, above = self.place.of(key)
-        within = self.sections[rows]  # ascending, as the rows are
-        first = np.flatnonzero(np.diff(within, prepend=-1))
-        sums = np.add.reduceat(counts, first, dtype=np.float32) if len(first) else counts.astype(np.float32)
-        return _summed(
-            len(self.place_lengths), [(within[first].astype(np.intp), sums), (places.astype(np.intp), above)]
-        )
+        found = np.bincount(self.sections[rows], weights=counts, minlength=len(self.place_lengths)).astype(np.float32)
+        found[places] += above
+        return found
 
     # -- inside ------------------------------------------------------------------------------------------------
     @cached_property

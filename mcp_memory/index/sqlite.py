@@ -153,6 +153,10 @@ class SqliteIndex(Index):
                 return Rows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
 
+    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        with self._corpus() as (now, corpus):
+            return self._best(now, corpus, corpus.shared(_keys(terms)), k, filters)
+
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         with self._corpus() as (_, corpus):
             return {term: corpus.frequency(any_of(term)) for term in terms}

@@ -47,7 +47,11 @@ APPEND_SCHEMA = _object(
         "path": _STRING,
         "etag": {"type": "string", "description": "sha256 of the file's bytes."},
         "outcome": {"type": "string", "enum": ["created", "duplicate", "superseded", "unknown"]},
-        "indexed": {"type": "string", "enum": ["full", "keywords", "pending"]},
+        "indexed": {
+            "type": "string",
+            "enum": ["full", "keywords", "pending"],
+            "description": "keywords: its words are found now, its vector follows at once; pending: the next sweep.",
+        },
         "similar": {"type": "array", "items": _STRING, "description": "Ids of notes that say nearly the same."},
     }
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 
+from mcp_memory.daemon.serve import SWITCH_S
 from mcp_memory.engine.opening import open_engine
 from tests.benchmarks.calls import WARM_UP, timed
 from tests.benchmarks.corpus import Corpus
@@ -20,6 +22,7 @@ NOTES = Corpus(notes=300, entries=1, series="append")
 
 def append() -> Iterator[Figure]:
     """The answer comes when the note is on disk and its words are found; its vector is made behind it."""
+    sys.setswitchinterval(SWITCH_S)
     with fresh() as site:
         floor, ours = anyio.run(_appends, site)
     about = f"p99 {percentile(ours, 99) * 1e3:.3g} ms, floor's p99 {percentile(floor, 99) * 1e3:.3g} ms"

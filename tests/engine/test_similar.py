@@ -46,5 +46,5 @@ async def test_advice_never_fails_an_append(world: World, monkeypatch: pytest.Mo
         def broken(*_: object) -> None:
             raise IndexUnavailable("no index")
 
-        monkeypatch.setattr(engine._index, "lexical", broken)
+        monkeypatch.setattr(engine._index, "sharing", broken)
         assert (await engine.append("tea at four", kind="fact")).similar == ()

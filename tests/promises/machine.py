@@ -228,10 +228,7 @@ class VaultMachine(RuleBasedStateMachine):
         shutil.rmtree(fresh.state)
 
     async def _embedded(self) -> None:
-        if self.engine.model.embedder:
-            await self.engine.indexer.embedding.work_off(
-                self.engine.model.embedder, lambda: self.engine.writer.generation
-            )
+        await self.engine.model.embed()
         assert self.engine.upkeep.status()["pending"] == 0
 
     # -- what always holds -------------------------------------------------------------------------------------------
