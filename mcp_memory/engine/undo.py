@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from mcp_memory.engine.durable import replace_file
@@ -21,9 +21,12 @@ from mcp_memory.text import frontmatter
 
 GRACE_DAYS = 30
 """Kept so long after the forgotten note's file has gone, since a sync client or a backup may bring it back. While
-the file stands it is kept for ever: a restore promises the very bytes."""
+the file stands it is kept for ever: a restore promises the very bytes. The days are those on which we looked: a clock
+that is a year ahead for an hour makes nothing old."""
 
-ENTRY = ".entry"
+ENTRY, GONE, DAYS = ".entry", ".gone", "days"
+"""What a forgotten entry's file ends with, a mark that nothing needs the file beside it any more, and which days there
+were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +115,41 @@ class Undo:
             kept = list(self._notes)
         return [after for after in kept if (data := self.find(after)) is not None and says_it_is(data, ids)]
 
-    def prune(self, standing: Collection[Etag], paths: Collection[str], *, grace_days: float = GRACE_DAYS) -> int:
-        """Removes what no file in the vault needs (by its bytes, or a log by its path) and is older than the grace;
-        how many files that were."""
-        latest, pruned = time.time() - grace_days * 86_400, 0
+    def prune(self, standing: Collection[Etag], paths: Collection[str], today: date) -> int:
+        """Removes what no file in the vault has needed (by its bytes, or a log by its path) for the grace; how many
+        files that were."""
+        pruned = 0
         needed = {each.name for each in self._notes.values() if not {each.after, each.before}.isdisjoint(standing)}
         needed |= {_entry_name(path, entry) for path in self._entries if path in paths for entry in self._entries[path]}
-        with self._lock, suppress(OSError):  # nothing depends on it: what cannot be removed now goes another time
-            for file in self._folder.iterdir():
-                if file.name not in needed and file.stat().st_mtime < latest:
-                    file.unlink()
+        with self._lock, suppress(OSError, ValueError):  # nothing depends on it: what fails goes another time
+            names = {file.name for file in self._folder.iterdir()} - {DAYS}
+            if not names:
+                return 0
+            day = self._day(today)
+            for name in names:
+                if name.endswith(GONE):
+                    if name.removesuffix(GONE) in needed or name.removesuffix(GONE) not in names:
+                        (self._folder / name).unlink()
+                elif name in needed:
+                    continue
+                elif name + GONE not in names:
+                    (self._folder / (name + GONE)).write_text(str(day))
+                elif day - int((self._folder / (name + GONE)).read_text()) >= GRACE_DAYS:
+                    (self._folder / name).unlink()
+                    (self._folder / (name + GONE)).unlink()
                     pruned += 1
             if pruned:
                 self._load()
         return pruned
+
+    def _day(self, today: date) -> int:
+        """The number of days on which we looked, this one included."""
+        file = self._folder / DAYS
+        known = file.read_text().split() if file.exists() else []
+        if today.isoformat() not in known:
+            known.append(today.isoformat())
+            replace_file(file, "\n".join(known).encode())
+        return len(known)
 
     def _load(self) -> None:
         self._notes, self._entries = {}, {}

@@ -186,5 +186,5 @@ class Upkeep:
 
     @property
     def index_problems(self) -> Sequence[Problem]:
-        """Faults of the index that were overcome."""
-        return self._index.problems
+        """Faults of the index that were overcome, each once."""
+        return list(dict.fromkeys(self._index.problems))

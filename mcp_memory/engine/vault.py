@@ -234,7 +234,7 @@ class Vault:
 
     def prune_undo(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
         """Drop what no restore can need any more, given all that is in the vault; how much that was."""
-        return self._undo.prune(standing, paths)
+        return self._undo.prune(standing, paths, self._clock().date())
 
     # -- below -------------------------------------------------------------------------------------------------
 

@@ -160,6 +160,15 @@ def test_term_before_it_serves(place: Place):
     assert not place.state.daemon.exists()
 
 
+def test_at_its_end_it_leaves_the_address_of_a_successor_alone(place: Place):
+    with place.serving() as served:
+        successor = served.address._replace(pid=os.getpid())
+        successor.write(place.state.daemon)
+        served.process.terminate()
+        served.process.wait(STOP_S)
+    assert Address.read(place.state.daemon) == successor
+
+
 def test_interrupt_ends_it_too(place: Place):
     with place.serving() as served:
         served.process.send_signal(signal.SIGINT)

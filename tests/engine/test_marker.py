@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.marker import MARKER, Marker, open_marker
+from mcp_memory.engine.marker import MARKER, Guard, Marker, open_marker
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 
 from .world import REPOSITORY, made, python
@@ -153,3 +153,21 @@ def test_a_vault_that_cannot_be_written_is_searched_and_says_so(mortal: list[str
     assert "read-only" in refused or "ermission denied" in refused
     assert read_only
     assert any("cannot be written" in line for line in said)
+
+
+def test_the_first_write_marks_a_vault_that_was_read_only_and_from_then_on_the_marker_is_missed(
+    tmp_path: Path,
+) -> None:
+    root, copy, marked = tmp_path / "vault", tmp_path / "state" / "vault.toml", list[bool]()
+    root.mkdir()
+    copy.parent.mkdir()
+    guard = Guard(root, Marker("id", "", writable=False, present=False), copy, on_marked=lambda: marked.append(True))
+    assert not marked and not guard.vanished
+    guard.must_be_there()
+    guard.must_be_there()
+    assert marked == [True] and (root / MARKER).is_file() and copy.is_file()
+    (root / MARKER).unlink()
+    assert guard.vanished
+    with pytest.raises(StorageFailed, match="the vault is not there"):
+        guard.must_be_there()
+    assert not (root / MARKER).exists()

@@ -9,7 +9,9 @@ import pytest
 
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.operations import perform
-from mcp_memory.errors import InvalidInput, NotFound, Refused
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
+from mcp_memory.models import NotePath
 
 from .world import World, found, made
 
@@ -76,6 +78,26 @@ async def test_adoption_ends_where_home_ends(person: World) -> None:
         for path in ("diary.md", "Agent/_always-load/rules.md"):
             with pytest.raises(Refused):
                 await engine.forget(path)
+
+
+async def test_one_file_that_cannot_be_read_keeps_no_other_from_adoption(
+    person: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = "Agent/a-bad.md", "Agent/notes/fact/by-hand.md"
+    person.write(bad, "on a sector that is gone")
+    async with person.engine() as engine:
+        read = engine.vault.read
+
+        def failing(path: NotePath) -> NoteFile:
+            if path == bad:
+                raise StorageFailed("an I/O error")
+            return read(path)
+
+        monkeypatch.setattr(engine.vault, "read", failing)
+        assert good in await engine.upkeep.adopt()
+        with pytest.raises(StorageFailed):
+            await engine.upkeep.adopt(bad)
+        await engine.forget(good)
 
 
 async def test_a_file_that_is_too_large_can_be_adopted_but_not_changed(person: World) -> None:

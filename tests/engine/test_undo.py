@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -57,22 +57,44 @@ def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
         Undo(tmp_path / "gone")
 
 
+def looked(undo: Undo, days: int, *, there: set[Etag] | None = None, start: date = date(2026, 1, 1)) -> None:
+    for day in range(days):
+        for _ in range(3):
+            undo.prune(there or set(), {LOG} if there else set(), start + timedelta(days=day))
+
+
 @pytest.mark.parametrize("standing", ["marked", "unmarked", "gone"])
-@pytest.mark.parametrize("old", [False, True])
-def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, standing: str, old: bool) -> None:
+@pytest.mark.parametrize("days", [GRACE_DAYS, GRACE_DAYS + 1])
+def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, standing: str, days: int) -> None:
     undo = Undo(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     undo.keep_entry(LOG, "0123456789abcdef")
     (tmp_path / f"{AFTER}.4711").write_bytes(b"a draft")
-    moment = time.time() - (GRACE_DAYS + 1) * 86_400 if old else time.time()
-    for file in tmp_path.iterdir():
-        os.utime(file, (moment, moment))
-    undo.keep(BEFORE, AFTER, b"another one, just now")
-    there = {"marked": {AFTER}, "unmarked": {BEFORE}, "gone": set()}[standing]
-    undo.prune(there, {LOG} if there else set())
-    stays = bool(there) or not old
-    assert undo.find(BEFORE)
+    looked(undo, days, there={"marked": {AFTER}, "unmarked": {BEFORE}, "gone": set()}[standing])
+    stays = standing != "gone" or days <= GRACE_DAYS
     assert undo.hides(BEFORE) is stays
     assert bool(undo.entries(LOG)) is stays
     assert (undo.find(AFTER) == b"before") is stays
-    assert (tmp_path / f"{AFTER}.4711").exists() is not old
+    assert (tmp_path / f"{AFTER}.4711").exists() is (days <= GRACE_DAYS)
+    if not stays:
+        assert [file.name for file in tmp_path.iterdir()] == ["days"]
+
+
+def test_the_grace_begins_anew_when_the_file_was_back(tmp_path: Path) -> None:
+    undo = Undo(tmp_path)
+    undo.keep(AFTER, BEFORE, b"before")
+    looked(undo, 20)
+    looked(undo, 1, there={AFTER}, start=date(2026, 2, 1))
+    looked(undo, 20, start=date(2026, 3, 1))
+    assert Undo(tmp_path).find(AFTER) == b"before"
+    looked(undo, 20, start=date(2026, 4, 1))
+    assert Undo(tmp_path).find(AFTER) is None
+
+
+def test_a_clock_that_is_years_ahead_makes_nothing_old(tmp_path: Path) -> None:
+    undo = Undo(tmp_path)
+    undo.keep(AFTER, BEFORE, b"before")
+    looked(undo, 2)
+    looked(undo, 2, start=date(2036, 1, 1))
+    looked(undo, 10)
+    assert undo.find(AFTER) == b"before"
