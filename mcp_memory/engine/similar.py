@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 import anyio
 
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, Passage
@@ -21,6 +23,8 @@ COMPARED = 8
 """So many passages, those that share the most words, are looked at closely."""
 
 DEADLINE_S = 0.25
+
+log = logging.getLogger(__name__)
 
 
 class Similar:
@@ -41,6 +45,9 @@ class Similar:
                 limiter=self._threads,
             )
         except McpMemoryError:
+            return []
+        except Exception as error:  # a fault of ours must not fail a note that may be on disk by now
+            log.error("similar notes: %s", place_of(error))
             return []
 
     def _look(self, text: str, filters: Filters) -> list[Passage]:

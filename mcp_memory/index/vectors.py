@@ -13,8 +13,7 @@ Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random 
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from mcp_memory.index.base import Generation, Rows
 from mcp_memory.index.best import best
 from mcp_memory.index.block import Block, joined
 from mcp_memory.index.filters import Admitted
+from mcp_memory.index.follower import Follower, last_number
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import Tables
 from mcp_memory.models import Problem
@@ -58,14 +58,8 @@ def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
     return np.rint(vectors * scale).astype(np.int8)
 
 
-class VectorStore:
-    """The scannable vectors of every generation that was asked for; thread-safe."""
-
-    def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
-        self._folder = folder
-        self._report = report
-        self._lock = threading.Lock()
-        self._slots: dict[int, _Slots] = {}
+class VectorStore(Follower["_Slots"]):
+    """The scannable vectors of every generation that was asked for."""
 
     def search(
         self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: Admitted
@@ -81,48 +75,27 @@ class VectorStore:
     def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[Block]:
         """Catch up with the database; at least one block."""
         with self._lock:
-            slots = self._slots.get(generation.number)
+            slots = self._held.get(generation.number)
             if slots is None:
                 (uid,) = connection.execute("SELECT uid FROM state").fetchone()
                 path = sidecar_path(self._folder, generation.number)
                 slots = _Slots(path, uid, generation, self._report)
-                self._slots[generation.number] = slots
+                self._held[generation.number] = slots
             slots.catch_up(connection)
             return slots.blocks()
 
-    def save(self) -> None:
-        """Put what is held in memory into the sidecars, so that the next start reads less from the database."""
-        with self._lock:
-            for slots in self._slots.values():
-                slots.flush()
+    def _file(self, generation: int) -> Path:
+        return sidecar_path(self._folder, generation)
 
-    def forget(self, generation: int | None = None) -> None:
-        """The generation (or every one) is gone, and so are its vectors."""
-        with self._lock:
-            for number in list(self._slots) if generation is None else [generation]:
-                self._slots.pop(number, None)
-        stale = self._folder.glob("vectors-*.i8*") if generation is None else [sidecar_path(self._folder, generation)]
-        for path in stale:
-            path.unlink(missing_ok=True)
+    def _files(self) -> Iterable[Path]:
+        return self._folder.glob("vectors-*.i8*")
 
-    def distrust(self, connection: sqlite3.Connection, generations: list[int]) -> None:
-        """At start: throw away each sidecar that this database did not write or that is ahead of it.
+    def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
+        slot = sidecar.slot_of(self._file(generation), uid, generation)
+        return slot is not None and slot <= last_number(connection, Tables(generation).vectors)
 
-        Ahead: a power cut took the database's last commits but not the sidecar's, and the slots will be used again.
-        """
-        (uid,) = connection.execute("SELECT uid FROM state").fetchone()
-        trusted: set[Path] = set()
-        for number in generations:
-            path = sidecar_path(self._folder, number)
-            row = connection.execute(
-                "SELECT seq FROM sqlite_sequence WHERE name = ?", [Tables(number).vectors]
-            ).fetchone()
-            slot = sidecar.slot_of(path, uid, number)
-            if slot is not None and row is not None and slot <= row[0]:
-                trusted.add(path)
-        for path in self._folder.glob("vectors-*.i8*"):
-            if path not in trusted:
-                path.unlink(missing_ok=True)
+    def _write(self, held: _Slots) -> None:
+        held.flush()
 
 
 def sidecar_path(folder: Path, generation: int) -> Path:

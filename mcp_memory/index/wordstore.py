@@ -11,10 +11,9 @@ What stands in memory is kept in a file too, which only makes the next start qui
 from __future__ import annotations
 
 import sqlite3
-import threading
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from mcp_memory.index import wordlist
 from mcp_memory.index.bm25 import Corpus, Part
+from mcp_memory.index.follower import Follower, last_number
 from mcp_memory.index.postings import Postings
 from mcp_memory.index.schema import ORDINAL_BITS, Tables
 from mcp_memory.index.segment import Segment, merged
@@ -41,23 +41,17 @@ _SAVE_ROWS = 4096
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
-class WordStore:
-    """Thread-safe. What it hands out never changes."""
-
-    def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
-        self._folder = folder
-        self._report = report
-        self._lock = threading.Lock()
-        self._words: dict[int, _Words] = {}
+class WordStore(Follower["_Words"]):
+    """What it hands out never changes."""
 
     def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> Corpus | None:
         """The words at this token, in whose snapshot `connection` stands. None where another reader has already seen
         a later one: ask again in a newer snapshot."""
         with self._lock:
-            words = self._words.get(generation)
+            words = self._held.get(generation)
             if words is None:
                 (uid,) = connection.execute("SELECT uid FROM state").fetchone()
-                words = self._words[generation] = _Words(file_of(self._folder, generation), uid, generation)
+                words = self._held[generation] = _Words(file_of(self._folder, generation), uid, generation)
             if token < words.token:
                 return None
             if token > words.token:
@@ -66,35 +60,20 @@ class WordStore:
                 self._save(words, always=False)
             return words.corpus
 
-    def save(self) -> None:
-        """Write what the files lack, so that the next start reads less from the database."""
-        with self._lock:
-            for words in self._words.values():
-                self._save(words, always=True)
+    def _file(self, generation: int) -> Path:
+        return file_of(self._folder, generation)
 
-    def forget(self, generation: int | None = None) -> None:
-        """The generation (or every one) is gone, and so are its words."""
-        with self._lock:
-            for number in list(self._words) if generation is None else [generation]:
-                self._words.pop(number, None)
-            for path in self._folder.glob("words-*") if generation is None else [file_of(self._folder, generation)]:
-                path.unlink(missing_ok=True)
+    def _files(self) -> Iterable[Path]:
+        return self._folder.glob("words-*")
 
-    def distrust(self, connection: sqlite3.Connection, generations: list[int]) -> None:
-        """At start: throw away each file that this database did not write or that is ahead of it.
+    def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
+        at, tables = _mark(self._file(generation), uid, generation), Tables(generation)
+        if at is None:
+            return False
+        return at[0] <= last_number(connection, tables.notes) and at[1] <= last_number(connection, tables.gone)
 
-        Ahead: a power cut took the database's last commits but not the file's, and numbers will be used again.
-        """
-        (uid,) = connection.execute("SELECT uid FROM state").fetchone()
-        trusted: set[Path] = set()
-        for generation in generations:
-            path, tables = file_of(self._folder, generation), Tables(generation)
-            at = _mark(path, uid, generation)
-            if at is not None and at[0] <= _last(connection, tables.notes) and at[1] <= _last(connection, tables.gone):
-                trusted.add(path)
-        for path in self._folder.glob("words-*"):
-            if path not in trusted:
-                path.unlink(missing_ok=True)
+    def _write(self, held: _Words) -> None:
+        self._save(held, always=True)
 
     def _save(self, words: _Words, *, always: bool) -> None:
         try:
@@ -224,9 +203,3 @@ def _settled(parts: list[Part]) -> list[Part]:
         part if 2 * int(part.alive.sum()) >= part.segment.rows else _whole(merged([(part.segment, part.alive)]))
         for part in parts
     ]
-
-
-def _last(connection: sqlite3.Connection, table: str) -> int:
-    """The highest number that the table has ever given."""
-    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]).fetchone()
-    return row[0] if row else 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.engine.config import VaultConfig
-from mcp_memory.engine.operations import perform
 from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.models import NotePath
 

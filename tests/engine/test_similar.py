@@ -40,11 +40,15 @@ async def test_what_is_superseded_is_not_called_similar(world: World) -> None:
         assert second.similar == ()
 
 
-async def test_advice_never_fails_an_append(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [IndexUnavailable("no index"), ValueError("a bug")])
+async def test_advice_never_fails_an_append(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
     async with world.engine() as engine:
 
         def broken(*_: object) -> None:
-            raise IndexUnavailable("no index")
+            raise error
 
         monkeypatch.setattr(engine._index, "sharing", broken)
         assert (await engine.append("tea at four", kind="fact")).similar == ()
+    assert ("similar notes" in caplog.text) is isinstance(error, ValueError)
