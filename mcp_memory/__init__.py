@@ -13,6 +13,7 @@ settings     configuration from file, environment and flags
 client       the standard-library client of a running daemon
 server       the MCP server: four tools, resources, prompts
 daemon       one process a vault: lock, socket, lifecycle
+evaluation   question sets, metrics and intervals
 cli          the command line
 """
 

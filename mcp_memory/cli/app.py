@@ -51,6 +51,7 @@ _COMMANDS = {
     "recover": "doctor:recover",
     "adopt": "upkeep:adopt",
     "reindex": "upkeep:reindex",
+    "eval": "evaluating:evaluate",
     "config": "upkeep:config",
     "token": "upkeep:token",
     "headers": "upkeep:headers",

@@ -1,19 +1,23 @@
-"""The converter, and the quality that search must keep on the development sets where these are at hand."""
+"""The converter, and on the development sets, where these are at hand, the quality that search must keep."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
-from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
-from mcp_memory.engine.search import SearchConfig
+from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.evaluation.metrics import Answer
+from mcp_memory.evaluation.report import as_rows, report
+from mcp_memory.evaluation.running import Variant, run
+from mcp_memory.evaluation.sets import read_set
 
 from .convert_locomo import convert
-from .run_eval import EvalSet, evaluate
 
 SETS = Path(os.environ.get("MCP_MEMORY_EVAL_SETS", Path(__file__).parents[3] / "shared" / "eval"))
 
@@ -65,13 +69,30 @@ def test_citations_become_lines() -> None:
 
 @pytest.mark.parametrize("name", LEAST)
 def test_evidence_found(name: str, tmp_path: Path, model_cache: Path) -> None:
-    chosen = EvalSet(SETS / name)
-    if not (chosen.folder / "queries.jsonl").is_file():
+    folder = SETS / name
+    if not (folder / "queries.jsonl").is_file():
         pytest.skip(f"the evaluation sets are no part of the repository: none at {SETS}")
-    with closing(open_embedder(EmbedderConfig(), model_cache)) as embedder:
-        _, scores = evaluate(chosen, tmp_path, embedder, SearchConfig())
-    overall = scores["categories"]["overall"]
-    found = [overall[f"evidence@{tokens}tok"] for tokens in (500, 1000, 2000)]
+    questions = read_set(folder)
+    config = EngineConfig(tmp_path, tmp_path, model_cache)
+    (answers,) = anyio.run(run, questions, config, [Variant()], tmp_path / "state", print)
+    whole = report(answers, questions.lengths(), (500, 1000, 2000))
+    found = [whole.figure(f"evidence@{tokens}tok").mean for tokens in (500, 1000, 2000)]
     assert all(got >= least for got, least in zip(found, LEAST[name], strict=True)), found
     if name == "locomo-dev":
-        assert scores["auroc"]["absent"] > 0.87
+        assert whole.aurocs["absent"] > 0.87
+    told = score_py(folder, answers)
+    assert whole.aurocs == pytest.approx(told.get("auroc", {}))
+    for category, figures in told["categories"].items():
+        for metric, value in figures.items():
+            if metric != "n":
+                assert whole.figure(metric, category).mean == pytest.approx(value), (category, metric)
+
+
+def score_py(folder: Path, answers: list[Answer]) -> dict[str, Any]:
+    """What the sets' own scorer makes of the same answers."""
+    spec = importlib.util.spec_from_file_location("score", folder.parent / "score.py")
+    assert spec and spec.loader
+    scorer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scorer)
+    queries = scorer.read_jsonl(folder / "queries.jsonl")
+    return scorer.score(queries, [json.loads(row) for row in as_rows(answers)], folder / "vault")

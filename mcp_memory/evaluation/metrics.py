@@ -1,0 +1,134 @@
+"""Metrics: what a list of hits is worth to somebody who reads it from the top, a token at a time. Pure.
+
+Evidence within N tokens: hits are read in order and line by line until N tokens (4 characters each) are spent; the
+share of the gold lines that were seen. A line that an earlier hit paid for is paid for again, so repeats are not free.
+Blank gold lines do not count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mcp_memory.evaluation.sets import LineLengths, Question
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
+
+BUDGETS = (500, 1000, 2000)
+NOTES_AT, LINES_AT, RANKED = (1, 5, 10), (5, 10), 10
+
+Line = tuple[str, int]
+"""Path and number of a line."""
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit: where it stands, and the text that it shows."""
+
+    path: str
+    start_line: int
+    end_line: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`confidence`: 0 to 1, that the question can be answered at all."""
+
+    question: Question
+    hits: Sequence[Found]
+    confidence: float
+    latency_ms: float
+
+
+def score(answer: Answer, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:
+    """All metrics of an answerable question."""
+    question, hits = answer.question, answer.hits
+    gold = gold_lines(question, lengths)
+    notes = {path for path, _ in gold}
+    ranked = list(dict.fromkeys(hit.path for hit in hits))
+    scores = {f"note_recall@{k}": len(notes & set(ranked[:k])) / len(notes) for k in NOTES_AT}
+    for k in LINES_AT:
+        covered = {line for hit in hits[:k] for line in _covered(hit, gold)}
+        scores[f"line_recall@{k}"] = len(covered) / len(gold)
+    scores |= _ranks(question, hits, gold)
+    seen = {budget: _seen(hits, gold, budget, lengths) for budget in sorted({*budgets, BUDGETS[-1]})}
+    scores |= {f"evidence@{budget}tok": len(seen[budget]) / len(gold) for budget in budgets}
+    scores[f"all_evidence@{BUDGETS[-1]}tok"] = float(seen[BUDGETS[-1]] == gold)
+    return scores
+
+
+def gold_lines(question: Question, lengths: LineLengths) -> set[Line]:
+    """Its first line always, of the others those that are not blank."""
+    found: set[Line] = set()
+    for span in question.gold:
+        known = lengths(span.path)
+        for number in range(span.start, span.end + 1):
+            if number == span.start or known is None or number > len(known) or known[number - 1] > 1:
+                found.add((span.path, number))
+    return found
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+    """The chance that one of the first has a higher score than one of the second (ties count half); None where one
+    kind is missing. By ranks, after Mann and Whitney (1947)."""
+    if not positive or not negative:
+        return None
+    ordered = sorted([(value, True) for value in positive] + [(value, False) for value in negative])
+    ranks, at = 0.0, 0
+    while at < len(ordered):
+        after = at
+        while after < len(ordered) and ordered[after][0] == ordered[at][0]:
+            after += 1
+        ranks += (at + after + 1) / 2 * sum(is_positive for _, is_positive in ordered[at:after])
+        at = after
+    return (ranks - len(positive) * (len(positive) + 1) / 2) / (len(positive) * len(negative))
+
+
+def _covered(hit: Found, gold: set[Line]) -> set[Line]:
+    return {line for line in gold if line[0] == hit.path and hit.start_line <= line[1] <= hit.end_line}
+
+
+def _ranks(question: Question, hits: Sequence[Found], gold: set[Line]) -> dict[str, float]:
+    """A hit's gain is the number of gold spans that it is the first to touch."""
+    seen: set[int] = set()
+    first, gained = 0, 0.0
+    for rank, hit in enumerate(hits[:RANKED], 1):
+        covered = _covered(hit, gold)
+        new = {
+            at
+            for at, span in enumerate(question.gold)
+            if any((span.path, number) in covered for number in range(span.start, span.end + 1))
+        } - seen
+        if new:
+            seen |= new
+            first = first or rank
+            gained += len(new) / math.log2(rank + 1)
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(question.gold), RANKED) + 1))
+    return {f"mrr@{RANKED}": 1 / first if first else 0.0, f"ndcg@{RANKED}": min(gained / ideal, 1.0)}
+
+
+def _seen(hits: Sequence[Found], gold: set[Line], budget: int, lengths: LineLengths) -> set[Line]:
+    left, seen = float(budget * CHARS_PER_TOKEN), set[Line]()
+    for hit in hits:
+        for number, paid in _paid(hit, lengths):
+            left -= paid
+            if left < 0:
+                return seen
+            if (hit.path, number) in gold:
+                seen.add((hit.path, number))
+    return seen
+
+
+def _paid(hit: Found, lengths: LineLengths) -> list[tuple[int, float]]:
+    """Each line of a hit and the characters spent on it: its share of what the hit shows."""
+    known = lengths(hit.path)
+    if known is None:
+        count = hit.end_line - hit.start_line + 1
+        return [(number, len(hit.text) / count) for number in range(hit.start_line, hit.end_line + 1)]
+    numbers = range(hit.start_line, min(hit.end_line, len(known)) + 1)
+    scale = len(hit.text) / max(1, sum(known[number - 1] for number in numbers))
+    return [(number, known[number - 1] * scale) for number in numbers]

@@ -1,0 +1,95 @@
+"""The report: figures of a run by category, what each part of the search adds, and others beside them. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_memory.evaluation.bootstrap import Interval, interval, paired
+from mcp_memory.evaluation.metrics import Answer, auroc, score
+from mcp_memory.evaluation.sets import LineLengths
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`scores`: of each answerable question, by metric, in order. `kinds`: its category."""
+
+    scores: Sequence[Mapping[str, float]]
+    kinds: Sequence[str]
+    aurocs: Mapping[str, float]
+    """Answerable against each kind of unanswerable ones, by confidence."""
+    latency_ms: Mapping[str, float]
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(self.scores[0]) if self.scores else []
+
+    def values(self, metric: str, category: str = OVERALL) -> list[float]:
+        return [each[metric] for each, kind in zip(self.scores, self.kinds, strict=True) if category in (OVERALL, kind)]
+
+    def figure(self, metric: str, category: str = OVERALL) -> Interval:
+        return interval(self.values(metric, category))
+
+    def categories(self) -> list[str]:
+        found = list(dict.fromkeys(self.kinds))
+        return [*found, OVERALL] if len(found) > 1 else [OVERALL]
+
+
+def report(answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budgets: Sequence[int]) -> Report:
+    """`lengths`: of each vault's lines, by the vault's name."""
+    asked = [answer for answer in answers if answer.question.answerable]
+    sure = [answer.confidence for answer in asked]
+    others: dict[str, list[float]] = {}
+    for answer in answers:
+        if not answer.question.answerable:
+            others.setdefault(answer.question.category, []).append(answer.confidence)
+    took = sorted(answer.latency_ms for answer in answers)
+    return Report(
+        [score(answer, lengths[answer.question.vault], budgets) for answer in asked],
+        [answer.question.category for answer in asked],
+        {kind: found for kind, values in others.items() if (found := auroc(sure, values)) is not None},
+        {"p50": took[len(took) // 2], "p95": took[min(len(took) - 1, len(took) * 95 // 100)]} if took else {},
+    )
+
+
+def difference(whole: Report, ablated: Report, metric: str) -> Interval:
+    """What the ablated part adds to a metric: positive where it helps."""
+    return paired(ablated.values(metric), whole.values(metric))
+
+
+def as_rows(answers: Sequence[Answer]) -> Iterator[str]:
+    """A run file's lines: what came back, best first, as JSON."""
+    for answer in answers:
+        hits = [
+            {
+                "path": hit.path,
+                "start_line": hit.start_line,
+                "end_line": hit.end_line,
+                "score": hit.score,
+                "text": hit.text,
+            }
+            for hit in answer.hits
+        ]
+        row = {"id": answer.question.id, "hits": hits, "abstain": answer.confidence, "latency_ms": answer.latency_ms}
+        yield json.dumps(row, ensure_ascii=False)
+
+
+def as_json(found: Report) -> dict[str, Any]:
+    """Each figure with its interval, by category and metric."""
+    return {
+        "categories": {
+            category: {"n": len(found.values(found.metrics[0], category))}
+            | {metric: _spread(found.figure(metric, category)) for metric in found.metrics}
+            for category in (found.categories() if found.scores else [])
+        },
+        "auroc": dict(found.aurocs),
+        "latency_ms": {name: round(value, 2) for name, value in found.latency_ms.items()},
+    }
+
+
+def _spread(figure: Interval) -> dict[str, float]:
+    return {"mean": round(figure.mean, 4), "low": round(figure.low, 4), "high": round(figure.high, 4)}

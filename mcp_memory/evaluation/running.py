@@ -1,0 +1,131 @@
+"""Running: questions asked of a real engine over a copy of their vault, with a state folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+
+from mcp_memory.engine.engine import Engine, Mode
+from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.opening import open_engine
+from mcp_memory.engine.search import SearchConfig
+from mcp_memory.errors import InvalidInput
+from mcp_memory.evaluation.metrics import Answer, Found
+from mcp_memory.evaluation.sets import Question, QuestionSet
+from mcp_memory.text.logs import is_log_path
+
+HITS = 100
+"""So many are asked for: single turns of a dialogue are so short that 40 do not fill 2,000 tokens."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A way to search: the whole, or the whole without one part."""
+
+    name: str = ""
+    mode: Mode = "hybrid"
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+
+def without(part: str) -> Variant:
+    """The search without a leg, a term of the fusion or a boost. Raises InvalidInput for a name that is none."""
+    usual = SearchConfig()
+    if part == "dense":
+        return Variant(part, "keyword")
+    if part == "words":
+        return Variant(part, "semantic")
+    if part in FUSION_PARTS:
+        return Variant(part, search=replace(usual, fusion=replace(usual.fusion, **{part: 0.0})))
+    if part in BOOST_PARTS:
+        return Variant(part, search=replace(usual, boosts=replace(usual.boosts, **{part: 0.0})))
+    raise InvalidInput(f"no part of the search is called {part[:100]!r}", hint=f"one of {', '.join(PARTS)}")
+
+
+FUSION_PARTS = ("lexical", "section", "neighbour", "unlisted")
+BOOST_PARTS = ("lead", "heading", "date", "time", "question")
+PARTS = ("words", "dense", *FUSION_PARTS, *BOOST_PARTS)
+
+
+async def run(
+    questions: QuestionSet, config: EngineConfig, variants: Sequence[Variant], state: Path, tell: Tell
+) -> list[list[Answer]]:
+    """The answers of each variant, in the order of the questions. The vaults are copied, `config`'s root and state are
+    not touched. What is in `state` from an earlier run of the same set is used again.
+
+    Raises IndexUnavailable, EmbedderUnavailable and what opening a vault raises.
+    """
+    answers: list[list[Answer]] = [[] for _ in variants]
+    faults: dict[str, None] = {}
+    vaults = questions.by_vault()
+    for number, (vault, mine) in enumerate(vaults.items(), 1):
+        place = state / f"{questions.name}-{number}"
+        copied = await anyio.to_thread.run_sync(_copied, vault, place / "vault")
+        tell(f"vault {number} of {len(vaults)}: {copied} notes, {len(mine)} questions")
+        now = after_last_log(vault)
+        for given, variant in zip(answers, variants, strict=True):
+            here = replace(config, root=place / "vault", state=place / "state", search=variant.search)
+            async with open_engine(here, watch=False, progress=tell, clock=lambda now=now: now) as engine:
+                await engine.settled()
+                given += [await _ask(engine, question, variant.mode, faults) for question in mine]
+    for fault in faults:
+        tell(f"some answers were poorer: {fault}")
+    places = {question.id: at for at, question in enumerate(questions.questions)}
+    return [sorted(given, key=lambda answer: places[answer.question.id]) for given in answers]
+
+
+@contextmanager
+def state_folder(kept: Path | None) -> Generator[Path]:
+    """The one to be kept, or one that is gone afterwards."""
+    if kept:
+        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="mcp-memory-eval-") as folder:
+        yield Path(folder)
+
+
+def after_last_log(vault: Path) -> datetime:
+    """When the questions are asked, for `last week` and the like: the day after the last log, or now."""
+    days = [day for file in vault.rglob("*.md") if (day := is_log_path(file.relative_to(vault).as_posix()))]
+    if not days:
+        return datetime.now(UTC)
+    return datetime.combine(max(days), time(), UTC) + timedelta(days=1)
+
+
+async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str, None]) -> Answer:
+    start = perf_counter()
+    result = await engine.search(question.text, limit=HITS, mode=mode)
+    took_ms = (perf_counter() - start) * 1000
+    if result.degraded:
+        faults[result.degraded] = None
+    hits = [Found(hit.path, hit.start_line, hit.end_line, hit.snippet, hit.score) for hit in result.hits]
+    return Answer(question, hits, result.confidence, took_ms)
+
+
+def _copied(vault: Path, target: Path) -> int:
+    """The notes of a vault, put where an engine may mark the folder as its own; how many there are. What an earlier
+    run left and the vault no longer has is taken away."""
+    wanted = {file.relative_to(vault) for file in vault.rglob("*.md") if not _hidden(file.relative_to(vault))}
+    there = {file.relative_to(target) for file in target.rglob("*.md") if not _hidden(file.relative_to(target))}
+    for gone in there - wanted:
+        (target / gone).unlink()
+    for each in wanted:
+        file = target / each
+        if each not in there or file.read_bytes() != (vault / each).read_bytes():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(vault / each, file)
+    return len(wanted)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

@@ -1,0 +1,127 @@
+"""Question sets: a folder with `queries.jsonl`, and `vault/` with the notes to be searched.
+
+One JSON object a line: `{"id", "conv"?, "question", "category"?, "answerable"?, "gold": [{"path", "line",
+"end_line"?}]}`. `conv` names a folder below `vault/` that is a vault of its own; lines are 1-based. A question that is
+not answerable has no gold. `baselines.json`, beside the set's folder or in it, may hold figures of others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from mcp_memory.errors import InvalidInput, NotFound
+
+FIRST_BUDGET = "evidence@500tok"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines of a note, both ends included."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`vault` is the folder below `vault/`, or empty. `gold`: where the answer stands, if it is answerable."""
+
+    id: str
+    text: str
+    vault: str = ""
+    category: str = "all"
+    answerable: bool = True
+    gold: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """`vaults` is the folder that holds the vaults, or is the only one."""
+
+    name: str
+    vaults: Path
+    questions: Sequence[Question]
+    baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    """Figures of others, by metric."""
+
+    def by_vault(self) -> dict[Path, list[Question]]:
+        """The questions of each vault, in order."""
+        found: dict[Path, list[Question]] = {}
+        for question in self.questions:
+            found.setdefault(self.vaults / question.vault, []).append(question)
+        return found
+
+    def lengths(self) -> dict[str, LineLengths]:
+        """Of each vault's lines, by the vault's name."""
+        return {name: LineLengths(self.vaults / name) for name in {question.vault for question in self.questions}}
+
+
+class LineLengths:
+    """The characters of each line of a vault's notes, line ends included; each note is read once."""
+
+    def __init__(self, vault: Path) -> None:
+        self._vault = vault
+        self._known: dict[str, Sequence[int] | None] = {}
+
+    def __call__(self, path: str) -> Sequence[int] | None:
+        """None for a note that is not there."""
+        if path not in self._known:
+            try:
+                with (self._vault / path).open(encoding="utf-8", errors="replace") as lines:
+                    self._known[path] = [len(line) for line in lines]
+            except OSError:
+                self._known[path] = None
+        return self._known[path]
+
+
+def read_set(folder: Path) -> QuestionSet:
+    """Raises NotFound where there is no set, InvalidInput for a line that is no question."""
+    file, vaults = folder / "queries.jsonl", folder / "vault"
+    if not file.is_file() or not vaults.is_dir():
+        raise NotFound(
+            f"{folder} is no question set", hint="it needs queries.jsonl and vault/; see mcp-memory eval --help"
+        )
+    lines = file.read_text(encoding="utf-8").splitlines()
+    questions = [_question(line, f"{file}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    found = QuestionSet(folder.name, vaults, questions, _baselines(folder))
+    for vault in found.by_vault():
+        if not vault.is_dir():
+            raise InvalidInput(f"{file} names a vault that is not there: {vault}")
+    return found
+
+
+def _question(line: str, place: str) -> Question:
+    try:
+        row = json.loads(line)
+        gold = tuple(
+            Span(str(each["path"]), int(each["line"]), int(each.get("end_line", each["line"])))
+            for each in row.get("gold") or ()
+        )
+        answerable = bool(row.get("answerable", True))
+        if answerable and not gold:
+            raise InvalidInput(f"{place}: an answerable question without gold")
+        conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
+        return Question(str(row["id"]), str(row["question"]), conversation, category, answerable, gold)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInput(f"{place} is no question: {error}", hint="see mcp-memory eval --help") from error
+
+
+def _baselines(folder: Path) -> dict[str, dict[str, float]]:
+    """The overall figures of each that has them, those of the reference last."""
+    for file in (folder / "baselines.json", folder.parent / "baselines.json"):
+        if file.is_file():
+            told = cast("dict[str, Any]", json.loads(file.read_text(encoding="utf-8")))
+            known = {**_of(told, folder.name)}
+            known |= {f"reference/{name}": each for name, each in _of(told.get("reference", {}), folder.name).items()}
+            overall = {name: each.get("categories", {}).get("overall", {}) for name, each in known.items()}
+            return {name: figures for name, figures in overall.items() if FIRST_BUDGET in figures}
+    return {}
+
+
+def _of(told: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    return told.get("sets", {}).get(name, {})

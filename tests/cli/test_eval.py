@@ -1,0 +1,81 @@
+"""`mcp-memory eval`, as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.place import Place
+
+SENTENCES = {
+    "queue": "We chose Postgres as the queue since the team already runs one with backups.",
+    "deploy": "Deploys run on Fridays after lunch by hand with a written checklist for everybody.",
+}
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    folder = tmp_path / "my-set"
+    (folder / "vault" / "notes").mkdir(parents=True)
+    rows = []
+    for number, (name, sentence) in enumerate(SENTENCES.items()):
+        (folder / "vault" / "notes" / f"{name}.md").write_text(f"# About\n\n{sentence}\n")
+        gold = [{"path": f"notes/{name}.md", "line": 3}]
+        rows.append({"id": f"q{number}", "question": f"what about the {name}?", "category": name, "gold": gold})
+    rows.append({"id": "none", "question": "who won the match?", "category": "absent", "answerable": False})
+    (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return folder
+
+
+def test_a_table_a_run_and_json(place: Place, questions: Path) -> None:
+    before = {file: file.read_bytes() for file in questions.rglob("*") if file.is_file()}
+    shown = place.run("eval", str(questions), "--ablate", "section", "--run", str(place.root / "run.jsonl")).ok().out
+    table = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.strip()}
+    assert table["my-set"][:4] == ["n", "ev@500tok", "ev@1000tok", "ev@2000tok"]
+    assert table["queue"][:2] == ["1", "1.000"] and table["overall"][0] == "2"
+    assert "by section" in shown and "AUROC" in shown
+    run = [json.loads(line) for line in (place.root / "run.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in run] == ["q0", "q1", "none"]
+    assert run[0]["hits"][0]["path"] == "notes/queue.md"
+    ran = place.run("eval", str(questions), "--json", "--budget", "100", "--ablate", "words").ok()
+    assert "poorer: keywords only" in ran.err  # no model here
+    facts = ran.json
+    assert facts["questions"] == 3
+    assert facts["categories"]["overall"]["evidence@100tok"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert set(facts["without"]) == {"words"}
+    assert {file: file.read_bytes() for file in questions.rglob("*") if file.is_file()} == before
+
+
+def test_on_ones_own_notes_beside_a_running_daemon(served: Place) -> None:
+    folder = served.vault / "notes" / "eval"
+    folder.mkdir(parents=True)
+    for name, sentence in SENTENCES.items():
+        (folder / f"{name}.md").write_text(f"---\ntitle: The {name} decision\n---\n\n{sentence}\n")
+    facts = served.run("eval", "--own", "--json").ok().json
+    assert set(facts["categories"]) == {"title", "shortened", "reworded", "overall"}
+    assert facts["categories"]["title"]["note_recall@5"]["mean"] == 1.0
+    assert "cannot show" in served.run("eval", "--own").ok().out
+
+
+def test_an_index_that_is_kept_is_used_again(place: Place, questions: Path) -> None:
+    state = place.root / "kept"
+    for _ in range(2):
+        first = place.run("eval", str(questions), "--json", "--state", str(state)).ok().json
+        assert first["categories"]["overall"]["evidence@500tok"]["mean"] == 1.0
+        (questions / "vault" / "notes" / "deploy.md").write_text(f"# About\n\n{SENTENCES['deploy']}\nAnd more.\n")
+    assert list(state.glob("my-set-1/state/index/index.db"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "either a SET or --own"), (("--own", "."), "either a SET or --own"), ((".",), "no question set"),
+        (("--own", "--budget", "1"), "50 to 1000000"), (("--own", "--ablate", "magic"), "one of words, dense"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_said(place: Place, arguments: tuple[str, ...], said: str) -> None:
+    ran = place.run("eval", *arguments)
+    assert ran.code in (2, 4)
+    assert said in ran.err

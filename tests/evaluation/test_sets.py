@@ -1,0 +1,86 @@
+"""Question sets are read strictly; questions about one's own notes are made without a label."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.evaluation.own import REWORDED, SHORTENED, TITLE, own_questions
+from mcp_memory.evaluation.sets import Span, read_set
+
+GOOD = {"id": "q1", "question": "why Postgres?", "gold": [{"path": "a.md", "line": 3}]}
+
+
+def a_set(folder: Path, *rows: object) -> Path:
+    (folder / "vault" / "one").mkdir(parents=True, exist_ok=True)
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    (folder / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def test_a_set_is_read(tmp_path: Path) -> None:
+    more = {
+        "id": "q2",
+        "conv": "one",
+        "question": "what?",
+        "category": "hard",
+        "gold": [{"path": "b.md", "line": 1, "end_line": 4}],
+    }
+    absent = {"id": "q3", "conv": "one", "question": "who?", "category": "absent", "answerable": False}
+    found = read_set(a_set(tmp_path, GOOD, "", more, absent))
+    assert [(each.id, each.vault, each.category, each.answerable) for each in found.questions] == [
+        ("q1", "", "all", True), ("q2", "one", "hard", True), ("q3", "one", "absent", False),
+    ]  # fmt: skip
+    assert found.questions[1].gold == (Span("b.md", 1, 4),)
+    vaults = found.by_vault()
+    assert list(vaults) == [tmp_path / "vault", tmp_path / "vault" / "one"]
+    assert set(found.lengths()) == {"", "one"}
+
+
+def test_figures_of_others_come_along(tmp_path: Path) -> None:
+    overall = {"categories": {"overall": {"evidence@500tok": 0.5}}}
+    told = {"sets": {"mine": {"bm25": overall, "odd": {}}}, "reference": {"sets": {"mine": {"core": overall}}}}
+    folder = a_set(tmp_path / "mine", GOOD)
+    (tmp_path / "baselines.json").write_text(json.dumps(told))
+    assert list(read_set(folder).baselines) == ["bm25", "reference/core"]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("no json", "line 2"), ('["a list"]', "line 2"), ({**GOOD, "gold": [{"path": "a.md"}]}, "line 2"),
+        ({"id": "q", "question": "?"}, "without gold"), ({**GOOD, "conv": "two"}, "not there"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_question_is_named(tmp_path: Path, row: object, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        read_set(a_set(tmp_path, GOOD, row))
+
+
+def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no question set"):
+        read_set(tmp_path)
+
+
+def test_own_questions_come_from_the_notes_and_name_where_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    sentence = "The release pipeline publishes signed wheels after every tagged build on the main branch."
+    (tmp_path / "a.md").write_text(f"---\ntitle: Release pipeline rules\n---\n\n# Rules\n\n{sentence}\n")
+    (tmp_path / "memory" / "2026-01-02.md").write_text(f"# 2026-01-02\n\n## 10:00 Work\n\n- {sentence}\n")
+    (tmp_path / ".hidden" / "b.md").write_text(sentence)
+    (tmp_path / "short.md").write_text("Too short.\n")
+    found = own_questions(tmp_path, 10)
+    kinds = [(each.category, each.gold[0].path) for each in found.questions]
+    assert (TITLE, "a.md") in kinds and {path for _, path in kinds} == {"a.md", "memory/2026-01-02.md"}
+    assert {kind for kind, _ in kinds} == {TITLE, SHORTENED, REWORDED}
+    for question in found.questions:
+        (gold,) = question.gold
+        lines = (tmp_path / gold.path).read_text().splitlines()[gold.start - 1 : gold.end]
+        assert question.category == TITLE or sentence in " ".join(lines)
+        assert question.text not in sentence
+    assert own_questions(tmp_path, 10) == found
+    assert len(own_questions(tmp_path, 1).questions) == 3
