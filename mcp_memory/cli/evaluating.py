@@ -67,6 +67,7 @@ def evaluate(
     from mcp_memory.evaluation.report import as_rows, difference, report
     from mcp_memory.evaluation.running import Variant, run, state_folder, without
     from mcp_memory.evaluation.sets import read_set
+    from mcp_memory.storage.causes import naming_the_cause
 
     if own == (folder is not None):
         raise InvalidInput("pass either a SET or --own", hint="mcp-memory eval --help")
@@ -82,7 +83,8 @@ def evaluate(
     lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
     whole, *others = (report(given, lengths, chosen) for given in answers)
     if run_file:
-        run_file.write_text("".join(f"{row}\n" for row in as_rows(answers[0])), encoding="utf-8")
+        with naming_the_cause(str(run_file)):
+            run_file.write_text("".join(f"{row}\n" for row in as_rows(answers[0])), encoding="utf-8")
     if as_json:
         emit(
             {"set": questions.name, "questions": len(questions.questions), **as_facts(whole)}

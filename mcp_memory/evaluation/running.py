@@ -17,13 +17,17 @@ from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.engine.search import SearchConfig
+from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, Found
 from mcp_memory.evaluation.sets import Question, QuestionSet
+from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.text.logs import is_log_path
 
 HITS = 100
 """So many are asked for: single turns of a dialogue are so short that 40 do not fill 2,000 tokens."""
+
+SHOWN_EVERY_S, COPY_S = 5.0, 600.0
 
 Tell = Callable[[str], None]
 
@@ -69,13 +73,17 @@ async def run(
     vaults = questions.by_vault()
     for number, (vault, mine) in enumerate(vaults.items(), 1):
         place = state / f"{questions.name}-{number}"
-        copied = await anyio.to_thread.run_sync(_copied, vault, place / "vault")
+        copied = await in_thread(
+            lambda vault=vault, place=place: _copied(vault, place / "vault"),
+            deadline_s=COPY_S,
+            what="copying the vault",
+        )
         tell(f"vault {number} of {len(vaults)}: {copied} notes, {len(mine)} questions")
         now = after_last_log(vault)
         for given, variant in zip(answers, variants, strict=True):
             here = replace(config, root=place / "vault", state=place / "state", search=variant.search)
             async with open_engine(here, watch=False, progress=tell, clock=lambda now=now: now) as engine:
-                await engine.settled()
+                await _settled(engine, tell)
                 given += [await _ask(engine, question, variant.mode, faults) for question in mine]
     for fault in faults:
         tell(f"some answers were poorer: {fault}")
@@ -87,7 +95,8 @@ async def run(
 def state_folder(kept: Path | None) -> Generator[Path]:
     """The one to be kept, or one that is gone afterwards."""
     if kept:
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with naming_the_cause(str(kept)):
+            kept.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield kept
         return
     with tempfile.TemporaryDirectory(prefix="mcp-memory-eval-") as folder:
@@ -100,6 +109,15 @@ def after_last_log(vault: Path) -> datetime:
     if not days:
         return datetime.now(UTC)
     return datetime.combine(max(days), time(), UTC) + timedelta(days=1)
+
+
+async def _settled(engine: Engine, tell: Tell) -> None:
+    while True:
+        with anyio.move_on_after(SHOWN_EVERY_S):
+            await engine.settled()
+            return
+        status = await in_thread(engine.upkeep.status, deadline_s=30, what="the state of the index")
+        tell(f"  {status['notes']} notes indexed, {status['pending']} of {status['chunks']} passages without a vector")
 
 
 async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str, None]) -> Answer:
@@ -115,6 +133,11 @@ async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str,
 def _copied(vault: Path, target: Path) -> int:
     """The notes of a vault, put where an engine may mark the folder as its own; how many there are. What an earlier
     run left and the vault no longer has is taken away."""
+    with naming_the_cause(str(target)):
+        return _copy(vault, target)
+
+
+def _copy(vault: Path, target: Path) -> int:
     wanted = {file.relative_to(vault) for file in vault.rglob("*.md") if not _hidden(file.relative_to(vault))}
     there = {file.relative_to(target) for file in target.rglob("*.md") if not _hidden(file.relative_to(target))}
     for gone in there - wanted:

@@ -59,6 +59,11 @@ def test_on_ones_own_notes_beside_a_running_daemon(served: Place) -> None:
     assert "cannot show" in served.run("eval", "--own").ok().out
 
 
+def test_a_run_file_that_cannot_be_written_is_named(place: Place, questions: Path) -> None:
+    ran = place.run("eval", str(questions), "--run", str(place.root / "no such folder" / "run.jsonl"))
+    assert (ran.code, "run.jsonl" in ran.err, "Traceback" in ran.err) == (1, True, False)
+
+
 def test_an_index_that_is_kept_is_used_again(place: Place, questions: Path) -> None:
     state = place.root / "kept"
     for _ in range(2):
