@@ -116,6 +116,10 @@ class Vault:
         """Whether the file on disk is the one that was read. Raises as `read`."""
         return self._reader.stat(file.record.path).signature == file.record.signature
 
+    def signature(self, path: NotePath) -> str:
+        """Of the file on disk now. Raises as `read`."""
+        return self._reader.stat(path).signature
+
     def is_gone(self, path: NotePath) -> bool:
         """Whether there is surely no note any more, rather than one that cannot be looked at now."""
         return self._reader.is_gone(path)

@@ -99,8 +99,10 @@ class IndexWriter:
         try:
             if len(file.text) > SHORT_CHARS:
                 for _ in range(TRIES):
-                    ready = await self._run(lambda: self._preparer.latest(file), "cutting a note into chunks")
-                    if (complete := await self._put(file, ready)) is not None:
+                    cut = await self._run(lambda: self._cut(file), "cutting a note into chunks")
+                    if cut is None:
+                        break
+                    if (complete := await self._put(file, cut)) is not None:
                         return complete
             # Short, or written to by others all the time: those have to wait with us for once.
             return await self._put(file) is True
@@ -108,28 +110,39 @@ class IndexWriter:
             self._known[file.record.path] = Known("", file.record.etag)
             raise
 
+    def _cut(self, file: NoteFile) -> Ready | None:
+        """In a thread. None where there is nothing to do."""
+        return None if self._is_overtaken(file) else self._preparer.latest(file)
+
     async def _put(self, file: NoteFile, cut: Ready | None = None) -> bool | None:
         """None where the note is another one by now than when it was cut."""
 
-        def write() -> tuple[Ready, bool] | None:
+        def write() -> tuple[Ready | None, bool | None]:
             if self._is_replaced():
                 self.open()
             if cut and not self._vault.is_current(cut.file):
-                return None
-            ready = cut or self._preparer.latest(file)
-            for target in self._targets:
-                self._index.apply(target.number, [ready.upsert])
+                return None, None
+            ready = cut or self._cut(file)
+            if ready:
+                for target in self._targets:
+                    self._index.apply(target.number, [ready.upsert])
             return ready, bool(self.generation.embedding) and not self._index.watermark().vectors_pending
 
         async with self._lock:
-            written = await self._run(write, "writing the index")
-            if written is None:
-                return None
-            ready, complete = written
-            path, problem = ready.upsert.note.path, ready.upsert.note.problem
-            self._known[path] = ready.known
-            self.judge([path], {path: Problem(path, problem)} if problem else {})
+            ready, complete = await self._run(write, "writing the index")
+            if ready:
+                path, problem = ready.upsert.note.path, ready.upsert.note.problem
+                self._known[path] = ready.known
+                self.judge([path], {path: Problem(path, problem)} if problem else {})
             return complete
+
+    def _is_overtaken(self, file: NoteFile) -> bool:
+        """Whether a later version than this one is in the index, and it is the one on disk: of many who add to a log
+        at once the first one writes the entries of all who wait behind it."""
+        known = self._known.get(file.record.path)
+        if known is None or known.etag == file.record.etag:
+            return False  # the very same bytes may mean something else now: their twin was forgotten, say
+        return known.signature.removesuffix("?") == self._vault.signature(file.record.path)
 
     async def take_out(self, path: NotePath) -> None:
         """Drop the rows of a file that we have just removed. Raises IndexUnavailable."""

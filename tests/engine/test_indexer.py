@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,6 +18,7 @@ from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.operations import perform
 from mcp_memory.engine.passages import to_upsert
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Change
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking import ChunkingConfig
@@ -448,3 +451,36 @@ async def test_an_index_lost_while_running_is_rebuilt(toy_world: World, harm: st
         await eventually(whole)
         await engine.append("the bus leaves at ten")
         await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+
+
+async def test_of_many_who_add_to_a_log_the_first_one_writes_for_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.engine() as engine:
+        await engine.append("the kettle is red", kind="log")
+        applied: list[int] = []
+        apply = engine._index.apply
+
+        def counting(generation: int, changes: Sequence[Change]) -> int:
+            applied.append(len(changes))
+            return apply(generation, changes)
+
+        monkeypatch.setattr(engine._index, "apply", counting)
+        async with anyio.create_task_group() as tasks, engine.writer._lock:
+            for number in range(20):
+                tasks.start_soon(partial(engine.append, f"violet teapot {number}", kind="log"))
+            await eventually(lambda: engine.writer._lock.statistics().tasks_waiting == 20)
+        assert len(applied) <= 2  # the one whose version is the last cannot know that it was written already
+        hits = (await engine.search("violet", limit=50)).hits
+        assert {f"violet teapot {number}" for number in range(20)} <= {hit.snippet.strip() for hit in hits}
+
+
+async def test_bytes_that_mean_something_else_now_are_written_again(world: World) -> None:
+    """A note's twin has the same bytes; forgetting the note hides it too, although its file stays as it was."""
+    async with world.engine() as engine:
+        receipt = await engine.append("the violet teapot is cracked", kind="fact")
+        (world.root / "twin.md").write_bytes(world.read(receipt.path))
+        await engine.upkeep.reconcile()
+        assert await found(engine, "violet")
+        await engine.forget(receipt.path)
+        assert await found(engine, "violet") == []
