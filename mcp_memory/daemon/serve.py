@@ -166,7 +166,8 @@ async def _serve(
         )
 
         def drain(_signal: int, _frame: FrameType | None) -> None:
-            loop.call_soon_threadsafe(server.end)
+            with suppress(RuntimeError):  # the loop is closed: all is done already
+                loop.call_soon_threadsafe(server.end)
 
         # For good: a second one must not kill a daemon that has answered its last call and closes the index.
         for number in (signal.SIGTERM, signal.SIGINT):
