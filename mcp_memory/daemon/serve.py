@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -183,6 +184,8 @@ async def _serve(
                 await in_thread(preload, deadline_s=PRELOAD_S, what="importing")
             except (McpMemoryError, OSError) as error:  # no file to be had, say; the first call imports it then
                 log.info("the first call will be slow: %s", type(error).__name__)
+            # 130,000 objects of libraries that stay for good: each full collection looked through them for 76 ms.
+            gc.freeze()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_to_successor)
