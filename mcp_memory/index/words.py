@@ -2,7 +2,8 @@
 
 A key is a 64-bit hash of a word's stem, so that a posting needs no dictionary of words; among a million words two
 share a key with a probability of 3e-8. Besides its words a text has a key for each pair that stands together without
-white space, which finds `read_file`, `v1.2` and `a-b` as a whole.
+white space, which finds `read_file`, `v1.2` and `a-b` as a whole, and for each hump of `retryBookingSync`, which is
+found by its parts too.
 
 A run of Chinese, Japanese or Korean characters has no white space between words, so it becomes its overlapping pairs,
 and each character alone for questions of one character. Scripts that use no spaces otherwise (Thai, Khmer, Lao) are
@@ -26,6 +27,8 @@ _CJK = "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿
 _RUN = re.compile(f"[{_CJK}]+")
 _PIECES = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _PLAIN_PIECES = re.compile(r"[0-9a-z]+")
+_CAMEL = re.compile(r"[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
+_HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -52,6 +55,7 @@ def count(text: str) -> tuple[Counter[int], int]:
                 length += 1
         if len(pieces) > 1:
             keys.update(_compounds(pieces))
+    keys.update(_key(hump.lower()) for name in _CAMEL.findall(text) for hump in _HUMPS.findall(name))
     return keys, length
 
 

@@ -72,6 +72,20 @@ def test_a_compound_is_found_whole(written: str) -> None:
     assert key not in count("read the file, file that I read")[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("retryBookingSync", ["retry", "booking", "sync"]), ("HTTPServer", ["http", "server"]),
+        ("getURL", ["get", "url"]), ("parseJSONs", ["parse", "jsons"]), ("src/sync/ATable.tsx", ["table", "sync"]),
+    ],
+)  # fmt: skip
+def test_a_name_in_humps_is_found_whole_and_by_its_parts(name: str, parts: list[str]) -> None:
+    keys, length = count(f"call {name} now")
+    for term in (name, name.lower(), *parts):
+        assert set(any_of(term)) <= keys.keys(), term
+    assert length == count(f"call {name.lower()} now")[1]
+
+
 def test_notes_rank_the_same_in_one_segment_and_in_many() -> None:
     rng = np.random.default_rng(3)
     notes = [
