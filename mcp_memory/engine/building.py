@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.diff import suspicion
 from mcp_memory.engine.embedding import Embedding
@@ -16,10 +13,6 @@ from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Generation, Index
 from mcp_memory.models import NotePath
-
-T = TypeVar("T")
-
-DEADLINE_S = 120.0
 
 
 class Builder:
@@ -56,16 +49,16 @@ class Builder:
         if self._loss.why:
             raise _missing_notes()
         embedding, dimension = (embedder.fingerprint, embedder.dimension) if embedder else ("", 0)
-        built = await self._run(lambda: self._index.begin(wanted, embedding, dimension), "beginning a generation")
+        built = await in_thread(lambda: self._index.begin(wanted, embedding, dimension), what="beginning a generation")
         await self._writer.write_to(built)
         await self.fill(built)
         if embedder and active.embedding:
             # The old vectors answer until the new ones are all in.
             await self._embedding.work_off(embedder, lambda: built)
         await self._writer.switch_to(built)
-        for old in await self._run(self._index.generations, "listing generations"):
+        for old in await in_thread(self._index.generations, what="listing generations"):
             if not old.active:
-                await self._run(lambda number=old.number: self._index.drop(number), "dropping a generation")
+                await in_thread(lambda number=old.number: self._index.drop(number), what="dropping a generation")
         self._health.progress.step("idle")
 
     async def embed(self, embedder: Embedder) -> int:
@@ -75,7 +68,7 @@ class Builder:
     async def fill(self, built: Generation) -> None:
         """Put every note into a generation that may hold some of them already."""
         known = self._writer.known
-        listing = await self._run(self._vault.list, "listing the vault")
+        listing = await in_thread(self._vault.list, what="listing the vault")
         if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
             raise _missing_notes()
         # An interrupted build may hold files that went while nobody looked.
@@ -88,10 +81,7 @@ class Builder:
             self._writer.doubt(path)  # not readable now: tried again at each sweep
 
     async def _held(self, built: Generation) -> set[NotePath]:
-        return await self._run(lambda: {record.path for record in self._writer.scan(built)}, "reading the index")
-
-    async def _run(self, work: Callable[[], T], what: str) -> T:
-        return await in_thread(work, deadline_s=DEADLINE_S, what=what)
+        return await in_thread(lambda: {record.path for record in self._writer.scan(built)}, what="reading the index")
 
 
 def _missing_notes() -> IndexUnavailable:

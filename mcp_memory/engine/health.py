@@ -26,9 +26,11 @@ class Progress:
     def of(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
         """For work on so many things: call what it gives with how many are done. Too few to show are not shown."""
         shown = total > at_least
-        yield lambda done: self.step(phase, done, total) if shown else None
-        if shown:
-            self.step("idle")
+        try:
+            yield lambda done: self.step(phase, done, total) if shown else None
+        finally:
+            if shown:
+                self.step("idle")
 
 
 @dataclass(slots=True)

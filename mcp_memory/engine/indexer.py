@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
 
 import anyio
 
@@ -19,10 +18,6 @@ from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.index.base import Index
 from mcp_memory.models import NotePath
 from mcp_memory.storage.base import FolderId, Listing
-
-T = TypeVar("T")
-
-DEADLINE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ class Indexer:
             known = self._writer.known
             _, gone = await self._compared(await self._listing(), known)
             await self._writer.remove(gone, known)
-            await self._run(self._loss.accept, "writing the state folder")
+            await in_thread(self._loss.accept, what="writing the state folder")
             return len(gone)
 
     async def _reconcile(self) -> Reconciled:
@@ -86,8 +81,8 @@ class Indexer:
         with self._health.progress.of("reading", len(to_read), at_least=BATCH_FILES) as done:
             changed = await self._writer.read_and_write(to_read, known, done)
         arrived = [now.etag for path, now in self._writer.known.items() if path not in known]
-        gone = await self._run(
-            lambda: self._loss.believable(listing, gone, known, arrived), "looking for what vanished"
+        gone = await in_thread(
+            lambda: self._loss.believable(listing, gone, known, arrived), what="looking for what vanished"
         )
         await self._writer.remove(gone, known)
         self.last = Reconciled(
@@ -102,11 +97,10 @@ class Indexer:
     ) -> tuple[Sequence[NotePath], Sequence[NotePath]]:
         """The files to read, and those that are gone."""
         found = difference(listing, known)
-        looked = await self._run(lambda: [p for p in found.doubtful if self._vault.is_gone(p)], "looking for notes")
+        looked = await in_thread(
+            lambda: [p for p in found.doubtful if self._vault.is_gone(p)], what="looking for notes"
+        )
         return found.to_read, [*found.gone, *looked]
 
     async def _listing(self) -> Listing:
-        return await self._run(self._vault.list, "listing the vault")
-
-    async def _run(self, work: Callable[[], T], what: str) -> T:
-        return await in_thread(work, deadline_s=DEADLINE_S, what=what)
+        return await in_thread(self._vault.list, what="listing the vault")

@@ -18,8 +18,12 @@ from mcp_memory.errors import DeadlineExceeded
 T = TypeVar("T")
 
 
+LONG_S = 120.0
+"""For work on a whole vault or index, where nothing shorter is said."""
+
+
 async def in_thread(
-    work: Callable[[], T], *, deadline_s: float, what: str, limiter: anyio.CapacityLimiter | None = None
+    work: Callable[[], T], *, what: str, deadline_s: float = LONG_S, limiter: anyio.CapacityLimiter | None = None
 ) -> T:
     """The result of `work()`, run in a worker thread.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
 
 import anyio
 
@@ -25,15 +24,14 @@ from mcp_memory.models import Etag, NotePath, NoteRecord, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking import ChunkingConfig
 
-T = TypeVar("T")
-
 TRIES = 3
 """How often a note that changes under us is cut anew before others have to wait for it."""
 
 SHORT_CHARS = 16_000
 """A note up to here is cut in a millisecond: nobody minds waiting for that, and it saves a turn of its own."""
 
-DEADLINE_S = 120.0
+WRITE_S = 30.0
+"""For writing one note; the largest takes a second."""
 
 
 class IndexWriter:
@@ -84,9 +82,9 @@ class IndexWriter:
 
     async def reopened(self) -> None:
         """Start over where the index was replaced under us: a damaged or deleted file makes room for an empty one."""
-        if await self._run(self._is_replaced, "listing generations"):
+        if await in_thread(self._is_replaced, what="listing generations"):
             async with self._lock:
-                await self._run(self.open, "opening the index")
+                await in_thread(self.open, what="opening the index")
 
     # -- one note of ours --------------------------------------------------------------------------------------
 
@@ -99,7 +97,7 @@ class IndexWriter:
         try:
             if len(file.text) > SHORT_CHARS:
                 for _ in range(TRIES):
-                    cut = await self._run(lambda: self._cut(file), "cutting a note into chunks")
+                    cut = await in_thread(lambda: self._cut(file), what="cutting a note into chunks")
                     if cut is None:
                         break
                     if (complete := await self._put(file, cut)) is not None:
@@ -107,7 +105,8 @@ class IndexWriter:
             # Short, or written to by others all the time: those have to wait with us for once.
             return await self._put(file) is True
         except BaseException:
-            self._known[file.record.path] = Known("", file.record.etag)
+            if self._is_known(file):  # by its bytes a sweep would take it for done
+                self.doubt(file.record.path)
             raise
 
     def _cut(self, file: NoteFile) -> Ready | None:
@@ -128,19 +127,31 @@ class IndexWriter:
                     self._index.apply(target.number, [ready.upsert])
             return ready, bool(self.generation.embedding) and not self._index.watermark().vectors_pending
 
+        ready, complete = None, None
         async with self._lock:
-            ready, complete = await self._run(write, "writing the index")
+            try:
+                # Whoever gives up waiting does so before: a thread cannot be stopped, and the next one would start
+                # to write beside it.
+                with anyio.CancelScope(shield=True):
+                    ready, complete = await in_thread(write, deadline_s=WRITE_S, what="writing the index")
+            except BaseException:
+                self._known[file.record.path] = Known("", file.record.etag)
+                raise
             if ready:
                 path, problem = ready.upsert.note.path, ready.upsert.note.problem
                 self._known[path] = ready.known
                 self.judge([path], {path: Problem(path, problem)} if problem else {})
             return complete
 
+    def _is_known(self, file: NoteFile) -> bool:
+        known = self._known.get(file.record.path)
+        return known is not None and known.etag == file.record.etag
+
     def _is_overtaken(self, file: NoteFile) -> bool:
         """Whether a later version than this one is in the index, and it is the one on disk: of many who add to a log
         at once the first one writes the entries of all who wait behind it."""
         known = self._known.get(file.record.path)
-        if known is None or known.etag == file.record.etag:
+        if known is None or self._is_known(file):
             return False  # the very same bytes may mean something else now: their twin was forgotten, say
         return known.signature.removesuffix("?") == self._vault.signature(file.record.path)
 
@@ -174,7 +185,7 @@ class IndexWriter:
 
         while at < len(paths):
             rest = islice(paths, at, None)
-            batch = await self._run(lambda rest=rest: self._preparer.batch(rest, is_news), "reading notes")
+            batch = await in_thread(lambda rest=rest: self._preparer.batch(rest, is_news), what="reading notes")
             self.judge(batch.paths, batch.problems)
             async with self._lock:
                 # What we wrote ourselves in the meantime is newer than what this sweep read.
@@ -237,7 +248,7 @@ class IndexWriter:
         """Let this generation answer from now on, and write to no other."""
         async with self._lock:
             active = self.generation.number
-            await self._run(lambda: self._index.activate(built.number, active), "activating a generation")
+            await in_thread(lambda: self._index.activate(built.number, active), what="activating a generation")
             self._targets = [replace(built, active=True)]
 
     # -- below -------------------------------------------------------------------------------------------------
@@ -252,10 +263,9 @@ class IndexWriter:
     async def _apply(self, changes: Sequence[Change], targets: Sequence[Generation]) -> None:
         if changes:
             for target in targets:
-                await self._run(lambda number=target.number: self._index.apply(number, changes), "writing the index")
-
-    async def _run(self, work: Callable[[], T], what: str) -> T:
-        return await in_thread(work, deadline_s=DEADLINE_S, what=what)
+                await in_thread(
+                    lambda number=target.number: self._index.apply(number, changes), what="writing the index"
+                )
 
 
 def _is_news(file: NoteFile, was: Known | None) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_memory.evaluation.sets import Question, QuestionSet, Span
+from mcp_memory.evaluation.sets import Question, QuestionSet, Span, notes_of
 from mcp_memory.models import Chunk
 from mcp_memory.text import chunking, frontmatter
 from mcp_memory.text.logs import is_log_path
@@ -34,13 +34,13 @@ _WORD = re.compile(r"\w[\w'-]*")
 def own_questions(vault: Path, most: int, seed: int = 1) -> QuestionSet:
     """Up to `most` questions of each kind, from as many notes as that takes; the same vault gives the same ones."""
     chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
-    files = [file for file in sorted(vault.rglob("*.md")) if _is_note(file.relative_to(vault))]
+    files = notes_of(vault)
     chance.shuffle(files)
     found: dict[str, list[Question]] = {TITLE: [], SHORTENED: [], REWORDED: []}
     for file in files:
         if all(len(known) >= most for known in found.values()):
             break
-        for kind, words, span in _asked(file, file.relative_to(vault).as_posix(), chance):
+        for kind, words, span in _asked(vault / file, file.as_posix(), chance):
             if len(found[kind]) < most:
                 found[kind].append(Question(f"{kind}-{len(found[kind])}", words, "", kind, True, (span,)))
     return QuestionSet("own", vault, [question for known in found.values() for question in known])
@@ -95,7 +95,3 @@ def _other_form(word: str) -> str:
     if word.endswith("s"):
         return word if word.endswith(("ss", "us", "is")) else word[:-1]
     return word if word.endswith(("ed", "ing", "ly", "y")) else f"{word}s"
-
-
-def _is_note(path: Path) -> bool:
-    return not any(part.startswith((".", "@")) for part in path.parts)

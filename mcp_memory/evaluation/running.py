@@ -20,7 +20,7 @@ from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, Found
-from mcp_memory.evaluation.sets import Question, QuestionSet
+from mcp_memory.evaluation.sets import Question, QuestionSet, notes_of
 from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.text.logs import is_log_path
 
@@ -63,13 +63,14 @@ PARTS = ("words", "dense", *FUSION_PARTS, *BOOST_PARTS)
 async def run(
     questions: QuestionSet, config: EngineConfig, variants: Sequence[Variant], state: Path, tell: Tell
 ) -> list[list[Answer]]:
-    """The answers of each variant, in the order of the questions. The vaults are copied, `config`'s root and state are
-    not touched. What is in `state` from an earlier run of the same set is used again.
+    """The answers of each variant, in the order of the questions. The vaults are copied; `config`'s root and state are
+    not touched, and its sources not searched. What is in `state` from an earlier run of the same set is used again.
 
     Raises IndexUnavailable, EmbedderUnavailable and what opening a vault raises.
     """
     answers: list[list[Answer]] = [[] for _ in variants]
     faults: dict[str, None] = {}
+    alone = replace(config, vault=replace(config.vault, sources={}))
     vaults = questions.by_vault()
     for number, (vault, mine) in enumerate(vaults.items(), 1):
         place = state / f"{questions.name}-{number}"
@@ -81,7 +82,7 @@ async def run(
         tell(f"vault {number} of {len(vaults)}: {copied} notes, {len(mine)} questions")
         now = after_last_log(vault)
         for given, variant in zip(answers, variants, strict=True):
-            here = replace(config, root=place / "vault", state=place / "state", search=variant.search)
+            here = replace(alone, root=place / "vault", state=place / "state", search=variant.search)
             async with open_engine(here, watch=False, progress=tell, clock=lambda now=now: now) as engine:
                 await _settled(engine, tell)
                 given += [await _ask(engine, question, variant.mode, faults) for question in mine]
@@ -105,7 +106,7 @@ def state_folder(kept: Path | None) -> Generator[Path]:
 
 def after_last_log(vault: Path) -> datetime:
     """When the questions are asked, for `last week` and the like: the day after the last log, or now."""
-    days = [day for file in vault.rglob("*.md") if (day := is_log_path(file.relative_to(vault).as_posix()))]
+    days = [day for file in notes_of(vault) if (day := is_log_path(file.as_posix()))]
     if not days:
         return datetime.now(UTC)
     return datetime.combine(max(days), time(), UTC) + timedelta(days=1)
@@ -138,8 +139,7 @@ def _copied(vault: Path, target: Path) -> int:
 
 
 def _copy(vault: Path, target: Path) -> int:
-    wanted = {file.relative_to(vault) for file in vault.rglob("*.md") if not _hidden(file.relative_to(vault))}
-    there = {file.relative_to(target) for file in target.rglob("*.md") if not _hidden(file.relative_to(target))}
+    wanted, there = set(notes_of(vault)), set(notes_of(target))
     for gone in there - wanted:
         (target / gone).unlink()
     for each in wanted:
@@ -148,7 +148,3 @@ def _copy(vault: Path, target: Path) -> int:
             file.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(vault / each, file)
     return len(wanted)
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)

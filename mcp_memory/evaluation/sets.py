@@ -61,6 +61,12 @@ class QuestionSet:
         return {name: LineLengths(self.vaults / name) for name in {question.vault for question in self.questions}}
 
 
+def notes_of(vault: Path) -> list[Path]:
+    """The notes below a folder, relative to it, in order; nothing hidden, and no source's."""
+    found = sorted(file.relative_to(vault) for file in vault.rglob("*.md") if file.is_file())
+    return [file for file in found if not any(part.startswith((".", "@")) for part in file.parts)]
+
+
 class LineLengths:
     """The characters of each line of a vault's notes, line ends included; each note is read once."""
 

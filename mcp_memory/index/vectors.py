@@ -41,7 +41,7 @@ _FLUSH_ROWS = 4096
 _READ_ROWS = 10_000
 
 _FEW = 0.25
-"""Where a smaller share of the notes is admitted, their vectors are gathered first, and only those compared."""
+"""Where a smaller share of a block is admitted, its vectors are gathered first, and only those compared."""
 
 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
@@ -67,8 +67,8 @@ class VectorStore(Follower["_Slots"]):
         """The k best by cosine, ties by chunk id. `connection` stands in the snapshot that `admitted` was made in."""
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         blocks = self.refresh(connection, generation)
-        if admitted.share < _FEW:
-            blocks = [block.chosen(admitted.mask(block.ids)) for block in blocks]
+        if admitted.share < _FEW:  # or most numbers are of notes that are gone, which the blocks hold few of
+            blocks = [_worth_scanning(block, admitted) for block in blocks]
         ids = np.concatenate([block.ids for block in blocks])
         return best(k, ids, np.concatenate([block.cosines(wanted) for block in blocks]), admitted)
 
@@ -96,6 +96,11 @@ class VectorStore(Follower["_Slots"]):
 
     def _write(self, held: _Slots) -> None:
         held.flush()
+
+
+def _worth_scanning(block: Block, admitted: Admitted) -> Block:
+    keep = admitted.mask(block.ids)
+    return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
 
 
 def sidecar_path(folder: Path, generation: int) -> Path:

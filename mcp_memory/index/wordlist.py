@@ -23,8 +23,8 @@ from mcp_memory.index.segment import Segment
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FROM, _TO = 64, 4096
-"""Of notes with so many chunks the words are remembered: shorter ones are soon counted, longer ones cost memory."""
+_LONG = 64
+"""From so many chunks on a note's words are remembered; shorter ones are soon counted."""
 
 _HEAD = struct.Struct("<IIIII")
 _COLUMNS = ("<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u1", "<u8", "<u1")
@@ -81,7 +81,7 @@ class Remembered:
 
     def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
         """As `encode`."""
-        if not _FROM <= len(chunks) <= _TO:
+        if len(chunks) < _LONG:
             return encode(chunks, places)
         with self._lock:
             before = self._latest.get(path, {})
