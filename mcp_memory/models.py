@@ -53,6 +53,7 @@ class FileStat:
     signature: str
     """inode, size, mtime and ctime: differs when the file changed (a file younger than the clock's grain
     must be read to be sure; then `settled` is false)."""
+    size_bytes: int
     settled: bool = True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.draft import Draft
@@ -21,10 +21,14 @@ from mcp_memory.text import logs
 
 SAME_MINUTE_S = 60.0
 
+FULL_BYTES = 128 * 1024
+"""A log of this size is continued in another file: each entry has its whole file written and cut into chunks anew. Some
+500 entries; with 64 writers at once those of one day need no more than a day's work of a person would."""
+
 
 class DailyLog:
-    """Adds entries to `memory/YYYY-MM-DD.md`, or where the layout says. Thread-safe, except that the same content must
-    come in one thread at a time."""
+    """Adds entries to `memory/YYYY-MM-DD.md`, or where the layout says, and to further parts of a long day's log.
+    Thread-safe, except that the same content must come in one thread at a time."""
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class DailyLog:
     def append(self, draft: Draft) -> Stored:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._clock()
-        path = self._reader.layout.log_of(now.date())
+        path = self._open_log(now.date())
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content)
         file = self._file(path)
         if again := self._recent_entry(draft, now) or self._remembered_entry(file, marks.hash_of(text)):
@@ -63,6 +67,10 @@ class DailyLog:
         self._mark(added, Fate.LANDED)
         return stored
 
+    def parts(self, day: date) -> list[NotePath]:
+        """The files of a day's log that are there, in their order."""
+        return [path for path, _ in self._parts(day)]
+
     def add(self, path: NotePath, text: str) -> Stored:
         """Write an entry at the end of a log, whatever stands there already. Raises as `append`."""
         for _ in range(ATTEMPTS):
@@ -73,7 +81,7 @@ class DailyLog:
                 before, etag = logs.new_log(logs.is_log_path(path) or self._clock().date()), None
             data = logs.append_entry(before, text).encode("utf-8", "surrogateescape")
             if len(data) > self._reader.max_note_bytes:
-                raise Refused(f"{path} is full", hint="store this as a note; tomorrow has a new log")
+                raise Refused(f"{path} is full", hint="store this as a note")
             try:
                 written = self._backend.write(path, data, etag)
             except PreconditionFailed:
@@ -85,6 +93,21 @@ class DailyLog:
             file = self._reader.note(path, data, written.etag, written.stat)
             return Stored(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
+
+    def _parts(self, day: date) -> list[tuple[NotePath, int]]:
+        """With their sizes in bytes."""
+        found: list[tuple[NotePath, int]] = []
+        with suppress(NotFound):
+            while True:
+                path = self._reader.layout.log_of(day, len(found) + 1)
+                found.append((path, self._backend.stat(path).size_bytes))
+        return found
+
+    def _open_log(self, day: date) -> NotePath:
+        """Where the next entry goes."""
+        parts = self._parts(day)
+        path, size = parts[-1] if parts else (self._reader.layout.log_of(day), 0)
+        return path if size < FULL_BYTES else self._reader.layout.log_of(day, len(parts) + 1)
 
     def _file(self, path: NotePath) -> NoteFile | None:
         try:

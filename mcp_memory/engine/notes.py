@@ -41,8 +41,10 @@ class Layout:
             return path
         return path.removeprefix(f"{self.home}/") if path.startswith(f"{self.home}/") else None
 
-    def log_of(self, day: date) -> NotePath:
-        return NotePath(f"{self.log_folder}/{day.isoformat()}.md")
+    def log_of(self, day: date, part: int = 1) -> NotePath:
+        """Parts count from 1."""
+        number = f".{part}" if part > 1 else ""
+        return NotePath(f"{self.log_folder}/{day.isoformat()}{number}.md")
 
     def in_home(self, inner: str) -> NotePath:
         return NotePath(f"{self.home}/{inner}" if self.home else inner)

@@ -100,7 +100,7 @@ class Recaller:
         inside = self._vault.layout.below_home
         paths += [record.path for record in self._index.notes(wanted, limit=100) if inside(record.path) is not None]
         days = (now.date() - timedelta(days=back) for back in range(self._config.log_days))
-        paths += [self._vault.layout.log_of(day) for day in days]
+        paths += [path for day in days for path in reversed(self._vault.logs_of(day))]
         for path in dict.fromkeys(paths):
             try:
                 file = self._visible(path)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 from mcp_memory.engine import draft as drafts
@@ -111,6 +111,10 @@ class Vault:
     def read(self, path: NotePath) -> NoteFile:
         """Raises NotFound, PathRefused, StorageFailed, and Refused for a file over the size limit."""
         return self._reader.read(path)
+
+    def logs_of(self, day: date) -> Sequence[NotePath]:
+        """The files of our daily log of that day, in their order."""
+        return self._daily_log.parts(day)
 
     def is_current(self, file: NoteFile) -> bool:
         """Whether the file on disk is the one that was read. Raises as `read`."""

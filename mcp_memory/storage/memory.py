@@ -142,4 +142,4 @@ class MemoryBackend(StorageBackend):
 
 
 def _stat(path: str, file: _File) -> FileStat:
-    return FileStat(NotePath(path), f"v{file.version}")
+    return FileStat(NotePath(path), f"v{file.version}", len(file.data))

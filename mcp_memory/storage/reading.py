@@ -32,7 +32,7 @@ def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
     modified, changed = found.st_mtime_ns, found.st_ctime_ns
     newest = modified if modified > changed else changed
     settled = now_ns - newest >= COARSE_GRAIN_NS or (_is_far(modified, now_ns) and _is_far(changed, now_ns))
-    return FileStat(NotePath(path), f"{found.st_ino}-{found.st_size}-{modified}-{changed}", settled)
+    return FileStat(NotePath(path), f"{found.st_ino}-{found.st_size}-{modified}-{changed}", found.st_size, settled)
 
 
 def unsettled(found: FileStat) -> FileStat:

@@ -1,4 +1,5 @@
-"""Daily logs: `memory/2026-11-21.md`, a row of `## HH:MM title` entries that only ever grows at its end.
+"""Daily logs: `memory/2026-11-21.md`, a row of `## HH:MM title` entries that only ever grows at its end; a day of many
+entries goes on in `2026-11-21.2.md`.
 
 An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`,
 `## 9:05 AM - Standup`), outside fences, and ends before the next one. Its hash names it for good: it does not
@@ -24,7 +25,7 @@ _TIME = re.compile(
 )
 _SEPARATOR = re.compile(r"[-–—:|,](?:[ \t]+|$)")
 _RENDERED_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
-_LOG_PATH = re.compile(r"(?:@[^/]+/)?(?:[^/@][^/]*/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
+_LOG_PATH = re.compile(r"(?:@[^/]+/)?(?:[^/@][^/]*/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.[1-9][0-9]{0,3})?\.md")
 _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
 _HASH_DIGITS = 16
 
@@ -47,8 +48,8 @@ class LogEntry:
 
 
 def is_log_path(path: str) -> date | None:
-    """The day of `memory/YYYY-MM-DD.md`, at the root of the vault or a source or one folder below (`Agent/memory/…`);
-    None for any other path."""
+    """The day of `memory/YYYY-MM-DD.md`, or of a further part `YYYY-MM-DD.2.md`, at the root of the vault or a source
+    or one folder below (`Agent/memory/…`); None for any other path."""
     match = _LOG_PATH.fullmatch(path)
     try:
         return date.fromisoformat(match[1]) if match else None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.engine.daily_log import FULL_BYTES
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import Outcome
 from mcp_memory.text import frontmatter, logs
@@ -30,16 +31,16 @@ for number in range(count):
 """
 
 
-def entries(world: World) -> dict[str, str]:
-    """hash → text, of the log on disk."""
-    text = world.read(LOG).decode()
+def entries(world: World, path: str = LOG) -> dict[str, str]:
+    """hash → text, of a log on disk."""
+    text = world.read(path).decode()
     found_in = logs.entries(text, frontmatter.split_head(text).body_start)
     return {entry.hash: text[entry.start : entry.end] for entry in found_in}
 
 
 def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> None:
     writers = 6
-    each = 12
+    each = 30
     crowd = [python(WRITER, tmp_path, name, each, stdin=subprocess.PIPE) for name in "abcdef"[:writers]]
     for writer in crowd:
         writer.stdin.write("\n")
@@ -47,7 +48,8 @@ def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> N
     receipts = {name: writer.communicate()[0].split() for name, writer in zip("abcdef", crowd, strict=False)}
     assert all(writer.returncode == 0 for writer in crowd)
     world = World(tmp_path / "vault", tmp_path / "state", tmp_path)
-    held = entries(world)
+    first, second = LOG, LOG.replace(".md", ".2.md")  # the day is long enough for two
+    held = entries(world, first) | entries(world, second)
     assert len(held) == writers * each
     for name, hashes in receipts.items():
         for number, entry in enumerate(hashes):
@@ -55,7 +57,7 @@ def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> N
             assert f"{name} says {number}\n" in held[entry]
         order = [entry for entry in held if entry in set(hashes)]
         assert order == hashes  # each writer's own entries in its own order
-    assert not [path for path in world.files() if path != LOG]
+    assert world.files().keys() == {first, second}
 
 
 @pytest.mark.anyio
@@ -111,6 +113,26 @@ class TestEntries:
             world.later(minutes=1)
             early = await engine.append("Early", kind="log")
         assert (late.path, early.path) == ("memory/2026-11-21.md", "memory/2026-11-22.md")
+
+    async def test_a_long_day_goes_on_in_another_file(self, world: World) -> None:
+        second, third = (LOG.replace(".md", f".{part}.md") for part in (2, 3))
+        async with world.engine() as engine:
+            early = await engine.append("Breakfast " + "x" * FULL_BYTES, kind="log", session="s")
+            await engine.append("Noon", kind="log", session="s")
+            assert (await engine.append("Breakfast " + "x" * FULL_BYTES, kind="log", session="s")).id == early.id
+            world.write(second, world.read(second) + b"\nwritten by hand " + b"y" * FULL_BYTES)
+            late = await engine.append("Supper", kind="log")
+            assert [early.path, late.path] == [LOG, third]
+            assert await found(engine, "supper") == [third]
+            assert await found(engine, "supper", since=str(NOON.date())) == [third]
+            start = await engine.recall(budget_tokens=1000)
+            assert 0 < start.find("Supper") < start.find("Noon")
+            assert "Supper" in await engine.recall(ids=[late.id])
+            await engine.forget(late.id)
+            assert await found(engine, "supper") == []
+            (world.root / third).unlink()
+            (world.root / second).unlink()
+            assert (await engine.append("Afterwards", kind="log")).path == second
 
     async def test_what_a_person_wrote_there_stays(self, world: World) -> None:
         before = b"\xef\xbb\xbf---\r\nmine: yes\r\n---\r\n# Saturday\r\n\r\n```\r\nan open fence \xff"

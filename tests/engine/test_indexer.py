@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 
 def listing(*files: str, odd: tuple[str, ...] = (), complete: bool = True, settled: bool = True) -> Listing:
-    stats = {NotePath(f): FileStat(NotePath(f), f"sig {f}", settled) for f in files}
+    stats = {NotePath(f): FileStat(NotePath(f), f"sig {f}", 1, settled) for f in files}
     return Listing(stats, [Problem(path, "odd") for path in odd], complete=complete)
 
 

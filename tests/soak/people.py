@@ -81,7 +81,7 @@ class Editor:
     def _add_a_line(self) -> None:
         """As `echo >> file` does: one write at the end, through a descriptor of its own. A heading, since a plain line
         would belong to the entry before it, which would have another hash then."""
-        logs = sorted(self._vault.glob("**/memory/????-??-??.md"))
+        logs = sorted(self._vault.glob("**/memory/????-??-??*.md"), key=lambda file: file.stat().st_mtime)
         if not logs:
             return
         habit = "renaming" if self._by_rename else "in place"

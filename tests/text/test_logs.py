@@ -122,7 +122,10 @@ def test_paths():
     assert is_log_path("memory/2026-11-21.md") == date(2026, 11, 21)
     assert is_log_path("@team/memory/2026-11-21.md") == date(2026, 11, 21)
     assert is_log_path("Agent/memory/2026-11-21.md") == date(2026, 11, 21)
+    assert is_log_path("memory/2026-11-21.2.md") == is_log_path("memory/2026-11-21.10.md") == date(2026, 11, 21)
     for path in (
+        "memory/2026-11-21-1430.md",
+        "memory/2026-11-21.02.md",
         "memory/2026-13-21.md",
         "a/b/memory/2026-11-21.md",
         "memory/2026-11-21.txt",
