@@ -14,16 +14,16 @@ from anyio.abc import TaskGroup
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.building import Builder
-from mcp_memory.engine.draft import Draft, expiry, one_line
+from mcp_memory.engine.draft import Draft, expiry
 from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
+from mcp_memory.engine.forgetting import Forgetting
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
-from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.target import named_by
@@ -33,7 +33,7 @@ from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.engine.writer import IndexWriter
-from mcp_memory.errors import IndexUnavailable, InvalidInput, McpMemoryError, NotFound, Refused
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import (
     Filters,
@@ -43,7 +43,6 @@ from mcp_memory.models import (
     Receipt,
     SearchResult,
 )
-from mcp_memory.text.secrets import find_secret
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -78,6 +77,7 @@ class Engine:
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
         )
+        self._forgetting = Forgetting(vault, self.writer, self.model, self.watcher, config.vault)
         self.erasing = Erasing(vault, index, self.writer, config.state / "index")
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher, clock
@@ -198,33 +198,7 @@ class Engine:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
         self.watcher.touch()
         path, entry = await self._resolve(target)
-        why = one_line("reason", reason, 500) if reason else None
-        if why and self._config.vault.secrets != "allow" and (found := find_secret(why)):
-            raise Refused(f"the reason seems to hold a secret ({found})", hint="say it without")
-        try:
-            file = await in_thread(
-                lambda: self.vault.restore(path, entry) if restore else self.vault.forget(path, entry, why),
-                deadline_s=self._config.vault.write_deadline_s,
-                what="changing the note",
-            )
-        except McpMemoryError:
-            self.writer.doubt(path)  # a sweep may have seen it half done
-            raise
-        try:
-            with anyio.fail_after(self._config.vault.write_deadline_s):
-                await self.writer.put(file)
-                for twin in self._twins(file):
-                    await self.writer.put(
-                        await in_thread(lambda twin=twin: self.vault.read(twin), deadline_s=10, what="reading")
-                    )
-        except (McpMemoryError, TimeoutError) as error:
-            self.watcher.hint()
-            done = "restored" if restore else "marked as deleted"
-            raise IndexUnavailable(
-                f"{path} is {done} on disk, but the index could not be told yet", hint="it follows at the next sweep"
-            ) from error
-        self.model.wake()
-        return file.record
+        return await self._forgetting.forget(path, entry, restore=restore, reason=reason)
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:
         """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
@@ -276,11 +250,6 @@ class Engine:
         return Swept(folders, swept.changed + swept.gone)
 
     # -- below -------------------------------------------------------------------------------------------------
-
-    def _twins(self, file: NoteFile) -> list[NotePath]:
-        """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
-        bytes_of = {self.vault.original(file), file.record.etag}
-        return [path for path, etag in self.writer.standing.items() if etag in bytes_of and path != file.record.path]
 
     def _filters(self, **wanted: Any) -> Filters:
         return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)

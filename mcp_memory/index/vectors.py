@@ -68,7 +68,7 @@ class VectorStore(Follower["_Slots"]):
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         blocks = self.refresh(connection, generation)
         if admitted.share < _FEW:  # or most numbers are of notes that are gone, which the blocks hold few of
-            blocks = [_worth_scanning(block, admitted) for block in blocks]
+            blocks = [worth_scanning(block, admitted) for block in blocks]
         ids = np.concatenate([block.ids for block in blocks])
         return best(k, ids, np.concatenate([block.cosines(wanted) for block in blocks]), admitted)
 
@@ -98,7 +98,8 @@ class VectorStore(Follower["_Slots"]):
         held.flush()
 
 
-def _worth_scanning(block: Block, admitted: Admitted) -> Block:
+def worth_scanning(block: Block, admitted: Admitted) -> Block:
+    """The block, or what is admitted of it where that is little."""
     keep = admitted.mask(block.ids)
     return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
 

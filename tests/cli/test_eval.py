@@ -59,6 +59,18 @@ def test_on_ones_own_notes_beside_a_running_daemon(served: Place) -> None:
     assert "cannot show" in served.run("eval", "--own").ok().out
 
 
+def test_a_source_of_the_user_answers_no_question_of_a_set(place: Place, questions: Path) -> None:
+    other = place.root / "other"
+    other.mkdir()
+    (other / "queue.md").write_text(f"# About the queue\n\n{SENTENCES['queue']}\n")
+    configured = place.root / "config.toml"
+    configured.write_text(f'[vault.sources]\nother = "{other}"\n')
+    run = place.root / "run.jsonl"
+    place.run("eval", str(questions), "--run", str(run), MCP_MEMORY_CONFIG=str(configured)).ok()
+    hits = [hit for line in run.read_text().splitlines() for hit in json.loads(line)["hits"]]
+    assert hits and not [hit for hit in hits if hit["path"].startswith("@")]
+
+
 def test_a_run_file_that_cannot_be_written_is_named(place: Place, questions: Path) -> None:
     ran = place.run("eval", str(questions), "--run", str(place.root / "no such folder" / "run.jsonl"))
     assert (ran.code, "run.jsonl" in ran.err, "Traceback" in ran.err) == (1, True, False)

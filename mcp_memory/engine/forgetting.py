@@ -1,0 +1,63 @@
+"""Forgetting: a note or log entry leaves every answer, or comes back, and so do the files that hold its very bytes."""
+
+from __future__ import annotations
+
+import anyio
+
+from mcp_memory.engine.config import VaultConfig
+from mcp_memory.engine.draft import one_line
+from mcp_memory.engine.model import Model
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.watcher import Watcher
+from mcp_memory.engine.writer import IndexWriter
+from mcp_memory.errors import IndexUnavailable, McpMemoryError, Refused
+from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.text.secrets import find_secret
+
+
+class Forgetting:
+    """Any number at once; each has one deadline for the file and one for the index."""
+
+    def __init__(self, vault: Vault, writer: IndexWriter, model: Model, watcher: Watcher, config: VaultConfig) -> None:
+        self._vault = vault
+        self._writer = writer
+        self._model = model
+        self._watcher = watcher
+        self._config = config
+
+    async def forget(self, path: NotePath, entry: str | None, *, restore: bool, reason: str | None) -> NoteRecord:
+        """Raises what the vault raises, Refused for a secret as the reason, and IndexUnavailable where the file is
+        changed and answers are not yet."""
+        why = one_line("reason", reason, 500) if reason else None
+        if why and self._config.secrets != "allow" and (found := find_secret(why)):
+            raise Refused(f"the reason seems to hold a secret ({found})", hint="say it without")
+        try:
+            file = await in_thread(
+                lambda: self._vault.restore(path, entry) if restore else self._vault.forget(path, entry, why),
+                deadline_s=self._config.write_deadline_s,
+                what="changing the note",
+            )
+        except McpMemoryError:
+            self._writer.doubt(path)  # a sweep may have seen it half done
+            raise
+        try:
+            with anyio.fail_after(self._config.write_deadline_s):
+                await self._writer.put(file)
+                for twin in self._twins(file):
+                    read = await in_thread(lambda twin=twin: self._vault.read(twin), what="reading")
+                    await self._writer.put(read)
+        except (McpMemoryError, TimeoutError) as error:
+            self._watcher.hint()
+            done = "restored" if restore else "marked as deleted"
+            raise IndexUnavailable(
+                f"{path} is {done} on disk, but the index could not be told yet", hint="it follows at the next sweep"
+            ) from error
+        self._model.wake()
+        return file.record
+
+    def _twins(self, file: NoteFile) -> list[NotePath]:
+        """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
+        bytes_of = {self._vault.original(file), file.record.etag}
+        return [path for path, etag in self._writer.standing.items() if etag in bytes_of and path != file.record.path]
