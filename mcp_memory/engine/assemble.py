@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_memory.models import NotePath, Passage
+from mcp_memory.text.logs import starts_entry
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.text.visible import visible
 
@@ -38,6 +39,8 @@ class Excerpt:
     """Title, kind and date, for the line above the text."""
     start: int = 0
     """For a passage: where it stands in the note, in characters."""
+    latest_last: bool = False
+    """Of a log: where it has to be cut, its end is what counts."""
 
     @property
     def end(self) -> int:
@@ -156,10 +159,11 @@ def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
 
 
 def fit(excerpts: Sequence[Excerpt], room_chars: int) -> Assembly:
-    """Whole excerpts while they fit, the first one too long cut at a line; the rest is named, never silently cut."""
+    """Whole excerpts while they fit, the first one too long cut at a line, a log's at an entry; the rest is named,
+    never silently cut."""
     if length(excerpts) <= room_chars:
         return Assembly(tuple(excerpts))
-    names = max((len(_call(excerpt, excerpt.end_line)) for excerpt in excerpts), default=0)
+    names = max((len(_call(excerpt, excerpt.end_line, excerpt.end_line)) for excerpt in excerpts), default=0)
     reserved = min(names + len(_uncounted(len(excerpts))) + 2, room_chars // 2)
     left = room_chars - reserved
     fitted: list[Excerpt] = []
@@ -171,13 +175,18 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int) -> Assembly:
             fitted.append(excerpt)
             left -= whole
             continue
-        head = None if cut else _head(excerpt, left - (whole - len(visible(excerpt.text))))
+        room = left - (whole - len(visible(excerpt.text)))
+        shown = None if cut else (_tail(excerpt, room) or _head(excerpt, room))
         cut = True
-        if head:
-            left -= length([*fitted, head]) - length(fitted)
-            fitted.append(head)
-        if not head or head.end_line < excerpt.end_line:
-            left_out.append(_call(excerpt, head.end_line + 1 if head else excerpt.start_line))
+        if shown:
+            left -= length([*fitted, shown]) - length(fitted)
+            fitted.append(shown)
+        if not shown:
+            left_out.append(_call(excerpt, excerpt.start_line))
+        elif shown.start_line > excerpt.start_line:
+            left_out.append(_call(excerpt, excerpt.start_line, shown.start_line - 1))
+        elif shown.end_line < excerpt.end_line:
+            left_out.append(_call(excerpt, shown.end_line + 1))
     return Assembly(tuple(fitted), tuple(_named(left_out, reserved + left)))
 
 
@@ -243,6 +252,21 @@ def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
     return replace(excerpt, text=f"{start} …", end_line=excerpt.start_line)
 
 
+def _tail(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
+    """The last entries of a log that fit; None where not one does, or where it is no log."""
+    lines = excerpt.text.split("\n") if excerpt.latest_last else []
+    left, first = room_chars, len(lines)
+    for number in reversed(range(len(lines))):
+        left -= len(visible(lines[number])) + 1
+        if left < 0:
+            break
+        if starts_entry(lines[number]):
+            first = number
+    if first == len(lines):
+        return None
+    return replace(excerpt, text="\n".join(lines[first:]), start_line=excerpt.start_line + first)
+
+
 def _named(left_out: Sequence[str], room_chars: int) -> list[str]:
     lines: list[str] = []
     left = room_chars
@@ -256,9 +280,9 @@ def _named(left_out: Sequence[str], room_chars: int) -> list[str]:
     return lines
 
 
-def _call(excerpt: Excerpt, from_line: int) -> str:
+def _call(excerpt: Excerpt, from_line: int, to_line: int | None = None) -> str:
     path = visible(json.dumps(excerpt.path, ensure_ascii=False))
-    return f'Left out for lack of budget: memory_recall path={path} lines="{from_line}-"'
+    return f'Left out for lack of budget: memory_recall path={path} lines="{from_line}-{to_line or ""}"'
 
 
 def _uncounted(notes: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mcp_memory.engine.assemble import (
@@ -107,7 +108,8 @@ class Recaller:
             except McpMemoryError:
                 continue  # not there, or retired since it was indexed: nothing to start with
             if file.body.strip():
-                yield from _excerpts(file, None, None)
+                excerpts = _excerpts(file, None, None)
+                yield from _latest_first(excerpts) if file.record.is_log else excerpts
 
     def _visible(self, path: NotePath) -> NoteFile:
         """Raises NotFound for a forgotten note, which is in no answer, whoever asks, and for a file that is no note:
@@ -145,6 +147,11 @@ def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Exce
         first, last = file.text.count("\n", 0, file.body_start) + 1, len(all_lines)
     shown = {number: all_lines[number - 1] for number in range(first, last + 1) if number not in hidden}
     return stretches(Excerpt(record.path, first, last, "", said), shown)
+
+
+def _latest_first(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
+    """The stretches of a log as a session wants them, that has no room for all of it."""
+    return [replace(excerpt, latest_last=True) for excerpt in reversed(excerpts)]
 
 
 def _forgotten_lines(file: NoteFile) -> set[int]:

@@ -175,6 +175,22 @@ async def test_what_a_session_starts_with(world: World) -> None:
         assert "Left out" in small or "left out" in small
 
 
+async def test_a_session_starts_with_the_latest_entries_of_a_log(world: World) -> None:
+    async with world.engine() as engine:
+        for number in range(40):
+            receipt = await engine.append(f"entry number {number} " + "words " * 20 + f"\nend of {number}", kind="log")
+            world.later(minutes=1)
+        await engine.forget((await engine.search("number 38")).hits[0].id)
+        answer = await engine.recall(budget_tokens=500)
+        assert count_tokens(answer) <= 500
+        shown = [int(number) for number in re.findall(r"end of (\d+)", answer)]
+        assert shown[0] == 39 and 38 not in shown
+        assert sorted(shown[1:]) == list(range(38 - len(shown[1:]), 38)) and len(shown) > 3
+        last = re.search(r'path="memory/2026-11-21.md" lines="(\d+-\d+)"', answer)
+        before = await engine.recall(path=receipt.path, lines=last[1], budget_tokens=5000)
+        assert [int(number) for number in re.findall(r"end of (\d+)", before)] == list(range(38 - len(shown[1:])))
+
+
 async def test_a_vault_without_anything_starts_with_nothing(world: World) -> None:
     async with world.engine() as engine:
         assert "Nothing relevant is stored." in await engine.recall()
