@@ -51,8 +51,8 @@ def evaluate(
 
     SET is a folder with queries.jsonl (one question a line: {"id", "question", "gold": [{"path", "line"}]}) and
     vault/. It is copied, and indexed with your configuration in a folder of its own; your vault and its daemon
-    are left alone. Figures come with the interval in which they lie with 95 %. PART is words, dense, lexical,
-    section, neighbour, unlisted, or a boost: lead, heading, date, time, question.
+    are left alone. Figures come with the interval in which they lie with 95 %. PART is words, dense, names,
+    lexical, ceiling, section, neighbour, unlisted, or a boost: lead, date, time, question.
 
     \b
     mcp-memory eval sets/docs                          the table

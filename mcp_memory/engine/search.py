@@ -16,6 +16,7 @@ from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
 from mcp_memory.index.base import Index, Rows
+from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
 from mcp_memory.index.confidence import confidence, coverage
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
@@ -111,7 +112,7 @@ class Searcher:
     def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
         """The best passages, and whether all that the legs named were still there: a note that is written between
         the look-up and the reading gets new rows."""
-        fused = fuse(legs, self._config.fusion)
+        fused = fuse(legs, self._config.fusion, self._index.sections)
         scores = dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
         weights = self._config.boosts
         return best_of(
@@ -128,7 +129,8 @@ class Searcher:
     def _legs_of(self, found: Gathered) -> Legs:
         dense = found.dense or Rows()
         full = len(dense) >= self._config.legs.candidates
-        return Legs(found.lexical or Rows(), found.section or Rows(), dense, dense_is_full=full)
+        most = ceiling(found.frequencies.values(), found.chunks)
+        return Legs(found.lexical or Rows(), found.section or Rows(), dense, dense_is_full=full, ceiling=most)
 
 
 def _plain(query: str) -> str:

@@ -48,6 +48,8 @@ def without(part: str) -> Variant:
         return Variant(part, "keyword")
     if part == "words":
         return Variant(part, "semantic")
+    if part == "names":
+        return Variant(part, search=replace(usual, legs=replace(usual.legs, drop_names=False)))
     if part in FUSION_PARTS:
         return Variant(part, search=replace(usual, fusion=replace(usual.fusion, **{part: 0.0})))
     if part in BOOST_PARTS:
@@ -55,9 +57,9 @@ def without(part: str) -> Variant:
     raise InvalidInput(f"no part of the search is called {part[:100]!r}", hint=f"one of {', '.join(PARTS)}")
 
 
-FUSION_PARTS = ("lexical", "section", "neighbour", "unlisted")
-BOOST_PARTS = ("lead", "heading", "date", "time", "question")
-PARTS = ("words", "dense", *FUSION_PARTS, *BOOST_PARTS)
+FUSION_PARTS = ("lexical", "ceiling", "section", "neighbour", "unlisted")
+BOOST_PARTS = ("lead", "date", "time", "question")
+PARTS = ("words", "dense", "names", *FUSION_PARTS, *BOOST_PARTS)
 
 
 async def run(

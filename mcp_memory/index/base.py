@@ -200,6 +200,14 @@ class Index(ABC):
         """In how many chunks each term occurs, word forms folded as in `lexical`."""
 
     @abstractmethod
+    def leads(self, names: Sequence[str]) -> list[str]:
+        """Those of the names that some chunk begins with (`- Ada: …`), written the same way."""
+
+    @abstractmethod
+    def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,): a number for each chunk that chunks of one section share; −1 for an unknown id."""
+
+    @abstractmethod
     def watermark(self) -> Watermark: ...
 
     @abstractmethod

@@ -7,7 +7,7 @@ Words count over all that is alive, whatever a filter admits, so a score does no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mcp_memory.index.segment import Some
 
 K1, B = 1.2, 0.75
+
+_MOST_WORDS = 16
+"""A question of more, stop words not counted, is a pasted page."""
 
 _LEAST_IDF = 1e-6
 """Of a word that is in more than half of all texts: it tells next to nothing, but more than no word."""
@@ -70,6 +73,19 @@ class Corpus:
         times = [np.bincount(part.segment.own.of_any(wanted), minlength=part.segment.rows) for part in self.parts]
         return _joined([each.astype(np.float32) for each in times], np.float32)
 
+    def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,): a number for the section of each chunk; −1 for a chunk that is not here."""
+        found = np.full(len(chunk_ids), -1, dtype=np.int64)
+        before = 0
+        for part in self.parts:
+            segment = part.segment
+            at = np.searchsorted(segment.chunks, chunk_ids)
+            here = at < segment.rows
+            here[here] = segment.chunks[at[here]] == chunk_ids[here]
+            found[here] = before + segment.sections[at[here]]
+            before += len(segment.place_lengths)
+        return found
+
     def frequency(self, keys: Sequence[int]) -> int:
         """In how many chunks all of the keys occur."""
         return sum(_holding(part, keys) for part in self.parts) if keys else 0
@@ -98,6 +114,14 @@ class Corpus:
         return scores
 
 
+def ceiling(frequencies: Collection[int], chunks: int) -> float:
+    """The score that a chunk approaches which has all words of a question again and again; 0 for a long question, which
+    no chunk answers with all of its words. `frequencies`: in how many of all `chunks` each word occurs, if in any."""
+    if len(frequencies) > _MOST_WORDS:
+        return 0.0
+    return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)
+
+
 @dataclass(frozen=True, slots=True)
 class _Scale:
     """What a text's length does to its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
@@ -124,7 +148,7 @@ def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
 
 
 def _idf(holding: int, total: int) -> float:
-    return max(math.log((total - holding + 0.5) / (holding + 0.5)), _LEAST_IDF)
+    return max(math.log((max(total, holding) - holding + 0.5) / (holding + 0.5)), _LEAST_IDF)
 
 
 def _holding(part: Part, keys: Sequence[int]) -> int:

@@ -363,6 +363,20 @@ class IndexContract:
             "alpha": 2, "beta": 1, "snake_case": 0, "": 0,
         }  # fmt: skip
 
+    def test_a_lead_is_the_name_that_a_chunk_begins_with(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["- Ada: hello Bob", "* **Grace Hopper**: Fix: it", "Ada said: no"])])
+        names = ["Ada", "ada", "Bob", "Grace Hopper", "Grace", "Fix", "Ada said", "\ud800", ""]
+        assert index.leads(names) == ["Ada", "Grace Hopper", "Ada said"]
+        index.apply(1, [make_upsert("a.md", ["- Bob: hello"])])
+        assert index.leads(names) == ["Bob"]
+
+    def test_chunks_of_one_section_share_a_number(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["a", "b", "c"]), make_upsert("b.md", ["d"])])
+        ids = [passage.chunk_id for path in ("a.md", "b.md") for passage in index.passages(NotePath(path))]
+        a, b, c, d, unknown = index.sections(np.array([*ids, 1 << 60])).tolist()
+        assert a == b and len({a, c, d, unknown}) == 4 and unknown == -1
+        assert index.sections(np.empty(0, dtype=np.int64)).tolist() == []
+
     def test_a_compound_term_is_a_phrase(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["call read_file now"]), make_upsert("b.md", ["file that I read"])])
         assert texts_of(index, index.lexical(["read_file"], 9, Filters())) == ["call read_file now"]

@@ -19,6 +19,7 @@ from mcp_memory.index.postings import MOST, collect
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import ORDINAL_BITS
 from mcp_memory.index.segment import Segment
+from mcp_memory.text.leads import lead_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +43,8 @@ class Counted:
 
 def count(text: str) -> Counted:
     found, length = words.count(text)
+    if lead := lead_of(text):
+        found[words.lead_key(lead)] = 1
     keys = array("Q", found)
     if sys.byteorder == "big":
         keys.byteswap()

@@ -3,7 +3,7 @@
 A key is a 64-bit hash of a word's stem, so that a posting needs no dictionary of words; among a million words two
 share a key with a probability of 3e-8. Besides its words a text has a key for each pair that stands together without
 white space, which finds `read_file`, `v1.2` and `a-b` as a whole, and for each hump of `retryBookingSync`, which is
-found by its parts too.
+found by its parts too. The name that a text begins with (`- Ada: …`) has a key of its own.
 
 A run of Chinese, Japanese or Korean characters has no white space between words, so it becomes its overlapping pairs,
 and each character alone for questions of one character. Scripts that use no spaces otherwise (Thai, Khmer, Lao) are
@@ -63,6 +63,11 @@ def any_of(term: str) -> list[int]:
     """The keys of `term`: a chunk that matches has one of them, one that holds the whole term has all. None for a
     term without letter or digit."""
     return list(dict.fromkeys(_wanted(term)))
+
+
+def lead_key(name: str) -> int:
+    """The key of a text that begins with this name and a colon. Upper and lower case count: `Fix:` is no `fix`."""
+    return _key(f"{normalize('NFC', bindable(name))}:")
 
 
 def bindable(text: str) -> str:

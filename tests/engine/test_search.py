@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -187,7 +188,7 @@ class TestHits:
         assert reason["ranks"]["lexical"] >= 1 and reason["ranks"]["dense"] >= 1
         assert -1 <= reason["cosine"] <= 1
         assert reason["terms"] == ["ada", "paint", "lake"]
-        assert reason["boosts"] == {"lead Ada": 0.35, "time": 0.1}
+        assert reason["boosts"] == {"lead Ada": 0.7, "time": 0.1}
         assert (await find("lake")).hits[0].explain is None
 
     async def test_long_chunks_are_cut_short_ones_never(self, index: Fails) -> None:
@@ -386,6 +387,14 @@ class TestQueryVectors:
         for text in ("a", "b", "a", "c", "a", "b"):
             cache.get(model, text)
         assert model.asked == 4
+
+    def test_a_name_is_half_left_out_where_something_else_is_asked(self) -> None:
+        model, cache = ToyEmbedder(), QueryVectors()
+        whole, rest = model.embed_query("What does Ada like?"), model.embed_query("What does like?")
+        middle = cache.of(model, "What does Ada like?", ["Ada"])
+        assert np.allclose(middle, (whole + rest) / np.linalg.norm(whole + rest))
+        assert np.array_equal(cache.of(model, "What does Ada like?", []), whole)
+        assert np.array_equal(cache.of(model, "Who is Ada?", ["Ada"]), model.embed_query("Who is Ada?"))
 
 
 class Counting(ToyEmbedder):

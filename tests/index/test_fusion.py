@@ -31,11 +31,12 @@ BOOSTS = BoostWeights()
 
 scored = st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, width=32))
 rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(lambda found: Rows.of(*found))
-legs = st.builds(Legs, rows, rows, rows, st.booleans())
+legs = st.builds(Legs, rows, rows, rows, st.booleans(), st.floats(0, 100))
 
 
-def fused_of(found: Legs) -> dict[int, float]:
-    return {row.chunk_id: row.score for row in fuse(found, WEIGHTS)}
+def fused_of(found: Legs, *, section_rows: int = 1000) -> dict[int, float]:
+    """Chunk → score, where so many chunks make a section."""
+    return {row.chunk_id: row.score for row in fuse(found, WEIGHTS, lambda ids: ids // section_rows)}
 
 
 def passage(text: str, path: str = "memory/2023-05-08.md", **note: Any) -> Passage:
@@ -66,6 +67,20 @@ class TestFuse:
         fused = fused_of(Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
         assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
         assert fused[9] == pytest.approx(1 / 3)
+
+    def test_but_not_what_stands_under_another_heading(self) -> None:
+        found = Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
+        fused = fused_of(found, section_rows=2)
+        assert fused[1] == pytest.approx(1.0)
+        assert fused[2] == pytest.approx((1 + WEIGHTS.neighbour) / 3) == fused[3]
+
+    def test_a_best_row_that_has_few_of_the_words_counts_less(self) -> None:
+        lexical, dense = Rows.of(Scored(1, 4.0), Scored(5, 2.0)), Rows.of(Scored(9, 0.5))
+        for ceiling, times in ((3.0, 1), (20.0, 5), (1e9, 10)):
+            best = 1 / (1 - WEIGHTS.ceiling + times * WEIGHTS.ceiling)
+            fused = fused_of(Legs(lexical, dense=dense, ceiling=ceiling))
+            assert fused == pytest.approx({1: best, 5: best / 2, 9: WEIGHTS.dense})
+        assert fused_of(Legs(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
 
     def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
         lexical, dense = Rows.of(Scored(7, 1.0)), Rows.of(Scored(1, 0.8), Scored(3, 0.4))
@@ -105,12 +120,6 @@ class TestBoosts:
     def test_an_entry_led_by_a_name_in_the_question(self, question: str, text: str, lead: str | None) -> None:
         assert named_lead(read_question(question, NOW), text) == lead
         assert boosted(question, passage(text)).get(f"lead {lead}") == (BOOSTS.lead if lead else None)
-
-    def test_a_title_or_heading_that_the_question_names_whole(self) -> None:
-        found = passage("We fly on Monday.", "notes/japan.md", title="Japan trip", headings=("Flights",))
-        assert boosted("who plans the trip to Japan", found) == {"heading Japan trip": BOOSTS.heading}
-        assert boosted("which flights are booked", found) == {"heading Flights": BOOSTS.heading}
-        assert boosted("what is in Japan", found) == {}
 
     @pytest.mark.parametrize(
         ("question", "day", "fits"),

@@ -1,0 +1,35 @@
+"""Leads: the name that an entry begins with, `- Ada: …`, which says whose words it holds or what it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MAX_LEAD_WORDS = 4
+
+_LEAD = re.compile(r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}:[*_`]{0,3}\s")
+_WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”]+")
+_POSSESSIVE = re.compile(r"['’]s?$|\.$")
+_MOST_WORDS = 64
+"""Of a longer question only the first words are taken for names."""
+
+
+def lead_of(text: str) -> str | None:
+    """The name in front of the first colon, without marks of a list or of emphasis."""
+    match = _LEAD.match(text)
+    return match[1] if match and len(match[1].split()) <= MAX_LEAD_WORDS else None
+
+
+def possible_names(question: str) -> list[str]:
+    """All that could be a lead: each word of the question, as it is written, and each few that stand together."""
+    words = [_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(question)][:_MOST_WORDS]
+    runs = (words[at : at + long] for long in range(1, MAX_LEAD_WORDS + 1) for at in range(len(words) - long + 1))
+    return list(dict.fromkeys(" ".join(run) for run in runs if all(run)))
+
+
+def without(question: str, names: Iterable[str]) -> str:
+    """The question without these names and their `'s`, the longest first."""
+    rest = question
+    for name in sorted(names, key=len, reverse=True):
+        rest = re.sub(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", " ", rest)
+    return " ".join(rest.split())

@@ -1,0 +1,55 @@
+"""Leads: the names that entries begin with, and questions with and without them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.text.leads import lead_of, possible_names, without
+
+
+@pytest.mark.parametrize(
+    ("text", "lead"),
+    [
+        ("- Ada Lovelace: a lake", "Ada Lovelace"), ("Ada: tea", "Ada"), ("* **Ada**: red", "Ada"),
+        ("1. `pytest`: in parallel", "pytest"), ("**Fix:** it", "Fix"), ("李雷: 你好", "李雷"),
+        ("10:30: stand-up", None), ("https://example.org is down", None), ("no colon", None),
+        ("one two three four five: six", None), ("", None), ("a\nb: c", None),
+    ],
+)  # fmt: skip
+def test_the_name_in_front_of_the_first_colon(text: str, lead: str | None) -> None:
+    assert lead_of(text) == lead
+
+
+def test_each_word_and_each_few_together_may_be_a_name() -> None:
+    assert possible_names("What did Ada's friend, Grace Hopper, say?") == [
+        "What", "did", "Ada", "friend", "Grace", "Hopper", "say",
+        "What did", "did Ada", "Ada friend", "friend Grace", "Grace Hopper", "Hopper say",
+        "What did Ada", "did Ada friend", "Ada friend Grace", "friend Grace Hopper", "Grace Hopper say",
+        "What did Ada friend", "did Ada friend Grace", "Ada friend Grace Hopper", "friend Grace Hopper say",
+    ]  # fmt: skip
+    assert len(possible_names("word " * 100_000)) == 4
+    assert len(possible_names(" ".join(f"w{number}" for number in range(1000)))) < 256
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "rest"),
+    [
+        ("What did Ada's friend say to Ada?", ["Ada"], "What did friend say to ?"),
+        ("Where is Ada Lovelace?", ["Ada", "Ada Lovelace"], "Where is ?"),
+        ("Adam and ADA", ["Ada"], "Adam and ADA"),
+        ("why (a+b)?", ["(a+b)"], "why ?"),
+    ],
+)
+def test_a_question_without_its_names(question: str, names: list[str], rest: str) -> None:
+    assert without(question, names) == rest
+
+
+@given(st.text(max_size=300))
+def test_any_text(text: str) -> None:
+    names = possible_names(text)
+    assert all(names) and len(set(names)) == len(names)
+    assert len(without(text, names)) <= len(text)
+    lead = lead_of(text)
+    assert lead is None or lead in text
