@@ -20,6 +20,7 @@ from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
 from mcp_memory.engine.forgetting import Forgetting
+from mcp_memory.engine.freshness import Freshness
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
@@ -70,10 +71,14 @@ class Engine:
         self.indexer = Indexer(vault, index, self.writer, loss, self.health)
         builder = Builder(vault, index, self.writer, Embedding(index, self.health), loss, self.health)
         self.model = Model(config.embedder, config.models, builder, self.health)
-        self.searcher = Searcher(index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason)
         self._swept = anyio.Event()
-        self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self.watcher = Watcher(self._sweep, config.watch)
+        fresh = Freshness(vault, self.writer, config.chunking, self._is_lost)
+        self.searcher = Searcher(
+            index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
+            self.watcher.hint,
+        )  # fmt: skip
+        self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
         )
@@ -267,6 +272,10 @@ class Engine:
         # A conflict copy has the same id: the note itself is where we wrote it.
         ours = self.vault.ledger.paths_of(named)
         return next((record.path for record in records if record.path in ours), records[0].path), None
+
+    def _is_lost(self) -> bool:
+        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
+        return self.vault.is_away or self.indexer.pruning_paused is not None
 
     def _staleness(self) -> str | None:
         """Why an answer may not know the latest files, or None."""

@@ -2,16 +2,17 @@
 
 Words and meaning are looked up in parallel, each leg with a deadline of its own; what comes back is fused, boosted
 and freed of repeats. A leg that fails or is late makes the answer poorer and is named in `degraded`; only when no
-leg answers is there an error. Nothing here reads the vault.
+leg answers is there an error. What is about to be shown is compared with its file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from mcp_memory.embedders.base import Embedder
+from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
@@ -20,7 +21,7 @@ from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
 from mcp_memory.index.confidence import confidence, coverage
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
-from mcp_memory.models import Filters, SearchResult
+from mcp_memory.models import Filters, Passage, SearchResult
 from mcp_memory.text.terms import terms
 
 TRIES = 20
@@ -64,14 +65,19 @@ class Searcher:
         config: SearchConfig,
         clock: Callable[[], datetime],
         without_model: Callable[[], str] = lambda: LOADING,
+        look: Callable[[Sequence[Passage]], Checked] | None = None,
+        on_stale: Callable[[], None] = lambda: None,
     ) -> None:
-        """`embedder` answers None as long as there is no model; `without_model` then says why."""
+        """`embedder` answers None as long as there is no model; `without_model` then says why. `look` says what the
+        files of passages hold now, in a worker thread; where that is something else, `on_stale` is called."""
         self._index = index
         self._embedder = embedder
         self._config = config
         self._clock = clock
         self._legs = LegRunner(index, config.legs)
         self._without_model = without_model
+        self._look = look
+        self._on_stale = on_stale
 
     async def search(
         self, query: str, *, limit: int, filters: Filters, mode: Mode = "hybrid", explain: bool = False
@@ -79,7 +85,7 @@ class Searcher:
         """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded when no leg answers."""
         ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain)
         hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
-        note = None if hits else await self._why_nothing(filters)
+        note = None if hits or ranking.degraded else await self._why_nothing(filters)
         return SearchResult(hits, round(ranking.confidence, 3), self._clock(), ranking.degraded, note)
 
     async def rank(
@@ -100,14 +106,25 @@ class Searcher:
             )
             if whole or not tries_left:
                 break
-        degraded = "; ".join(dict.fromkeys(found.faults)) or None
         sure = _confidence(found, best)
+        best, stale = await self._as_they_are(best)
+        degraded = "; ".join(dict.fromkeys([*found.faults, *stale])) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
         return Ranking(tuple(ranked), sure, degraded)
+
+    async def _as_they_are(self, best: list[Weighed]) -> tuple[list[Weighed], list[str]]:
+        """What may be shown, and what is to be said of files that are newer than the index."""
+        if not (look := self._look) or not best:
+            return best, []
+        checked = await self._legs.run(lambda: look([each.passage for each in best]), "looking at the files")
+        if remarks := checked.remarks:
+            self._on_stale()
+        pairs = zip(best, checked.passages, strict=True)
+        return [replace(each, passage=passage) for each, passage in pairs if passage], remarks
 
     def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
         """The best passages, and whether all that the legs named were still there: a note that is written between

@@ -82,7 +82,7 @@ class Vault:
         self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
         self._retiring = Retiring(self._reader, self._patcher, undo, self._now)
         self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, undo, clock)
-        self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not (guard and guard.vanished))
+        self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not self.is_away)
         # One lock a content, so that two sessions that say the same thing make one note.
         self._appending = [threading.Lock() for _ in range(64)]
 
@@ -92,6 +92,11 @@ class Vault:
     def read_only(self) -> bool:
         """Whether nothing can be written now. Looks at the disk: for worker threads."""
         return self._backend.read_only or (self._guard is not None and self._guard.read_only)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the folder that should be here is not: absent files prove nothing. Looks at the disk."""
+        return self._guard is not None and self._guard.vanished
 
     def roots(self) -> dict[str, Path]:
         """The absolute root folders by the prefix of their paths: `""` is the vault's own, `@name/` a source's."""

@@ -64,6 +64,11 @@ class IndexWriter:
         """The files that the index was made from."""
         return {path: known.etag for path, known in self.known.items()}
 
+    def is_known(self, path: NotePath, etag: Etag, signature: str) -> bool:
+        """Whether these bytes are what the index was made from, and the file with this signature holds them."""
+        known = self._known.get(path)
+        return known is not None and (known.etag, known.signature.removesuffix("?")) == (etag, signature)
+
     def open(self) -> None:
         """Take up the active generation, or begin one that answers with keywords. Synchronous."""
         active = next((g for g in self._index.generations() if g.active), None)

@@ -1,0 +1,126 @@
+"""No answer quotes what its file does not say any more, though the index does not know of the change yet."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_memory.engine.engine import Engine
+
+from .world import World, made, more
+
+pytestmark = pytest.mark.anyio
+
+PATH = "notes/kettle.md"
+KETTLE, SHED = "The kettle is red and stands in the kitchen.", "The shed holds a ladder and two spades."
+LOG = "memory/2026-11-20.md"
+ENTRIES = "# 2026-11-20\n\n## 10:00\n\nThe ladder broke.\n\n## 11:00\n\nThe kettle boiled over.\n"
+
+
+def lines_of(world: World, path: str, first: int, last: int) -> str:
+    return "\n".join(world.read(path).decode().split("\n")[first - 1 : last])
+
+
+async def test_a_passage_that_moved_is_shown_where_it_stands_now(world: World) -> None:
+    world.write(PATH, f"# Things\n\n{KETTLE}\n")
+    async with world.engine() as engine:
+        world.write(PATH, f"---\ntitle: All things\n---\n# Things\n\nSomething new.\n\n## Tea\n\n{KETTLE}\n")
+        found = await engine.search("red kettle", mode="keyword")
+        (hit,) = found.hits
+        assert (hit.title, hit.heading, hit.snippet) == ("All things", "Things > Tea", KETTLE)
+        assert lines_of(world, PATH, hit.start_line, hit.end_line) == KETTLE
+        assert found.degraded == f"changed since it was indexed, shown as it is now: {PATH}"
+        assert KETTLE in await engine.recall("red kettle")
+        await engine.upkeep.reconcile()
+        assert (await engine.search("red kettle", mode="keyword")).degraded is None
+
+
+@pytest.mark.parametrize("change", ["edited", "removed", "forgotten", "archived", "a folder in its place"])
+async def test_what_is_not_there_any_more_is_left_out(world: World, change: str) -> None:
+    file = world.write(PATH, f"{KETTLE}\n")
+    world.write("notes/shed.md", f"{SHED} No kettle.\n")
+    async with world.engine() as engine:
+        match change:
+            case "edited":
+                world.write(PATH, KETTLE.replace("red", "blue"))
+            case "forgotten" | "archived":
+                status = "deleted" if change == "forgotten" else "archived"
+                world.write(PATH, f"---\nstatus: {status}\n---\n{KETTLE}\n")
+            case _:
+                file.unlink()
+                if change != "removed":
+                    file.mkdir()
+        found = await engine.search("red kettle", mode="keyword")
+        assert [hit.path for hit in found.hits] == ["notes/shed.md"]
+        assert found.degraded == f"left out, since its file is gone or says something else now: {PATH}"
+        told = await engine.recall("red kettle")
+        assert KETTLE not in told and f"or says something else now: {PATH}" in told
+
+
+async def test_an_entry_behind_it_is_no_news_of_a_log_entry(world: World) -> None:
+    world.write(LOG, ENTRIES)
+    async with world.engine() as engine:
+        world.write(LOG, ENTRIES + "\n## 12:00\n\nTea at last.\n")
+        found = await engine.search("kettle", mode="keyword")
+        assert [hit.snippet for hit in found.hits][:1] == ["The kettle boiled over."]
+        assert found.degraded is None
+
+
+async def test_an_entry_that_somebody_else_forgot_is_left_out(world: World) -> None:
+    world.write(LOG, ENTRIES)
+    async with world.engine() as engine:
+        entry = (await engine.search("kettle", mode="keyword")).hits[0].id.partition("#")[2]
+        world.write(LOG, f"---\nforgotten: ['{entry}']\n---\n{ENTRIES}")
+        found = await engine.search("kettle ladder", mode="keyword")
+        assert [hit.snippet for hit in found.hits] == ["The ladder broke."]
+        assert lines_of(world, LOG, found.hits[0].start_line, found.hits[0].end_line) == "The ladder broke."
+
+
+async def test_a_file_that_was_only_touched_is_as_it_was(world: World) -> None:
+    file = world.write(PATH, KETTLE)
+    async with world.engine() as engine:
+        file.touch()
+        found = await engine.search("red kettle", mode="keyword")
+        assert found.degraded is None and found.hits
+
+
+async def test_a_vault_that_is_away_answers_from_the_last_good_index(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(KETTLE, kind="fact")
+        away = world.root.with_name("away")
+        shutil.move(world.root, away)
+        world.root.mkdir()
+        assert [hit.path for hit in (await engine.search("red kettle", mode="keyword")).hits] == [receipt.path]
+        world.root.rmdir()
+        shutil.move(away, world.root)
+
+
+blocks = st.lists(
+    st.sampled_from([KETTLE, SHED, "## Tea", "- one\n- two", "---", "```\ncode\n```", "Kettle: red", "ü" * 50, ""]),
+    max_size=8,
+)
+
+
+@settings(max_examples=more(25), deadline=None)
+@given(blocks, blocks, st.sampled_from([PATH, LOG]))
+async def test_every_hit_is_a_slice_of_its_file(before: list[str], after: list[str], path: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        world = made(Path(folder))
+        world.write(path, "\n\n".join(before))
+        async with world.engine() as engine:
+            world.write(path, "\n\n".join(after))
+            with anyio.fail_after(20):
+                await _hits_are_slices(world, engine, path)
+
+
+async def _hits_are_slices(world: World, engine: Engine, path: str) -> None:
+    text = world.read(path).decode()
+    for hit in (await engine.search("kettle tea ladder one code", limit=50, mode="keyword")).hits:
+        assert hit.snippet in text
+        assert hit.snippet in lines_of(world, path, hit.start_line, hit.end_line)
