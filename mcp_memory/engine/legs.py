@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -58,6 +59,8 @@ class Gathered:
     frequencies: dict[str, int] = field(default_factory=dict[str, int])
     """In how many chunks each word of the question occurs."""
     chunks: int = 0
+    names: list[str] = field(default_factory=list[str])
+    """Of the question, those that some chunk begins with."""
     faults: list[str] = field(default_factory=list[str])
     """What is missing from the answer and why, for the reader."""
     error: McpMemoryError | None = None
@@ -92,6 +95,8 @@ class LegRunner:
         Raises the failure of a leg when not one leg answered.
         """
         found = Gathered()
+        with suppress(McpMemoryError):  # the legs say what is wrong
+            found.names = await self.run(lambda: self._index.leads(possible_names(text)), "looking for names")
 
         async def dense() -> None:
             await self._dense(found, text, filters, embedder, without_model)
@@ -123,8 +128,7 @@ class LegRunner:
 
         def look() -> tuple[Rows, int]:
             require_vectors_of(self._index, embedder)
-            names = self._index.leads(possible_names(text)) if self._config.drop_names else []
-            vector = self._vectors.of(embedder, text, names)
+            vector = self._vectors.of(embedder, text, found.names if self._config.drop_names else ())
             return self._index.dense(vector, self._config.candidates, filters), self._index.watermark().vectors_pending
 
         try:

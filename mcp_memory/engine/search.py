@@ -100,7 +100,7 @@ class Searcher:
             found = await self._legs.gather(
                 text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
-            legs, question = self._legs_of(found), read_question(asked, self._clock())
+            legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
             best, whole = await self._legs.run(
                 lambda legs=legs, question=question: self._best(legs, question, limit), "ranking passages"
             )

@@ -201,7 +201,7 @@ class Index(ABC):
 
     @abstractmethod
     def leads(self, names: Sequence[str]) -> list[str]:
-        """Those of the names that some chunk begins with (`- Ada: …`), written the same way."""
+        """Those of the names that some chunk begins with (`- Ada: …`)."""
 
     @abstractmethod
     def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ languages simply get no such boost.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -15,7 +15,6 @@ from mcp_memory.models import Passage
 from mcp_memory.text.dates import DateRange, dates_in_question
 from mcp_memory.text.leads import lead_of
 from mcp_memory.text.logs import is_log_path
-from mcp_memory.text.terms import folded, meaningful
 
 _REMARK_AT_END = re.compile(r"\s*(?:\[[^\[\]]*\]|\([^()]*\))$")
 _ASKS_WHEN = re.compile(
@@ -51,16 +50,17 @@ class BoostWeights:
 class Question:
     """What of a question bears on boosts."""
 
-    words: frozenset[str]
-    """Folded."""
+    names: frozenset[str]
+    """Those that some entry begins with, in lower case."""
     days: Sequence[DateRange]
     """When a log may have told of the dates in the question."""
     asks_when: bool
 
 
-def read_question(text: str, now: datetime) -> Question:
+def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> Question:
+    """`names`: those in it that some entry begins with."""
     days = [telling_days(each) for each in dates_in_question(text, now)]
-    return Question(folded(text), days, _ASKS_WHEN.search(text) is not None)
+    return Question(frozenset(name.lower() for name in names), days, _ASKS_WHEN.search(text) is not None)
 
 
 def telling_days(named: DateRange) -> DateRange:
@@ -73,9 +73,10 @@ def telling_days(named: DateRange) -> DateRange:
 
 def most_boost(question: Question, weights: BoostWeights) -> float:
     """The most that all boosts of a passage can come to."""
+    named = weights.lead if question.names else 0.0
     dated = weights.date if question.days else 0.0
     timed = weights.time if question.asks_when else 0.0
-    return weights.lead + dated + timed
+    return named + dated + timed
 
 
 def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[str, float]:
@@ -94,10 +95,11 @@ def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[
 
 
 def named_lead(question: Question, text: str) -> str | None:
-    """The name that the text begins with, `Name: …`, if the question has all of its words."""
+    """The name that the text begins with, `Name: …`, if the question has it."""
+    if not question.names:
+        return None
     lead = lead_of(text)
-    words = meaningful(lead) if lead else None
-    return lead if words and words <= question.words else None
+    return lead if lead and lead.lower() in question.names else None
 
 
 def is_question(text: str) -> bool:

@@ -66,8 +66,8 @@ def any_of(term: str) -> list[int]:
 
 
 def lead_key(name: str) -> int:
-    """The key of a text that begins with this name and a colon. Upper and lower case count: `Fix:` is no `fix`."""
-    return _key(f"{normalize('NFC', bindable(name))}:")
+    """The key of a text that begins with this name and a colon."""
+    return _key(f"{_plain(name)}:")
 
 
 def bindable(text: str) -> str:

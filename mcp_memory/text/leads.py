@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mcp_memory.text.terms import STOP_WORDS
+
 MAX_LEAD_WORDS = 4
 
 _LEAD = re.compile(r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}:[*_`]{0,3}\s")
@@ -21,15 +23,17 @@ def lead_of(text: str) -> str | None:
 
 
 def possible_names(question: str) -> list[str]:
-    """All that could be a lead: each word of the question, as it is written, and each few that stand together."""
+    """All that could be a lead: each word of the question, and each few that stand together, but for words of grammar
+    alone."""
     words = [_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(question)][:_MOST_WORDS]
     runs = (words[at : at + long] for long in range(1, MAX_LEAD_WORDS + 1) for at in range(len(words) - long + 1))
-    return list(dict.fromkeys(" ".join(run) for run in runs if all(run)))
+    telling = (run for run in runs if all(run) and not STOP_WORDS.issuperset(word.lower() for word in run))
+    return list(dict.fromkeys(" ".join(run) for run in telling))
 
 
 def without(question: str, names: Iterable[str]) -> str:
     """The question without these names and their `'s`, the longest first."""
     rest = question
     for name in sorted(names, key=len, reverse=True):
-        rest = re.sub(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", " ", rest)
+        rest = re.sub(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", " ", rest, flags=re.IGNORECASE)
     return " ".join(rest.split())

@@ -23,6 +23,7 @@ from mcp_memory.index.confidence import confidence, coverage
 from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Scored, Shelf
 from mcp_memory.text.dates import DateRange
+from mcp_memory.text.leads import possible_names
 from mcp_memory.text.terms import fold, terms, words
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -112,14 +113,14 @@ class TestBoosts:
             ("How was pytest made faster?", "- `pytest`: run in parallel", "pytest"),
             ("What did Ada say?", "- Bob: Ada said no", None),
             ("What did Ada say?", "- Ada Lovelace: no", None),
-            ("What is the note?", "The: a note", None),
             ("When do we meet?", "10:30: stand-up", None),
             ("see https", "https://example.org is down", None),
         ],
     )
     def test_an_entry_led_by_a_name_in_the_question(self, question: str, text: str, lead: str | None) -> None:
-        assert named_lead(read_question(question, NOW), text) == lead
-        assert boosted(question, passage(text)).get(f"lead {lead}") == (BOOSTS.lead if lead else None)
+        asked = read_question(question, NOW, possible_names(question))
+        assert named_lead(asked, text) == lead
+        assert boosts(asked, passage(text), BOOSTS).get(f"lead {lead}") == (BOOSTS.lead if lead else None)
 
     @pytest.mark.parametrize(
         ("question", "day", "fits"),
@@ -166,7 +167,7 @@ class TestBoosts:
 
     @given(st.text(max_size=300), st.text(max_size=300))
     def test_any_text_is_a_question_and_a_passage(self, question: str, text: str) -> None:
-        asked = read_question(question, NOW)
+        asked = read_question(question, NOW, possible_names(question))
         gained = sum(boosts(asked, passage(text), BOOSTS).values())
         assert BOOSTS.question - 1e-9 <= gained <= most_boost(asked, BOOSTS) + 1e-9
 

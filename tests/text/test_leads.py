@@ -24,11 +24,12 @@ def test_the_name_in_front_of_the_first_colon(text: str, lead: str | None) -> No
 
 def test_each_word_and_each_few_together_may_be_a_name() -> None:
     assert possible_names("What did Ada's friend, Grace Hopper, say?") == [
-        "What", "did", "Ada", "friend", "Grace", "Hopper", "say",
-        "What did", "did Ada", "Ada friend", "friend Grace", "Grace Hopper", "Hopper say",
+        "Ada", "friend", "Grace", "Hopper", "say",
+        "did Ada", "Ada friend", "friend Grace", "Grace Hopper", "Hopper say",
         "What did Ada", "did Ada friend", "Ada friend Grace", "friend Grace Hopper", "Grace Hopper say",
         "What did Ada friend", "did Ada friend Grace", "Ada friend Grace Hopper", "friend Grace Hopper say",
     ]  # fmt: skip
+    assert possible_names("what did you do to us") == []
     assert len(possible_names("word " * 100_000)) == 4
     assert len(possible_names(" ".join(f"w{number}" for number in range(1000)))) < 256
 
@@ -38,7 +39,7 @@ def test_each_word_and_each_few_together_may_be_a_name() -> None:
     [
         ("What did Ada's friend say to Ada?", ["Ada"], "What did friend say to ?"),
         ("Where is Ada Lovelace?", ["Ada", "Ada Lovelace"], "Where is ?"),
-        ("Adam and ADA", ["Ada"], "Adam and ADA"),
+        ("Adam and ADA", ["Ada"], "Adam and"),
         ("why (a+b)?", ["(a+b)"], "why ?"),
     ],
 )
