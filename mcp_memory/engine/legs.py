@@ -6,7 +6,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -95,14 +94,12 @@ class LegRunner:
         Raises the failure of a leg when not one leg answered.
         """
         found = Gathered()
-        with suppress(McpMemoryError):  # the legs say what is wrong
-            found.names = await self.run(lambda: self._index.leads(possible_names(text)), "looking for names")
 
         async def dense() -> None:
             await self._dense(found, text, filters, embedder, without_model)
 
         async def keywords() -> None:
-            await self._keywords(found, words, filters)
+            await self._keywords(found, text, words, filters, with_names=embedder is None or mode == "keyword")
 
         async with anyio.create_task_group() as tasks:
             if mode != "keyword":
@@ -119,6 +116,10 @@ class LegRunner:
         """`work()` in one of the search threads. Raises DeadlineExceeded."""
         return await in_thread(work, deadline_s=self._config.deadline_s, what=what, limiter=self._threads)
 
+    def _find_names(self, found: Gathered, text: str) -> None:
+        """In the thread of the leg that is asked first."""
+        found.names = self._index.leads(possible_names(text))
+
     async def _dense(
         self, found: Gathered, text: str, filters: Filters, embedder: Embedder | None, without_model: str
     ) -> None:
@@ -128,6 +129,7 @@ class LegRunner:
 
         def look() -> tuple[Rows, int]:
             require_vectors_of(self._index, embedder)
+            self._find_names(found, text)
             vector = self._vectors.of(embedder, text, found.names if self._config.drop_names else ())
             return self._index.dense(vector, self._config.candidates, filters), self._index.watermark().vectors_pending
 
@@ -140,11 +142,15 @@ class LegRunner:
         if pending > self._config.few_pending:
             found.faults.append(f"{pending} passages have no vector yet")
 
-    async def _keywords(self, found: Gathered, words: Sequence[str], filters: Filters) -> None:
+    async def _keywords(
+        self, found: Gathered, text: str, words: Sequence[str], filters: Filters, *, with_names: bool
+    ) -> None:
         if not words:
             return
 
         def look() -> tuple[dict[str, int], int, Rows, Rows]:
+            if with_names:
+                self._find_names(found, text)
             counted = self._index.frequencies(words[: self._config.counted_terms])
             frequencies = rarest(counted, self._config.rare_terms)
             chosen = list(frequencies)

@@ -101,13 +101,14 @@ class Searcher:
                 text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
             legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
-            best, whole = await self._legs.run(
+            best, whole, stale = await self._legs.run(
                 lambda legs=legs, question=question: self._best(legs, question, limit), "ranking passages"
             )
             if whole or not tries_left:
                 break
+        if stale:
+            self._on_stale()
         sure = _confidence(found, best)
-        best, stale = await self._as_they_are(best)
         degraded = "; ".join(dict.fromkeys([*found.faults, *stale])) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
@@ -116,29 +117,24 @@ class Searcher:
         )
         return Ranking(tuple(ranked), sure, degraded)
 
-    async def _as_they_are(self, best: list[Weighed]) -> tuple[list[Weighed], list[str]]:
-        """What may be shown, and what is to be said of files that are newer than the index."""
-        if not (look := self._look) or not best:
-            return best, []
-        checked = await self._legs.run(lambda: look([each.passage for each in best]), "looking at the files")
-        if remarks := checked.remarks:
-            self._on_stale()
-        pairs = zip(best, checked.passages, strict=True)
-        return [replace(each, passage=passage) for each, passage in pairs if passage], remarks
-
-    def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool]:
-        """The best passages, and whether all that the legs named were still there: a note that is written between
-        the look-up and the reading gets new rows."""
+    def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool, list[str]]:
+        """The best passages, as their files say now; whether all that the legs named were still there, since a note
+        that is written between the look-up and the reading gets new rows; and what is to be said of changed files."""
         fused = fuse(legs, self._config.fusion, self._index.sections)
         scores = dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
         weights = self._config.boosts
-        return best_of(
+        best, whole = best_of(
             scores,
             limit,
             read=self._index.get,
             weighed=lambda passages: weigh(scores, passages, question, weights),
             most=most_boost(question, weights),
         )
+        if not self._look:
+            return best, whole, []
+        checked = self._look([each.passage for each in best])
+        pairs = zip(best, checked.passages, strict=True)
+        return [replace(each, passage=passage) for each, passage in pairs if passage], whole, checked.remarks
 
     async def _why_nothing(self, filters: Filters) -> str:
         return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")
