@@ -166,7 +166,8 @@ class Engine:
         if query is not None and (query.strip() or not phase):
             stale = self._staleness()
             await self.model.returned()
-            return await self.recaller.question(checked_query(query), filters, budget, [stale] if stale else [])
+            least = chosen.least_confidence if chosen else 0.0
+            return await self.recaller.question(checked_query(query), filters, budget, [stale] if stale else [], least)
         return await self.recaller.start(filters.project, budget, filters.kinds)
 
     async def append(

@@ -49,13 +49,20 @@ class Recaller:
         self._config = config
         self._clock = clock
 
-    async def question(self, query: str, filters: Filters, budget_tokens: int, remarks: Sequence[str] = ()) -> str:
-        """What search finds, packed: whole entries, best first, neighbours joined."""
+    async def question(
+        self,
+        query: str,
+        filters: Filters,
+        budget_tokens: int,
+        remarks: Sequence[str] = (),
+        least_confidence: float = 0.0,
+    ) -> str:
+        """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence."""
         ranked = await self._searcher.rank(query, filters=filters)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("Relevant memories", budget_tokens, said)
         room = frame.room(budget_tokens)
-        passages = [each.passage for each in ranked.passages]
+        passages = [each.passage for each in ranked.passages if ranked.confidence >= least_confidence]
         excerpts = pack(passages, room)
         # An answer that says nothing although something is known would be worse than a passage that is cut.
         return render(

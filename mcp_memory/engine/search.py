@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from mcp_memory.embedders.base import Embedder
+from mcp_memory.engine.config import UNSURE
 from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
@@ -19,7 +20,7 @@ from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_o
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
-from mcp_memory.index.confidence import confidence, coverage
+from mcp_memory.index.confidence import TOGETHER, confidence, coverage
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
 from mcp_memory.models import Filters, Passage, SearchResult
 from mcp_memory.text.terms import terms
@@ -27,6 +28,8 @@ from mcp_memory.text.terms import terms
 TRIES = 20
 """How often a question is looked up again because a note was being written meanwhile; a log that eight sessions write
 to at once takes more than five."""
+
+WEAK = "weak: probably nothing that is stored answers this"
 
 LOADING = "the embedding model is still loading"
 
@@ -42,6 +45,8 @@ class SearchConfig:
     """Words behind this are not looked for."""
     embedded_chars: int = 32_000
     """More than any model of today reads at once."""
+    weak_below: float = UNSURE
+    """Below this confidence an answer is marked as weak."""
     snippet_chars: int = 1600
     """The longest chunk there is by default: evidence is never clipped."""
 
@@ -53,6 +58,8 @@ class Ranking:
     passages: tuple[Ranked, ...]
     confidence: float
     degraded: str | None = None
+    stale: bool = False
+    """Files have changed since they were indexed; `degraded` names them."""
 
 
 class Searcher:
@@ -85,7 +92,11 @@ class Searcher:
         """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded when no leg answers."""
         ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain)
         hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
-        note = None if hits or ranking.degraded else await self._why_nothing(filters)
+        note = None
+        if not hits and not ranking.stale:
+            note = await self._why_nothing(filters)
+        elif hits and ranking.confidence < self._config.weak_below:
+            note = WEAK
         return SearchResult(hits, round(ranking.confidence, 3), self._clock(), ranking.degraded, note)
 
     async def rank(
@@ -102,20 +113,21 @@ class Searcher:
             )
             legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
             best, whole, stale = await self._legs.run(
-                lambda legs=legs, question=question: self._best(legs, question, limit), "ranking passages"
+                lambda legs=legs, question=question: self._best(legs, question, max(limit, TOGETHER)),
+                "ranking passages",
             )
             if whole or not tries_left:
                 break
         if stale:
             self._on_stale()
-        sure = _confidence(found, best)
+        sure, best = _confidence(found, best), best[:limit]
         degraded = "; ".join(dict.fromkeys([*found.faults, *stale])) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
-        return Ranking(tuple(ranked), sure, degraded)
+        return Ranking(tuple(ranked), sure, degraded, bool(stale))
 
     def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool, list[str]]:
         """The best passages, as their files say now; whether all that the legs named were still there, since a note
@@ -152,8 +164,11 @@ def _plain(query: str) -> str:
 
 
 def _confidence(found: Gathered, best: list[Weighed]) -> float:
-    """Judged by the first passage, since that is the one an answer would rest on."""
     if not best:
         return 0.0
-    said = coverage(found.frequencies, found.chunks, best[0].passage) if found.frequencies else None
-    return confidence(said, found.dense[0].score if found.dense else None)
+    words = None
+    if found.frequencies:
+        first = [each.passage for each in best[:TOGETHER]]
+        closest = coverage(found.frequencies, found.chunks, first[:1])
+        words = closest, coverage(found.frequencies, found.chunks, first, with_log_headings=True)
+    return confidence(words, found.dense[0].score if found.dense else None)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from mcp_memory.engine.config import RecallConfig
+from mcp_memory.engine.config import PhaseConfig, RecallConfig
 from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused
 from mcp_memory.text.tokens import count_tokens
 
@@ -189,6 +189,19 @@ async def test_a_session_starts_with_the_latest_entries_of_a_log(world: World) -
         last = re.search(r'path="memory/2026-11-21.md" lines="(\d+-\d+)"', answer)
         before = await engine.recall(path=receipt.path, lines=last[1], budget_tokens=5000)
         assert [int(number) for number in re.findall(r"end of (\d+)", before)] == list(range(38 - len(shown[1:])))
+
+
+async def test_what_nothing_answers_is_met_with_silence_where_a_phase_wants_that(world: World) -> None:
+    world.write("notes/kettle.md", "The kettle is red and stands in the kitchen.")
+    for number in range(30):
+        world.write(f"notes/{number}.md", f"Note number {number} of the run.")
+    phases = {"sure": PhaseConfig(least_confidence=0.9)}
+    async with world.engine(recall=RecallConfig(phases=phases)) as engine:
+        for phase, told in ((None, True), ("plan", True), ("prompt", False), ("sure", False)):
+            answer = await engine.recall("run a marathon in Osaka, Kyoto or Nara", phase=phase)
+            assert ("Note number" in answer) is told
+            assert ("Nothing relevant is stored." in answer) is not told
+        assert "kettle is red" in await engine.recall("is the kettle red?", phase="prompt")
 
 
 async def test_a_vault_without_anything_starts_with_nothing(world: World) -> None:

@@ -341,6 +341,17 @@ class TestFilters:
         assert len((await made.search("bicycle", limit=3, filters=wide)).hits) == 1
 
 
+class TestWeakAnswers:
+    async def test_they_are_marked(self, find: Callable[..., Any]) -> None:
+        weak = await find("zebra zeppelin zoo marathon lake")
+        assert weak.hits and weak.confidence < 0.18
+        assert weak.note == "weak: probably nothing that is stored answers this"
+        assert (await find("who bought a red bicycle?")).note is None
+
+    async def test_how_many_hits_are_wanted_changes_nothing(self, find: Callable[..., Any]) -> None:
+        assert len({(await find("red bicycle at sunrise", limit=limit)).confidence for limit in (1, 2, 9)}) == 1
+
+
 class TestAnyQuestion:
     QUERIES = (
         "\0", "\ud800", "a\0b \udfff", '"', 'body:"x" OR NEAR(a b)', "* - ^ ( ) { }", "🙂", "the of and", "?!", "記憶",

@@ -176,29 +176,33 @@ class TestConfidence:
     def test_rare_words_count_more(self) -> None:
         common, rare = passage("the project plan"), passage("a zeppelin")
         frequencies = {"project": 500, "zeppelin": 1}
-        assert 0 < coverage(frequencies, 1000, common) < 0.2
-        assert 0.8 < coverage(frequencies, 1000, rare) < 1
+        assert 0 < coverage(frequencies, 1000, [common]) < 0.2
+        assert 0.8 < coverage(frequencies, 1000, [rare]) < 1
+        assert coverage(frequencies, 1000, [common, rare]) == 1.0
 
     def test_another_form_of_a_word_is_the_same_word(self) -> None:
-        assert coverage({"painting": 3}, 100, passage("she painted a lake")) == 1.0
+        assert coverage({"painting": 3}, 100, [passage("she painted a lake")]) == 1.0
 
     def test_title_and_headings_count_except_in_logs(self) -> None:
         note = passage("Monday.", "notes/trip.md", title="Japan trip", headings=("Flights",))
         log = passage("Monday.", headings=("2023-05-08", "10:00 Flights"))
-        assert coverage({"japan": 1, "flights": 1}, 9, note) == 1.0
-        assert coverage({"flights": 1}, 9, log) == 0.0
+        assert coverage({"japan": 1, "flights": 1}, 9, [note]) == 1.0
+        assert coverage({"flights": 1}, 9, [log]) == 0.0
+        assert coverage({"flights": 1}, 9, [log], with_log_headings=True) == 1.0
 
     def test_without_words_or_vectors(self) -> None:
-        assert coverage({}, 10, passage("x")) == 0.0
+        assert coverage({}, 10, [passage("x")]) == coverage({"x": 1}, 10, []) == 0.0
         assert confidence(None, None) == 0.0
-        assert 0 < confidence(0.0, None) < 0.5 < confidence(1.0, None) < 1
+        assert 0 < confidence((0.0, 0.0), None) < 0.5 < confidence((1.0, 1.0), None) < 1
         assert 0 < confidence(None, 0.1) < 0.5 < confidence(None, 0.8) < 1
 
-    @given(st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1), st.floats(-1, 1))
-    def test_more_evidence_never_means_less_confidence(self, less: float, more: float, far: float, near: float) -> None:
+    @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1), st.floats(-1, 1))
+    def test_more_evidence_never_means_less_confidence(
+        self, less: float, more: float, all_of_it: float, far: float, near: float
+    ) -> None:
         less, more = sorted((less, more))
         far, near = sorted((far, near))
-        assert 0 <= confidence(less, far) <= confidence(more, near) <= 1
+        assert 0 <= confidence((less, all_of_it), far) <= confidence((more, all_of_it), near) <= 1
 
 
 class TestTerms:
