@@ -9,6 +9,7 @@ import click
 
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.explaining import explained
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.visible import visible
@@ -26,7 +27,7 @@ project = click.option("--project", help="This project's notes and those without
 @click.option("--path", help="Only this folder or file.")
 @click.option("--archived", is_flag=True, help="Also retired and expired notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
-@click.option("--explain", is_flag=True, help="Say why each hit is where it is.")
+@click.option("--explain", is_flag=True, help="Draw a table of why each hit is where it is.")
 @project
 @located
 @as_json
@@ -68,6 +69,10 @@ def search(
         return
     for hit in answer["hits"]:
         _show_hit(hit)
+    if explain:
+        say(explained(answer["hits"]))
+    if answer.get("note"):
+        tell(f"note: {answer['note']}")
     say(f"confidence {answer['confidence']:.2f}")
 
 
@@ -234,6 +239,4 @@ def _show_hit(hit: dict[str, Any]) -> None:
         about = click.style(about, dim=True)
     print(f"{score} {place}  {about}")
     print(snippet)
-    if hit.get("explain"):
-        say("  " + "  ".join(f"{key}={value}" for key, value in hit["explain"].items()))
     say()

@@ -136,6 +136,9 @@ def test_json_everywhere(served: Place):
     found = served.run("search", "--json", "--explain", "rye").ok().json
     assert found["hits"][0]["id"] == note["id"]
     assert set(found["hits"][0]["explain"])
+    *_, head, row, _, confidence = served.run("search", "--explain", "rye on Tuesdays").ok().out.splitlines()
+    assert head.split()[:5] == ["words", "section", "vectors", "boosts", "sum"]
+    assert row.split()[:2] == ["1", "#1"] and row.endswith("rye, tuesdays") and confidence.startswith("confidence")
     assert "We mill rye" in served.run("recall", "--json", "--id", note["id"]).ok().json["text"]
     assert served.run("forget", "--json", note["id"], "--reason", "a test").ok().json["status"] == "deleted"
     assert served.run("search", "--json", "rye").ok().json["hits"] == []
