@@ -28,7 +28,7 @@ CAVEAT = (
 
 
 @click.command("eval")
-@click.argument("folder", metavar="SET", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="SET", required=False, type=click.Path(path_type=Path))
 @click.option("--own", is_flag=True, help="Ask about your own vault instead of a set, with questions made from it.")
 @click.option("--budget", "budgets", type=int, multiple=True, help="Tokens that may be read; default 500, 1000, 2000.")
 @click.option("--ablate", "ablated", multiple=True, metavar="PART", help="Also without this part of the search.")
@@ -50,13 +50,15 @@ def evaluate(
     """Measure how much of the evidence comes back within a token budget.
 
     SET is a folder with queries.jsonl (one question a line: {"id", "question", "gold": [{"path", "line"}]}) and
-    vault/. It is copied, and indexed with your configuration in a folder of its own; your vault and its daemon
-    are left alone. Figures come with the interval in which they lie with 95 %. PART is words, dense, names,
-    lexical, ceiling, section, neighbour, unlisted, or a boost: lead, date, time, question.
+    vault/, or a file beside a vault/ with questions or prompts ({"id", "prompt", "wanted", "gold": [path]}). The vault
+    is copied, and indexed with your configuration in a folder of its own; your own and its daemon are left alone.
+    Figures come with the interval in which they lie with 95 %. PART is words, dense, names, lexical, ceiling,
+    section, neighbour, unlisted, or a boost: lead, date, time, question.
 
     \b
     mcp-memory eval sets/docs                          the table
     mcp-memory eval sets/docs --ablate dense           and what vectors add
+    mcp-memory eval sets/docs/prompts.jsonl            when to be silent
     mcp-memory eval --own                              on your own notes
     mcp-memory --config new.toml eval --own --json     with another configuration
     """
@@ -129,6 +131,11 @@ def _show(questions: QuestionSet, whole: Report, evidence: Sequence[str]) -> Non
         say(f"{name[: _NAME - 1]:<{_NAME}}{'':>6}{cells}")
     for kind, value in whole.aurocs.items():
         say(f"tells answerable from {kind}: AUROC {value:.3f}")
+    if whole.aurocs:
+        say(f"\n{'silent below a confidence of':<{_NAME + 6}}{''.join(f'{each:>11.2f}' for each in whole.thresholds)}")
+        for kind, confidences in whole.confidences.items():
+            shares = "".join(f"{whole.silenced(kind, each):>11.3f}" for each in whole.thresholds)
+            say(f"{kind[: _NAME - 1]:<{_NAME}}{len(confidences):>6}{shares}")
     if whole.latency_ms:
         say(f"a search takes {whole.latency_ms['p50']:.1f} ms, 95 of 100 at most {whole.latency_ms['p95']:.1f} ms")
 

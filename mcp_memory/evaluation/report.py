@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_memory.evaluation.bootstrap import Interval, interval, paired
@@ -12,6 +12,9 @@ from mcp_memory.evaluation.metrics import Answer, auroc, score
 from mcp_memory.evaluation.sets import LineLengths
 
 OVERALL = "overall"
+ANSWERABLE = "answerable"
+THRESHOLDS = (0.1, 0.18, 0.3, 0.5, 0.7)
+"""Of confidence; .18 is the one at which the phase `prompt` is silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,14 @@ class Report:
     aurocs: Mapping[str, float]
     """Answerable against each kind of unanswerable ones, by confidence."""
     latency_ms: Mapping[str, float]
+    confidences: Mapping[str, Sequence[float]] = field(default_factory=dict[str, list[float]])
+    """Of the `ANSWERABLE` questions, and of each kind of unanswerable ones."""
+    thresholds: Sequence[float] = THRESHOLDS
+
+    def silenced(self, kind: str, threshold: float) -> float:
+        """The share of these questions that would get no answer."""
+        found = self.confidences[kind]
+        return sum(each < threshold for each in found) / len(found)
 
     @property
     def metrics(self) -> list[str]:
@@ -53,6 +64,7 @@ def report(answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budget
         [answer.question.category for answer in asked],
         {kind: found for kind, values in others.items() if (found := auroc(sure, values)) is not None},
         {"p50": took[len(took) // 2], "p95": took[min(len(took) - 1, len(took) * 95 // 100)]} if took else {},
+        ({ANSWERABLE: sure} if sure else {}) | others,
     )
 
 
@@ -87,6 +99,10 @@ def as_json(found: Report) -> dict[str, Any]:
             for category in (found.categories() if found.scores else [])
         },
         "auroc": dict(found.aurocs),
+        "silenced": {
+            kind: {f"{threshold:g}": round(found.silenced(kind, threshold), 4) for threshold in found.thresholds}
+            for kind in found.confidences
+        },
         "latency_ms": {name: round(value, 2) for name, value in found.latency_ms.items()},
     }
 

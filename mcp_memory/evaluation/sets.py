@@ -1,8 +1,10 @@
 """Question sets: a folder with `queries.jsonl`, and `vault/` with the notes to be searched.
 
 One JSON object a line: `{"id", "conv"?, "question", "category"?, "answerable"?, "gold": [{"path", "line",
-"end_line"?}]}`. `conv` names a folder below `vault/` that is a vault of its own; lines are 1-based. A question that is
-not answerable has no gold. `baselines.json`, beside the set's folder or in it, may hold figures of others.
+"end_line"?}]}`. `conv` names a folder below `vault/` that is a vault of its own; lines are 1-based; a path alone is the
+whole note. A question that is not answerable has no gold. Another file beside `vault/` may hold what agents are asked,
+`{"id", "prompt", "wanted", "gold"}`: whether memory is wanted for it. `baselines.json`, beside the set's folder or in
+it, may hold figures of others.
 """
 
 from __future__ import annotations
@@ -85,36 +87,46 @@ class LineLengths:
         return self._known[path]
 
 
-def read_set(folder: Path) -> QuestionSet:
-    """Raises NotFound where there is no set, InvalidInput for a line that is no question."""
-    file, vaults = folder / "queries.jsonl", folder / "vault"
+def read_set(place: Path) -> QuestionSet:
+    """A set's folder, or one of the files of questions in it. Raises NotFound where there is no set, InvalidInput for a
+    line that is no question."""
+    file = place / "queries.jsonl" if place.is_dir() else place
+    vaults = file.parent / "vault"
     if not file.is_file() or not vaults.is_dir():
         raise NotFound(
-            f"{folder} is no question set", hint="it needs queries.jsonl and vault/; see mcp-memory eval --help"
+            f"{place} is no question set", hint="it needs queries.jsonl and vault/; see mcp-memory eval --help"
         )
     lines = file.read_text(encoding="utf-8").splitlines()
-    questions = [_question(line, f"{file}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-    found = QuestionSet(folder.name, vaults, questions, _baselines(folder))
+    questions = [
+        _question(line, vaults, f"{file}, line {number}") for number, line in enumerate(lines, 1) if line.strip()
+    ]
+    is_whole = place.is_dir()
+    name = file.parent.name if is_whole else f"{file.parent.name}-{file.stem}"
+    found = QuestionSet(name, vaults, questions, _baselines(place) if is_whole else {})
     for vault in found.by_vault():
         if not vault.is_dir():
             raise InvalidInput(f"{file} names a vault that is not there: {vault}")
     return found
 
 
-def _question(line: str, place: str) -> Question:
+def _question(line: str, vaults: Path, place: str) -> Question:
     try:
         row = json.loads(line)
-        gold = tuple(
-            Span(str(each["path"]), int(each["line"]), int(each.get("end_line", each["line"])))
-            for each in row.get("gold") or ()
-        )
-        answerable = bool(row.get("answerable", True))
+        conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
+        gold = tuple(_span(each, vaults / conversation) for each in row.get("gold") or ())
+        answerable = bool(row.get("answerable", row.get("wanted", True)))
         if answerable and not gold:
             raise InvalidInput(f"{place}: an answerable question without gold")
-        conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
-        return Question(str(row["id"]), str(row["question"]), conversation, category, answerable, gold)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        text = row["question"] if "question" in row else row["prompt"]
+        return Question(str(row["id"]), str(text), conversation, category, answerable, gold)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise InvalidInput(f"{place} is no question: {error}", hint="see mcp-memory eval --help") from error
+
+
+def _span(gold: Mapping[str, Any] | str, vault: Path) -> Span:
+    if isinstance(gold, str):
+        return Span(gold, 1, len((vault / gold).read_text(encoding="utf-8").splitlines()))
+    return Span(str(gold["path"]), int(gold["line"]), int(gold.get("end_line", gold["line"])))
 
 
 def _baselines(folder: Path) -> dict[str, dict[str, float]]:

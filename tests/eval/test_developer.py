@@ -6,6 +6,12 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import anyio
+
+from mcp_memory.engine.config import UNSURE
+from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.evaluation.report import ANSWERABLE, report
+from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.text import frontmatter
 
@@ -41,3 +47,13 @@ def test_prompts_say_whether_memory_is_wanted_and_which() -> None:
     for row in rows:
         assert row["prompt"].strip() and bool(row["gold"]) is row["wanted"], row["id"]
         assert all((FOLDER / "vault" / path).is_file() for path in row["gold"]), row["id"]
+
+
+def test_the_shipped_threshold_silences_what_wants_no_memory(tmp_path: Path, model_cache: Path) -> None:
+    prompts = read_set(FOLDER / "prompts.jsonl")
+    (answers,) = anyio.run(run, prompts, EngineConfig(tmp_path, tmp_path, model_cache), [Variant()], tmp_path, print)
+    found = report(answers, prompts.lengths(), (500,))
+    unwanted = [each for kind, confidences in found.confidences.items() if kind != ANSWERABLE for each in confidences]
+    assert found.silenced(ANSWERABLE, UNSURE) <= 0.06
+    assert sum(each < UNSURE for each in unwanted) / len(unwanted) >= 0.55
+    assert found.figure("note_recall@10").mean >= 0.9

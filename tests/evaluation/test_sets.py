@@ -84,3 +84,21 @@ def test_own_questions_come_from_the_notes_and_name_where_they_stand(tmp_path: P
         assert question.text not in sentence
     assert own_questions(tmp_path, 10) == found
     assert len(own_questions(tmp_path, 1).questions) == 3
+
+
+def test_prompts_are_a_set_too(tmp_path: Path) -> None:
+    folder = a_set(tmp_path, GOOD)
+    (folder / "vault" / "a.md").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    rows = [
+        {"id": "p1", "prompt": "why Postgres again?", "wanted": True, "gold": ["a.md"]},
+        {"id": "p2", "prompt": "go on", "wanted": False, "category": "continue", "gold": []},
+    ]
+    (folder / "prompts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    found = read_set(folder / "prompts.jsonl")
+    assert [(each.text, each.answerable, each.gold) for each in found.questions] == [
+        ("why Postgres again?", True, (Span("a.md", 1, 3),)), ("go on", False, ()),
+    ]  # fmt: skip
+    assert found.name == f"{folder.name}-prompts"
+    (folder / "prompts.jsonl").write_text(json.dumps({**rows[0], "gold": ["none.md"]}), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="line 1 is no question"):
+        read_set(folder / "prompts.jsonl")
