@@ -52,8 +52,8 @@ def evaluate(
     SET is a folder with queries.jsonl (one question a line: {"id", "question", "gold": [{"path", "line"}]}) and
     vault/, or a file beside a vault/ with questions or prompts ({"id", "prompt", "wanted", "gold": [path]}). The vault
     is copied, and indexed with your configuration in a folder of its own; your own and its daemon are left alone.
-    Figures come with the interval in which they lie with 95 %. PART is words, dense, names, lexical, ceiling,
-    section, neighbour, unlisted, or a boost: lead, date, time, question.
+    Figures come with the interval in which they lie with 95 %. PART is words, dense, names, spelling, lexical,
+    ceiling, section, neighbour, unlisted, or a boost: lead, date, time, question.
 
     \b
     mcp-memory eval sets/docs                          the table

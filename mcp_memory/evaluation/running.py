@@ -50,6 +50,8 @@ def without(part: str) -> Variant:
         return Variant(part, "semantic")
     if part == "names":
         return Variant(part, search=replace(usual, legs=replace(usual.legs, drop_names=False)))
+    if part == "spelling":
+        return Variant(part, search=replace(usual, legs=replace(usual.legs, respelled_terms=0)))
     if part in FUSION_PARTS:
         return Variant(part, search=replace(usual, fusion=replace(usual.fusion, **{part: 0.0})))
     if part in BOOST_PARTS:
@@ -59,7 +61,7 @@ def without(part: str) -> Variant:
 
 FUSION_PARTS = ("lexical", "ceiling", "section", "neighbour", "unlisted")
 BOOST_PARTS = ("lead", "date", "time", "question")
-PARTS = ("words", "dense", "names", *FUSION_PARTS, *BOOST_PARTS)
+PARTS = ("words", "dense", "names", "spelling", *FUSION_PARTS, *BOOST_PARTS)
 
 
 async def run(

@@ -200,6 +200,11 @@ class Index(ABC):
         """In how many chunks each term occurs, word forms folded as in `lexical`."""
 
     @abstractmethod
+    def respelled(self, term: str) -> str | None:
+        """Of the words that are one letter away from a mistyped one, that which is in most chunks; None where none
+        occurs, and for what is no word of English letters or a short one."""
+
+    @abstractmethod
     def leads(self, names: Sequence[str]) -> list[str]:
         """Those of the names that some chunk begins with (`- Ada: …`)."""
 

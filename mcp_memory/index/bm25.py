@@ -86,6 +86,15 @@ class Corpus:
             before += len(segment.place_lengths)
         return found
 
+    def commonest(self, keys: NDArray[np.uint64]) -> int | None:
+        """Which of the keys, by its place, is in most chunks; the first of equals, None where none is in any."""
+        here = np.zeros(len(keys), dtype=np.bool_)
+        for part in self.parts:
+            here |= part.segment.own.known(keys)
+        counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(here)}
+        best = max(counts, key=lambda at: (counts[at], -at), default=None)
+        return best if best is not None and counts[best] else None
+
     def frequency(self, keys: Sequence[int]) -> int:
         """In how many chunks all of the keys occur."""
         return sum(_holding(part, keys) for part in self.parts) if keys else 0

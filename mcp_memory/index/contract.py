@@ -370,6 +370,29 @@ class IndexContract:
         index.apply(1, [make_upsert("a.md", ["- Bob: hello"])])
         assert index.leads(names) == ["Bob"]
 
+    @pytest.mark.parametrize(
+        ("typed", "found"),
+        [
+            ("postgers", "postgres"), ("postgre", "postgres"), ("poostgres", "postgres"), ("pastgres", "postgres"),
+            ("bookng", "the bookings"), ("toaster", None), ("Postgers", None), ("v1234", None), ("caat", None),
+            ("", None),
+        ],
+    )  # fmt: skip
+    def test_a_word_with_one_letter_wrong(self, index: Index, typed: str, found: str | None) -> None:
+        start(index, [make_upsert("a.md", ["postgres", "cat"]), make_upsert("b.md", ["the bookings"])])
+        meant = index.respelled(typed)
+        assert (meant is None) == (found is None)
+        if meant:
+            assert texts_of(index, index.lexical([meant], 1, Filters())) == [found]
+
+    def test_of_words_nearby_the_commonest_that_is_still_there(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["house", "house"]), make_upsert("b.md", ["mouse"])])
+        assert index.respelled("gouse") == "house"
+        index.apply(1, [make_upsert("a.md", ["gone"])])
+        assert index.respelled("gouse") == "mouse"
+        index.apply(1, [Delete(NotePath("b.md"))])
+        assert index.respelled("gouse") is None
+
     def test_chunks_of_one_section_share_a_number(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["a", "b", "c"]), make_upsert("b.md", ["d"])])
         ids = [passage.chunk_id for path in ("a.md", "b.md") for passage in index.passages(NotePath(path))]

@@ -32,6 +32,11 @@ class Postings:
         span = slice(int(self.starts[at]), int(self.starts[at + 1]))
         return self.rows[span], self.counts[span]
 
+    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """(n,): whether each of the keys occurs at all."""
+        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
+        return self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=np.bool_)
+
     def of_any(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """The rows of all these keys, one after the other: a row comes once for each key that it has."""
         at = np.searchsorted(self.keys, keys)

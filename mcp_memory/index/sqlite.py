@@ -26,7 +26,7 @@ from mcp_memory.index.filters import AdmissionCache, Admitted, condition
 from mcp_memory.index.schema import Tables
 from mcp_memory.index.vectors import VectorStore, quantise
 from mcp_memory.index.wordlist import Remembered
-from mcp_memory.index.words import any_of, bindable, lead_key
+from mcp_memory.index.words import any_of, bindable, keys_nearby, lead_key
 from mcp_memory.index.wordstore import WordStore
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Shelf, TextHash
 
@@ -160,6 +160,14 @@ class SqliteIndex(Index):
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         with self._corpus() as (_, corpus):
             return {term: corpus.frequency(any_of(term)) for term in terms}
+
+    def respelled(self, term: str) -> str | None:
+        spellings, keys = keys_nearby(term)
+        if not spellings:
+            return None
+        with self._corpus() as (_, corpus):
+            best = corpus.commonest(keys)
+            return None if best is None else spellings[best]
 
     def leads(self, names: Sequence[str]) -> list[str]:
         with self._corpus() as (_, corpus):

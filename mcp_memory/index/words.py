@@ -18,10 +18,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 from unicodedata import normalize
 
+import numpy as np
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
+
+from mcp_memory.text.spelling import one_letter_away
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _CJK = "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff"
 _RUN = re.compile(f"[{_CJK}]+")
@@ -70,6 +76,14 @@ def lead_key(name: str) -> int:
     return _key(f"{_plain(name)}:")
 
 
+@lru_cache(maxsize=256)
+def keys_nearby(word: str) -> tuple[tuple[str, ...], NDArray[np.uint64]]:
+    """What may have been meant by a mistyped word, and the key (n,) of each."""
+    spellings = one_letter_away(word)
+    keys = [_hashed(_stem(spelling)) for spelling in spellings]  # past the memory for keys, which they would flood
+    return tuple(spellings), np.array(keys, dtype=np.uint64)
+
+
 def bindable(text: str) -> str:
     """`text` as SQLite can store and compare it: lone surrogates, which have no UTF-8, become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -94,7 +108,11 @@ def _compounds(pieces: list[str]) -> Iterator[int]:
 
 @lru_cache(maxsize=32_768)
 def _key(word: str) -> int:
-    return int.from_bytes(blake2b(_stem(word).encode(), digest_size=8).digest(), "little")
+    return _hashed(_stem(word))
+
+
+def _hashed(stem: str) -> int:
+    return int.from_bytes(blake2b(stem.encode(), digest_size=8).digest(), "little")
 
 
 def _stem(word: str) -> str:
