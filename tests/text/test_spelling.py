@@ -30,8 +30,9 @@ def test_who_is_near_is_near_from_both_sides(word: str) -> None:
         assert len(other) < SHORTEST or word in one_letter_away(other)
 
 
-@pytest.mark.parametrize(
-    "word", ["", "cat", "v1234", "Berlin", "über-mut", "mañana", "two words", "naïve", "x" * 100_000]
-)
+WORDS = ("", "cat", "v1234", "Berlin", "über-mut", "mañana", "two words", "naïve", "x" * 100_000)
+
+
+@pytest.mark.parametrize("word", WORDS)
 def test_only_middling_words_of_small_english_letters(word: str) -> None:
     assert one_letter_away(word) == []
