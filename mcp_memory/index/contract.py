@@ -416,16 +416,21 @@ class IndexContract:
         assert texts_of(index, index.lexical(["*"], 5, Filters())) == []
         assert len(index.lexical([f"word{number}" for number in range(3000)] + ["alpha"], 5, Filters())) <= 5
 
-    def test_chinese_japanese_and_korean_are_found_inside_a_run(self, index: Index) -> None:
+    def test_scripts_without_blanks_are_found_inside_a_run(self, index: Index) -> None:
         texts = [
             "記憶管理の方法を学ぶ",
             "東京タワーに行く",
             "한국어로 된 회의록을 정리",
+            "เราใช้ฐานข้อมูลโพสต์เกรสสำหรับคิวงาน",
+            "យើងប្រើមូលដ្ឋានទិន្នន័យសម្រាប់ជួរ",
             "plain text 东西 mixed",
             "美味しい料理",
         ]
         start(index, [make_upsert(f"{at}.md", [text]) for at, text in enumerate(texts)])
-        wanted = {"管理": 0, "学ぶ": 0, "ぶ": 0, "記": 0, "タワー": 1, "東京": 1, "회의록": 2, "东西": 3, "西": 3}
+        wanted = {
+            "管理": 0, "学ぶ": 0, "ぶ": 0, "記": 0, "タワー": 1, "東京": 1, "회의록": 2, "ฐานข้อมูล": 3, "คิวงาน": 3,
+            "ទិន្នន័យ": 4, "东西": 5, "西": 5,
+        }  # fmt: skip
         for term, at in wanted.items():
             assert texts_of(index, index.lexical([term], 9, Filters())) == [texts[at]], term
             assert index.frequencies([term]) == {term: 1}

@@ -5,9 +5,8 @@ share a key with a probability of 3e-8. Besides its words a text has a key for e
 white space, which finds `read_file`, `v1.2` and `a-b` as a whole, and for each hump of `retryBookingSync`, which is
 found by its parts too. The name that a text begins with (`- Ada: …`) has a key of its own.
 
-A run of Chinese, Japanese or Korean characters has no white space between words, so it becomes its overlapping pairs,
-and each character alone for questions of one character. Scripts that use no spaces otherwise (Thai, Khmer, Lao) are
-found by what stands between their marks only.
+A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space that says where words end,
+so it becomes its overlapping pairs, and each character alone for questions of one character.
 """
 
 from __future__ import annotations
@@ -29,9 +28,12 @@ from mcp_memory.text.spelling import one_letter_away
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_CJK = "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff"
-_RUN = re.compile(f"[{_CJK}]+")
-_PIECES = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
+_UNSPACED = (
+    "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff"  # Chinese, Japanese, Korean
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+)
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_PIECES = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
 _PLAIN_PIECES = re.compile(r"[0-9a-z]+")
 _CAMEL = re.compile(r"[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
 _HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")

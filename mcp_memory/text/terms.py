@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-"""Runs of Chinese, Japanese and Korean, where no blank says where a word ends."""
+_SOUTH_EAST_ASIAN = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}]+")
+"""With the marks of these scripts, which are no letters and stand within words."""
+_EAST_ASIAN = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
+"""Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, where no blank says where a word ends."""
 
 _GRAMMAR = """
 a about all also am an and any are as at be been being both but by can could d did didn do does doesn doing don
@@ -25,7 +28,7 @@ _SHORTEST_STEM = 3
 
 
 def words(text: str) -> list[str]:
-    """All words in order, in lower case; a run of Chinese, Japanese or Korean becomes its overlapping pairs."""
+    """All words in order, in lower case; a run of a script without blanks becomes its overlapping pairs."""
     return [piece for match in _WORD.finditer(text) for piece in _pieces(match[0])]
 
 

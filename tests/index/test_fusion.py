@@ -220,6 +220,7 @@ class TestTerms:
     def test_unspaced_scripts_become_pairs(self) -> None:
         assert words("東京都へ行く") == ["東京", "京都", "都へ", "へ行", "行く"]
         assert words("北") == ["北"]
+        assert terms("คิวงานที่") == ["คิ", "ิว", "วง", "งา", "าน", "นท", "ที"]
 
     def test_long_questions_are_cut(self) -> None:
         assert len(terms("word " * 1_000_000, limit_chars=100)) == 1
