@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_memory.models import NotePath, Passage
+from mcp_memory.models import NotePath, NoteRecord, Passage
 from mcp_memory.text.logs import starts_entry
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.text.visible import visible
@@ -81,13 +81,18 @@ class Frame:
 
 def excerpt_of(passage: Passage) -> Excerpt:
     chunk, note = passage.chunk, passage.note
-    when = note.updated or note.created
-    said = label(" > ".join(chunk.headings) or note.title, note.kind, when.date().isoformat() if when else "")
+    said = label(note, chunk.headings or (note.title,))
     return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, said, chunk.start)
 
 
-def label(title: str, kind: str, day: str) -> str:
-    return " · ".join(part[:MAX_LABEL_CHARS] for part in (title, kind, day) if part)
+def label(note: NoteRecord, headings: Sequence[str]) -> str:
+    """Headings, kind and date, but for what the path says already: each character is one less for the notes."""
+    when = note.updated or note.created
+    day = when.date().isoformat() if when else ""
+    kind = "" if note.is_log or f"/{note.kind}/" in f"/{note.path}" else note.kind
+    place = " > ".join(each for each in headings if each not in note.path)
+    parts = (place, kind, day if day not in note.path else "")
+    return " · ".join(part[:MAX_LABEL_CHARS] for part in parts if part)
 
 
 def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:
@@ -227,7 +232,7 @@ def _blocks(excerpts: Sequence[Excerpt]) -> list[str]:
     for excerpt in excerpts:
         if excerpt.path != path:
             path = excerpt.path
-            blocks.append(f"### {_line(excerpt.path)} · {_line(excerpt.label)}")
+            blocks.append("### " + " · ".join(_line(part) for part in (excerpt.path, excerpt.label) if part))
         blocks.append(f"[{_lines(excerpt)}] {visible(excerpt.text)}")
     return blocks
 

@@ -139,8 +139,7 @@ def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Exce
     Raises NotFound for an entry that is not there or forgotten, InvalidInput for lines that the note does not have.
     """
     record = file.record
-    when = record.updated or record.created
-    said = label(record.title, record.kind, when.date().isoformat() if when else "")
+    said = label(record, [record.title])
     all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
     hidden = _forgotten_lines(file)
     if entry is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from mcp_memory.engine.assemble import (
     Excerpt,
     Frame,
     fit,
+    label,
     length,
     merge,
     once,
@@ -217,6 +220,18 @@ def test_a_long_title_does_not_eat_the_budget() -> None:
     huge = NoteRecord(note.path, note.id, note.etag, "s", "t" * 50_000, "fact", Shelf.ACTIVE)
     packed = pack([Passage(0, 0, Chunk("the evidence", 0, 12, 1, 1), huge)], FRAME.room(200))
     assert "the evidence" in render(FRAME, Assembly(tuple(packed)))
+
+
+def test_a_header_does_not_say_again_what_the_path_says() -> None:
+    day = datetime(2026, 11, 20, tzinfo=UTC)
+    fact = NoteRecord(
+        NotePath("notes/fact/tea.md"), NoteId("1"), Etag("e"), "s", "Tea", "fact", Shelf.ACTIVE, created=day
+    )
+    log = replace(fact, path=NotePath("memory/2026-11-20.md"), kind="log", is_log=True)
+    assert label(fact, ("Tea", "Green")) == "Tea > Green · 2026-11-20"
+    assert label(replace(fact, path=NotePath("tea.md"), kind="fix"), ("Green",)) == "Green · fix · 2026-11-20"
+    assert label(log, ("2026-11-20", "10:00 Tea")) == "10:00 Tea"
+    assert label(log, ()) == ""
 
 
 def test_nothing_is_said_plainly() -> None:
