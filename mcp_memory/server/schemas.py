@@ -35,8 +35,11 @@ SEARCH_SCHEMA = _object(
         "hits": {"type": "array", "items": _HIT},
         "confidence": {"type": "number", "description": "0 to 1: how likely the answer is among the hits."},
         "as_of": {"type": "string", "description": "When this was true."},
-        "degraded": {"type": "string", "description": "Why the answer may be incomplete."},
-        "note": {"type": "string", "description": "A remark, e.g. which filter left nothing."},
+        "degraded": {
+            "type": "string",
+            "description": "Why the answer may be incomplete, and which files of hits changed since they were indexed.",
+        },
+        "note": {"type": "string", "description": "A remark: that the answer is weak, or which filter left nothing."},
     },
     optional=("degraded", "note"),
 )

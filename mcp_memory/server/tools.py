@@ -79,7 +79,12 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         ids: Annotated[list[str] | None, Field(description="Ids from memory_search: those notes in full.")] = None,
         path: Annotated[str | None, Field(description="One note by path, in full.")] = None,
         lines: Annotated[str | None, Field(description="With path: only these lines, e.g. '10-20' or '40-'.")] = None,
-        phase: Annotated[str | None, Field(description=f"What you are about to do; one of {phases}.")] = None,
+        phase: Annotated[
+            str | None,
+            Field(
+                description=f"What you are about to do; one of {phases}. With prompt, silence is likelier than noise."
+            ),
+        ] = None,
         kinds: Kinds = None,
         project: Project = None,
         budget_tokens: Annotated[
