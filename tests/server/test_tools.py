@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-
 import jsonschema
 import pytest
 from fastmcp import Client
