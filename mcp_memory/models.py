@@ -133,6 +133,21 @@ class Filters:
     now: datetime | None = None
     """Notes whose `expires_at` is not after this are left out like archived ones."""
 
+    def admits(self, note: NoteRecord) -> bool:
+        """Whether a note as it is now passes; an index applies the same to the notes that it knows."""
+        date, prefix = note.updated or note.created, self.path_prefix
+        return (
+            note.shelf in self.shelves
+            and (not prefix or note.path == prefix or note.path.startswith(f"{prefix.removesuffix('/')}/"))
+            and (self.kinds is None or note.kind in self.kinds)
+            and (not self.tags or self.tags <= set(note.tags))
+            and (self.project is None or note.project in (None, self.project))
+            and (self.session is None or note.session == self.session)
+            and (self.since is None or (date is not None and date >= self.since))
+            and (self.until is None or (date is not None and date < self.until))
+            and (self.now is None or note.expires_at is None or note.expires_at > self.now)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:

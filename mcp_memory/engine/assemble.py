@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_memory.models import NotePath, NoteRecord, Passage
-from mcp_memory.text.logs import starts_entry
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.text.visible import visible
 
@@ -39,8 +38,8 @@ class Excerpt:
     """Title, kind and date, for the line above the text."""
     start: int = 0
     """For a passage: where it stands in the note, in characters."""
-    latest_last: bool = False
-    """Of a log: where it has to be cut, its end is what counts."""
+    entries: tuple[int, ...] = ()
+    """Of a log: the lines at which entries begin. Where it has to be cut, the latest ones are what counts."""
 
     @property
     def end(self) -> int:
@@ -168,7 +167,9 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int) -> Assembly:
     never silently cut."""
     if length(excerpts) <= room_chars:
         return Assembly(tuple(excerpts))
-    names = max((len(_call(excerpt, excerpt.end_line, excerpt.end_line)) for excerpt in excerpts), default=0)
+    # Of a log both what stands before and what stands behind may be left out.
+    sides = ((excerpt, 2 if excerpt.entries else 1) for excerpt in excerpts)
+    names = max((count * len(_call(each, each.end_line, each.end_line)) for each, count in sides), default=0)
     reserved = min(names + len(_uncounted(len(excerpts))) + 2, room_chars // 2)
     left = room_chars - reserved
     fitted: list[Excerpt] = []
@@ -181,17 +182,18 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int) -> Assembly:
             left -= whole
             continue
         room = left - (whole - len(visible(excerpt.text)))
-        shown = None if cut else (_tail(excerpt, room) or _head(excerpt, room))
+        shown = None if cut else (_latest(excerpt, room) if excerpt.entries else _head(excerpt, room))
         cut = True
         if shown:
             left -= length([*fitted, shown]) - length(fitted)
             fitted.append(shown)
         if not shown:
             left_out.append(_call(excerpt, excerpt.start_line))
-        elif shown.start_line > excerpt.start_line:
-            left_out.append(_call(excerpt, excerpt.start_line, shown.start_line - 1))
-        elif shown.end_line < excerpt.end_line:
+            continue
+        if shown.end_line < excerpt.end_line:
             left_out.append(_call(excerpt, shown.end_line + 1))
+        if shown.start_line > excerpt.start_line:
+            left_out.append(_call(excerpt, excerpt.start_line, shown.start_line - 1))
     return Assembly(tuple(fitted), tuple(_named(left_out, reserved + left)))
 
 
@@ -257,19 +259,20 @@ def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
     return replace(excerpt, text=f"{start} …", end_line=excerpt.start_line)
 
 
-def _tail(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
-    """The last entries of a log that fit; None where not one does, or where it is no log."""
-    lines = excerpt.text.split("\n") if excerpt.latest_last else []
+def _latest(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
+    """The last entries of a log that fit, or the beginning of the very last."""
+    lines = excerpt.text.split("\n")
+    starts = [at for entry in excerpt.entries if 0 <= (at := entry - excerpt.start_line) < len(lines)]
     left, first = room_chars, len(lines)
-    for number in reversed(range(len(lines))):
-        left -= len(visible(lines[number])) + 1
+    for at in reversed(starts):
+        left -= sum(len(visible(line)) + 1 for line in lines[at:first])
         if left < 0:
             break
-        if starts_entry(lines[number]):
-            first = number
-    if first == len(lines):
-        return None
-    return replace(excerpt, text="\n".join(lines[first:]), start_line=excerpt.start_line + first)
+        first = at
+    if first < len(lines):
+        return replace(excerpt, text="\n".join(lines[first:]), start_line=excerpt.start_line + first)
+    last = starts[-1] if starts else 0
+    return _head(replace(excerpt, text="\n".join(lines[last:]), start_line=excerpt.start_line + last), room_chars)
 
 
 def _named(left_out: Sequence[str], room_chars: int) -> list[str]:

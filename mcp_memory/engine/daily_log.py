@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime
 
@@ -24,6 +24,13 @@ SAME_MINUTE_S = 60.0
 FULL_BYTES = 128 * 1024
 """A log of this size is continued in another file: each entry has its whole file written and cut into chunks anew. Some
 500 entries; with 64 writers at once those of one day need no more than a day's work of a person would."""
+
+
+_GAP = 3
+"""So many parts of a day may be missing before a later one."""
+
+_GLUE_BYTES = 100
+"""What an entry may need besides itself: a line break or two, the end of an open fence."""
 
 
 class DailyLog:
@@ -49,8 +56,8 @@ class DailyLog:
     def append(self, draft: Draft) -> Stored:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._clock()
-        path = self._open_log(now.date())
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content)
+        path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
         file = self._file(path)
         if again := self._recent_entry(draft, now) or self._remembered_entry(file, marks.hash_of(text)):
             return again
@@ -69,7 +76,10 @@ class DailyLog:
 
     def parts(self, day: date) -> list[NotePath]:
         """The files of a day's log that are there, in their order."""
-        return [path for path, _ in self._parts(day)]
+        found: list[NotePath] = []
+        with suppress(McpMemoryError):  # what can be seen of them
+            found.extend(path for _, path, _ in self._parts(day))
+        return found
 
     def add(self, path: NotePath, text: str) -> Stored:
         """Write an entry at the end of a log, whatever stands there already. Raises as `append`."""
@@ -94,20 +104,29 @@ class DailyLog:
             return Stored(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
 
-    def _parts(self, day: date) -> list[tuple[NotePath, int]]:
-        """With their sizes in bytes."""
-        found: list[tuple[NotePath, int]] = []
-        with suppress(NotFound):
-            while True:
-                path = self._reader.layout.log_of(day, len(found) + 1)
-                found.append((path, self._backend.stat(path).size_bytes))
-        return found
+    def _parts(self, day: date) -> Iterator[tuple[int, NotePath, int]]:
+        """Number, path and size in bytes of each. Somebody may have taken one away. Raises as reading does."""
+        number = missing = 0
+        while missing <= _GAP:
+            number += 1
+            path = self._reader.layout.log_of(day, number)
+            try:
+                size = self._backend.stat(path).size_bytes
+            except NotFound:
+                missing += 1
+                continue
+            missing = 0
+            yield number, path, size
 
-    def _open_log(self, day: date) -> NotePath:
-        """Where the next entry goes."""
-        parts = self._parts(day)
-        path, size = parts[-1] if parts else (self._reader.layout.log_of(day), 0)
-        return path if size < FULL_BYTES else self._reader.layout.log_of(day, len(parts) + 1)
+    def _open_log(self, day: date, more: int) -> NotePath:
+        """Where the next entry goes, which has so many bytes."""
+        limit = self._reader.max_note_bytes
+        number, path, size = 1, self._reader.layout.log_of(day), 0
+        for number, path, size in self._parts(day):  # noqa: B007 - the last one
+            pass
+        if size and (size >= min(FULL_BYTES, limit // 2) or size + more + _GLUE_BYTES > limit):
+            return self._reader.layout.log_of(day, number + 1)
+        return path
 
     def _file(self, path: NotePath) -> NoteFile | None:
         try:

@@ -49,6 +49,8 @@ class Forgetting:
                     read = await in_thread(lambda twin=twin: self._vault.read(twin), what="reading")
                     await self._writer.put(read)
         except (McpMemoryError, TimeoutError) as error:
+            for twin in self._twins(file):
+                self._writer.doubt(twin)
             self._watcher.hint()
             done = "restored" if restore else "marked as deleted"
             raise IndexUnavailable(

@@ -6,29 +6,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mcp_memory.engine.notes import NoteFile
-from mcp_memory.engine.passages import to_upsert
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
-from mcp_memory.models import NotePath, NoteRecord, Passage
-from mcp_memory.text.chunking import ChunkingConfig
+from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
+from mcp_memory.text.chunking import ChunkingConfig, Cut, cut
+from mcp_memory.text.growing import LogCutter
+from mcp_memory.text.terms import overlap, telling
+from mcp_memory.text.visible import visible
 
 MOST_NAMED = 5
+
+SIMILAR = 0.5
+"""Share of the words of two passages (Jaccard) from which one is taken for what became of the other."""
 
 
 @dataclass(slots=True)
 class Checked:
-    """`passages` are as their files say now, None for one that must not be shown. What is said of each file that is
-    not as it was indexed stands in `remarks`."""
+    """`passages` are as their files say now, None for one that must not be shown. `newer` and `dropped` name the files
+    that are not as they were indexed."""
 
     passages: list[Passage | None] = field(default_factory=list[Passage | None])
-    newer: list[NotePath] = field(default_factory=list[NotePath])
-    dropped: list[NotePath] = field(default_factory=list[NotePath])
+    newer: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
+    dropped: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
 
     @property
     def remarks(self) -> list[str]:
-        said = [f"changed since it was indexed, shown as it is now: {each}" for each in self.newer]
-        said += [f"left out, since its file is gone or says something else now: {each}" for each in self.dropped]
+        said = [f"changed since it was indexed, shown as it is now: {visible(each)}" for each in self.newer]
+        said += [
+            f"left out, since its file is gone or says something else now: {visible(each)}" for each in self.dropped
+        ]
         return [*said[:MOST_NAMED], *([f"{len(said) - MOST_NAMED} more such files"] if len(said) > MOST_NAMED else [])]
 
 
@@ -42,22 +49,23 @@ class Freshness:
         self._vault = vault
         self._writer = writer
         self._chunking = chunking
+        self._logs = LogCutter(chunking)
         self._is_lost = is_lost
 
-    def check(self, passages: Sequence[Passage]) -> Checked:
-        """Never raises: a file that cannot be looked at now is taken to be as it was."""
+    def check(self, passages: Sequence[Passage], filters: Filters) -> Checked:
+        """Never raises: a file that cannot be looked at now is taken to be as it was. What `filters` would not admit as
+        it is now is dropped."""
         checked = Checked()
         notes = {passage.note.path: passage.note for passage in passages}
         changed = {path: now for path, record in notes.items() if (now := self._changed(record))}
         for passage in passages:
             path = passage.note.path
             now = changed.get(path)
-            fresh = now.passage(passage) if now else passage
+            fresh = now.passage(passage, filters) if now else passage
             told = checked.dropped if fresh is None else checked.newer
             # That a log has more entries by now is no news about this one.
-            is_told = now and not (fresh and fresh.note.is_log and fresh.chunk is passage.chunk)
-            if is_told and path not in told:
-                told.append(path)
+            if now and not (fresh and fresh.note.is_log):
+                told[path] = None
             checked.passages.append(fresh)
         return checked
 
@@ -68,28 +76,45 @@ class Freshness:
                 return None
             file = self._vault.read(record.path)
         except (NotFound, PathRefused):
-            return None if self._is_lost() else _Changed(None, self._chunking)
+            return None if self._is_lost() else _Changed(None, self._cut)
         except McpMemoryError:
             return None
-        return None if file.record.etag == record.etag else _Changed(file, self._chunking)
+        return None if file.record.etag == record.etag else _Changed(file, self._cut)
+
+    def _cut(self, file: NoteFile) -> Cut:
+        if file.record.is_log:
+            return self._logs.cut(file.record.path, file.text, file.body_start)
+        return cut(file.text, file.body_start, self._chunking, log=False)
 
 
 class _Changed:
     """A file that is another one by now, or none."""
 
-    def __init__(self, file: NoteFile | None, chunking: ChunkingConfig) -> None:
+    def __init__(self, file: NoteFile | None, cut_of: Callable[[NoteFile], Cut]) -> None:
         self._file = file
-        self._chunking = chunking
-        self._chunks: list[Passage] | None = None
+        self._cut_of = cut_of
+        self._cut: list[Chunk] | None = None
 
-    def passage(self, old: Passage) -> Passage | None:
-        """The same words, where they stand now."""
-        if self._file is None or self._file.record.shelf is not old.note.shelf:
+    def passage(self, old: Passage, filters: Filters) -> Passage | None:
+        """The same words where they stand now, or the passage that they have become a part of or were changed into."""
+        if self._file is None or not filters.admits(self._file.record):
             return None
         if self._stands(old):
             return replace(old, note=self._file.record)
-        same = [each for each in self._passages(old) if each.chunk.text == old.chunk.text]
-        return min(same, key=lambda each: abs(each.ordinal - old.ordinal), default=None)
+        best = max(self._alike(old), key=lambda at: (at[0], -abs(at[1] - old.ordinal)), default=None)
+        return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
+
+    def _alike(self, old: Passage) -> list[tuple[float, int]]:
+        """How much the chunks that may be the passage now are like it (from `SIMILAR`), and which they are. An entry of
+        a log is there or not."""
+        text, chunks = old.chunk.text, self._chunks()
+        if holding := [(1.0, at) for at, each in enumerate(chunks) if text in each.text]:
+            return holding
+        if old.note.is_log:
+            return []
+        said = telling(text)
+        shared = ((overlap(said, telling(each.text)), at) for at, each in enumerate(chunks))
+        return [(share, at) for share, at in shared if share >= SIMILAR]
 
     def _stands(self, old: Passage) -> bool:
         """At the very place: something was added behind, as to a log."""
@@ -98,12 +123,12 @@ class _Changed:
         chunk, text = old.chunk, self._file.text
         return text.startswith(chunk.text, chunk.start) and text.count("\n", 0, chunk.start) + 1 == chunk.start_line
 
-    def _passages(self, old: Passage) -> list[Passage]:
-        if self._chunks is None and self._file:
-            record = self._file.record
-            cut = to_upsert(record, self._file.text, self._file.body_start, self._chunking)
-            self._chunks = [Passage(old.chunk_id, at, each.chunk, record) for at, each in enumerate(cut.chunks)]
-        return self._chunks or []
+    def _chunks(self) -> list[Chunk]:
+        if self._cut is None and (file := self._file):
+            forgotten = _forgotten(file.record)
+            chunks = self._cut_of(file).chunks
+            self._cut = [chunk for chunk in chunks if chunk.entry is None or chunk.entry not in forgotten]
+        return self._cut or []
 
 
 def _forgotten(record: NoteRecord) -> frozenset[str]:

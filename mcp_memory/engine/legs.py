@@ -18,7 +18,7 @@ from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.models import Filters
 from mcp_memory.text.leads import possible_names, without
-from mcp_memory.text.terms import meaningful
+from mcp_memory.text.terms import telling
 
 if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors
@@ -137,8 +137,8 @@ class LegRunner:
             return
 
         def look() -> tuple[Rows, int]:
-            require_vectors_of(self._index, embedder)
             self._find_names(found, text)
+            require_vectors_of(self._index, embedder)
             vector = self._vectors.of(embedder, text, found.names if self._config.drop_names else ())
             return self._index.dense(vector, self._config.candidates, filters), self._index.watermark().vectors_pending
 
@@ -210,7 +210,7 @@ class QueryVectors:
         Raises EmbedderUnavailable."""
         whole = self.get(embedder, text)
         rest = without(text, names) if names else ""
-        if not meaningful(rest):
+        if not telling(rest):
             return whole
         middle = whole + self.get(embedder, rest)
         return middle / max(float(np.linalg.norm(middle)), 1e-9)

@@ -61,13 +61,13 @@ class Recaller:
         ranked = await self._searcher.rank(query, filters=filters)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("Relevant memories", budget_tokens, said)
-        room = frame.room(budget_tokens)
+        stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
+        room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
         passages = [each.passage for each in ranked.passages if ranked.confidence >= least_confidence]
         excerpts = pack(passages, room)
         # An answer that says nothing although something is known would be worse than a passage that is cut.
-        return render(
-            frame, Assembly(tuple(excerpts)) if excerpts else fit([excerpt_of(p) for p in passages[:1]], room)
-        )
+        found = Assembly(tuple(excerpts)) if excerpts else fit([excerpt_of(p) for p in passages[:1]], room)
+        return render(frame, with_notice(found, stale, frame.room(budget_tokens)) if stale else found)
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
@@ -116,7 +116,7 @@ class Recaller:
                 continue  # not there, or retired since it was indexed: nothing to start with
             if file.body.strip():
                 excerpts = _excerpts(file, None, None)
-                yield from _latest_first(excerpts) if file.record.is_log else excerpts
+                yield from _latest_first(file, excerpts) if file.record.is_log else excerpts
 
     def _visible(self, path: NotePath) -> NoteFile:
         """Raises NotFound for a forgotten note, which is in no answer, whoever asks, and for a file that is no note:
@@ -155,9 +155,10 @@ def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Exce
     return stretches(Excerpt(record.path, first, last, "", said), shown)
 
 
-def _latest_first(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
+def _latest_first(file: NoteFile, excerpts: Sequence[Excerpt]) -> list[Excerpt]:
     """The stretches of a log as a session wants them, that has no room for all of it."""
-    return [replace(excerpt, latest_last=True) for excerpt in reversed(excerpts)]
+    entries = tuple(entry.start_line for entry in logs.entries(file.text, file.body_start))
+    return [replace(excerpt, entries=entries) for excerpt in reversed(excerpts)]
 
 
 def _forgotten_lines(file: NoteFile) -> set[int]:

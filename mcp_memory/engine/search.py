@@ -7,9 +7,11 @@ leg answers is there an error. What is about to be shown is compared with its fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+import anyio
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.config import UNSURE
@@ -17,6 +19,8 @@ from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
@@ -28,6 +32,12 @@ from mcp_memory.text.terms import terms
 TRIES = 20
 """How often a question is looked up again because a note was being written meanwhile; a log that eight sessions write
 to at once takes more than five."""
+
+LOOK_S = 1.0
+"""For comparing the files of the best passages with the index; on a slow disk answers go out without."""
+
+MOST_ROUNDS = 6
+"""How often passages of files that are gone are replaced by the next best; each time more are looked at."""
 
 WEAK = "weak: probably nothing that is stored answers this"
 
@@ -58,8 +68,8 @@ class Ranking:
     passages: tuple[Ranked, ...]
     confidence: float
     degraded: str | None = None
-    stale: bool = False
-    """Files have changed since they were indexed; `degraded` names them."""
+    stale: tuple[str, ...] = ()
+    """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
 
 
 class Searcher:
@@ -72,7 +82,7 @@ class Searcher:
         config: SearchConfig,
         clock: Callable[[], datetime],
         without_model: Callable[[], str] = lambda: LOADING,
-        look: Callable[[Sequence[Passage]], Checked] | None = None,
+        look: Callable[[Sequence[Passage], Filters], Checked] | None = None,
         on_stale: Callable[[], None] = lambda: None,
     ) -> None:
         """`embedder` answers None as long as there is no model; `without_model` then says why. `look` says what the
@@ -84,6 +94,7 @@ class Searcher:
         self._legs = LegRunner(index, config.legs)
         self._without_model = without_model
         self._look = look
+        self._lookers = anyio.CapacityLimiter(4)
         self._on_stale = on_stale
 
     async def search(
@@ -97,7 +108,8 @@ class Searcher:
             note = await self._why_nothing(filters)
         elif hits and ranking.confidence < self._config.weak_below:
             note = WEAK
-        return SearchResult(hits, round(ranking.confidence, 3), self._clock(), ranking.degraded, note)
+        degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
+        return SearchResult(hits, round(ranking.confidence, 3), self._clock(), degraded, note)
 
     async def rank(
         self, query: str, *, filters: Filters, limit: int = 100, mode: Mode = "hybrid", explain: bool = False
@@ -112,41 +124,71 @@ class Searcher:
                 text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
             legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
-            best, whole, stale = await self._legs.run(
-                lambda legs=legs, question=question: self._best(legs, question, max(limit, TOGETHER)),
-                "ranking passages",
-            )
+            best, whole, stale = await self._best(legs, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
                 break
         if stale:
             self._on_stale()
         sure, best = _confidence(found, best), best[:limit]
-        degraded = "; ".join(dict.fromkeys([*found.faults, *stale])) or None
+        degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
-        return Ranking(tuple(ranked), sure, degraded, bool(stale))
+        return Ranking(tuple(ranked), sure, degraded, stale)
 
-    def _best(self, legs: Legs, question: Question, limit: int) -> tuple[list[Weighed], bool, list[str]]:
+    async def _best(
+        self, legs: Legs, question: Question, limit: int, filters: Filters, faults: list[str]
+    ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
         """The best passages, as their files say now; whether all that the legs named were still there, since a note
         that is written between the look-up and the reading gets new rows; and what is to be said of changed files."""
+        left_out: frozenset[int] = frozenset()
+        told = Checked()
+        rounds_left = MOST_ROUNDS
+        while True:
+            rounds_left -= 1
+            best, whole = await self._ranked(legs, question, limit + len(left_out), left_out)
+            try:
+                checked = await self._checked(best, filters)
+            except DeadlineExceeded:
+                faults.append("the files answer too slowly to be compared with the index")
+                return best[:limit], whole, tuple(told.remarks)
+            told.newer |= checked.newer
+            told.dropped |= checked.dropped
+            pairs = list(zip(best, checked.passages, strict=True))
+            fresh = [replace(each, passage=passage) for each, passage in pairs if passage]
+            gone = frozenset(each.passage.chunk_id for each, passage in pairs if not passage)
+            if not gone or len(fresh) >= limit or not rounds_left:
+                return fresh[:limit], whole, tuple(told.remarks)
+            left_out |= gone  # the next best move up
+
+    async def _checked(self, best: list[Weighed], filters: Filters) -> Checked:
+        look, passages = self._look, [each.passage for each in best]
+        if not look or not best:
+            return Checked([*passages])
+        return await in_thread(
+            lambda: look(passages, filters), deadline_s=LOOK_S, what="looking at the files", limiter=self._lookers
+        )
+
+    async def _ranked(
+        self, legs: Legs, question: Question, limit: int, left_out: Set[int]
+    ) -> tuple[list[Weighed], bool]:
+        return await self._legs.run(lambda: self._rank(legs, question, limit, left_out), "ranking passages")
+
+    def _rank(self, legs: Legs, question: Question, limit: int, left_out: Set[int]) -> tuple[list[Weighed], bool]:
         fused = fuse(legs, self._config.fusion, self._index.sections)
         scores = dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
+        for chunk in left_out:
+            scores.pop(chunk, None)
         weights = self._config.boosts
-        best, whole = best_of(
+        return best_of(
             scores,
             limit,
             read=self._index.get,
             weighed=lambda passages: weigh(scores, passages, question, weights),
             most=most_boost(question, weights),
         )
-        if not self._look:
-            return best, whole, []
-        checked = self._look([each.passage for each in best])
-        pairs = zip(best, checked.passages, strict=True)
-        return [replace(each, passage=passage) for each, passage in pairs if passage], whole, checked.remarks
 
     async def _why_nothing(self, filters: Filters) -> str:
         return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")

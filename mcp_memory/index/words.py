@@ -75,7 +75,7 @@ def any_of(term: str) -> list[int]:
 
 def lead_key(name: str) -> int:
     """The key of a text that begins with this name and a colon."""
-    return _key(f"{_plain(name)}:")
+    return _hashed(f"{_plain(name)}:")
 
 
 @lru_cache(maxsize=256)

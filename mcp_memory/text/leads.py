@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from mcp_memory.text.terms import STOP_WORDS
 
-MAX_LEAD_WORDS = 4
+MAX_LEAD_WORDS, MAX_LEAD_CHARS = 4, 40
 
 _LEAD = re.compile(r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}:[*_`]{0,3}\s")
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”]+")
@@ -28,7 +28,8 @@ def possible_names(question: str) -> list[str]:
     words = [_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(question)][:_MOST_WORDS]
     runs = (words[at : at + long] for long in range(1, MAX_LEAD_WORDS + 1) for at in range(len(words) - long + 1))
     telling = (run for run in runs if all(run) and not STOP_WORDS.issuperset(word.lower() for word in run))
-    return list(dict.fromkeys(" ".join(run) for run in telling))
+    names = dict.fromkeys(" ".join(run) for run in telling)
+    return [name for name in names if len(name) <= MAX_LEAD_CHARS]
 
 
 def without(question: str, names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.daily_log import FULL_BYTES
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import Outcome
@@ -130,9 +131,15 @@ class TestEntries:
             assert "Supper" in await engine.recall(ids=[late.id])
             await engine.forget(late.id)
             assert await found(engine, "supper") == []
-            (world.root / third).unlink()
             (world.root / second).unlink()
-            assert (await engine.append("Afterwards", kind="log")).path == second
+            assert (await engine.append("Afterwards", kind="log")).path == third
+            assert "Afterwards" in await engine.recall(budget_tokens=1000)
+
+    async def test_a_small_limit_of_notes_makes_small_parts(self, world: World) -> None:
+        async with world.engine(vault=VaultConfig(max_note_bytes=2000)) as engine:
+            written = [await engine.append(f"entry {number} " + "x" * 600, kind="log") for number in range(9)]
+        assert all(len(world.read(receipt.path)) <= 2000 for receipt in written)
+        assert len({receipt.path for receipt in written}) > 3
 
     async def test_what_a_person_wrote_there_stays(self, world: World) -> None:
         before = b"\xef\xbb\xbf---\r\nmine: yes\r\n---\r\n# Saturday\r\n\r\n```\r\nan open fence \xff"

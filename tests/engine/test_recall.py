@@ -191,6 +191,27 @@ async def test_a_session_starts_with_the_latest_entries_of_a_log(world: World) -
         assert [int(number) for number in re.findall(r"end of (\d+)", before)] == list(range(38 - len(shown[1:])))
 
 
+async def test_a_last_entry_that_is_too_long_is_begun(world: World) -> None:
+    fence = "```\n## 10:00 no entry\n```\n"
+    entries = "".join(f"## 0{number % 10}:00 early\n\n{fence}words {number}\n\n" for number in range(40))
+    world.write("memory/2026-11-21.md", f"# Day\n\n{entries}## 11:59 late\n\n" + "the latest word\n" * 300)
+    async with world.engine() as engine:
+        answer = await engine.recall(budget_tokens=500)
+        assert "## 11:59 late" in answer and "early" not in answer
+        left = re.findall(r'path="memory/2026-11-21.md" lines="(\d+)-(\d*)"', answer)
+        assert len(left) == 2 and left[1][0] == "1"
+        shown = await engine.recall(budget_tokens=1500)
+        assert re.search(r"\[\d+-\d+\] ## 0\d:00 early", shown), "begins at an entry, not at a line of a fence"
+
+
+async def test_a_log_folder_that_cannot_be_read_leaves_the_rest_of_a_start(world: World) -> None:
+    world.write("MEMORY.md", "curated words")
+    (world.root / "elsewhere").mkdir()
+    (world.root / "memory").symlink_to(world.root / "elsewhere")
+    async with world.engine() as engine:
+        assert "curated words" in await engine.recall()
+
+
 async def test_what_nothing_answers_is_met_with_silence_where_a_phase_wants_that(world: World) -> None:
     world.write("notes/kettle.md", "The kettle is red and stands in the kitchen.")
     for number in range(30):
