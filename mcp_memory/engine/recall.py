@@ -61,9 +61,11 @@ class Recaller:
         ranked = await self._searcher.rank(query, filters=filters)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("Relevant memories", budget_tokens, said)
+        if ranked.confidence < least_confidence:
+            return render(frame, Assembly(()))
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        passages = [each.passage for each in ranked.passages if ranked.confidence >= least_confidence]
+        passages = [each.passage for each in ranked.passages]
         excerpts = pack(passages, room)
         # An answer that says nothing although something is known would be worse than a passage that is cut.
         found = Assembly(tuple(excerpts)) if excerpts else fit([excerpt_of(p) for p in passages[:1]], room)
