@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,9 @@ from mcp_memory.text.terms import overlap, telling
 from mcp_memory.text.visible import visible
 
 MOST_NAMED = 5
+
+_KEPT = 16
+"""Files whose latest version is kept in memory."""
 
 SIMILAR = 0.5
 """Share of the words of two passages (Jaccard) from which one is taken for what became of the other."""
@@ -50,6 +54,8 @@ class Freshness:
         self._writer = writer
         self._chunking = chunking
         self._logs = LogCutter(chunking)
+        self._reading = threading.Lock()
+        self._latest: dict[NotePath, tuple[str, _Changed]] = {}
         self._is_lost = is_lost
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> Checked:
@@ -72,14 +78,27 @@ class Freshness:
     def _changed(self, record: NoteRecord) -> _Changed | None:
         """None for a file that is as it was when these rows were written."""
         try:
-            if self._writer.is_known(record.path, record.etag, self._vault.signature(record.path)):
+            signature = self._vault.signature(record.path)
+            if self._writer.is_known(record.path, record.etag, signature):
                 return None
-            file = self._vault.read(record.path)
+            now = self._now(record.path, signature)
         except (NotFound, PathRefused):
             return None if self._is_lost() else _Changed(None, self._cut)
         except McpMemoryError:
             return None
-        return None if file.record.etag == record.etag else _Changed(file, self._cut)
+        return None if now.etag == record.etag else now
+
+    def _now(self, path: NotePath, signature: str) -> _Changed:
+        """Each version of a file is read once for all who ask: a log that many write to is always a little newer than
+        the index."""
+        with self._reading:
+            known = self._latest.pop(path, None)
+            if known is None or known[0] != signature:
+                known = signature, _Changed(self._vault.read(path), self._cut)
+            self._latest[path] = known
+            while len(self._latest) > _KEPT:
+                del self._latest[next(iter(self._latest))]
+            return known[1]
 
     def _cut(self, file: NoteFile) -> Cut:
         if file.record.is_log:
@@ -94,6 +113,8 @@ class _Changed:
         self._file = file
         self._cut_of = cut_of
         self._cut: list[Chunk] | None = None
+        self.etag = file.record.etag if file else None
+        self._forgotten = _forgotten(file.record) if file else frozenset[str]()
 
     def passage(self, old: Passage, filters: Filters) -> Passage | None:
         """The same words where they stand now, or the passage that they have become a part of or were changed into."""
@@ -118,16 +139,15 @@ class _Changed:
 
     def _stands(self, old: Passage) -> bool:
         """At the very place: something was added behind, as to a log."""
-        if self._file is None or _forgotten(self._file.record) != _forgotten(old.note):
+        if self._file is None or old.chunk.entry in self._forgotten:
             return False
         chunk, text = old.chunk, self._file.text
         return text.startswith(chunk.text, chunk.start) and text.count("\n", 0, chunk.start) + 1 == chunk.start_line
 
     def _chunks(self) -> list[Chunk]:
         if self._cut is None and (file := self._file):
-            forgotten = _forgotten(file.record)
             chunks = self._cut_of(file).chunks
-            self._cut = [chunk for chunk in chunks if chunk.entry is None or chunk.entry not in forgotten]
+            self._cut = [chunk for chunk in chunks if chunk.entry not in self._forgotten]
         return self._cut or []
 
 

@@ -36,7 +36,7 @@ to at once takes more than five."""
 LOOK_S = 1.0
 """For comparing the files of the best passages with the index; on a slow disk answers go out without."""
 
-MOST_ROUNDS = 6
+MOST_ROUNDS = 4
 """How often passages of files that are gone are replaced by the next best; each time more are looked at."""
 
 WEAK = "weak: probably nothing that is stored answers this"
