@@ -83,6 +83,14 @@ class Reader:
         backend, inner = self._locate(path)
         return backend.stat(inner)
 
+    def glance(self, path: NotePath) -> str | None:
+        """As `StorageBackend.glance`."""
+        try:
+            backend, inner = self._locate(path)
+        except NotFound:
+            return None
+        return backend.glance(inner)
+
     def is_gone(self, path: NotePath) -> bool:
         """Whether there is surely no note any more, rather than one that cannot be looked at now."""
         try:

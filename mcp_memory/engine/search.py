@@ -94,7 +94,7 @@ class Searcher:
         self._legs = LegRunner(index, config.legs)
         self._without_model = without_model
         self._look = look
-        self._lookers = anyio.CapacityLimiter(4)
+        self._lookers = anyio.CapacityLimiter(config.legs.threads)
         self._on_stale = on_stale
 
     async def search(

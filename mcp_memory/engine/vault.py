@@ -129,6 +129,10 @@ class Vault:
         """Of the file on disk now. Raises as `read`."""
         return self._reader.stat(path).signature
 
+    def glance(self, path: NotePath) -> str | None:
+        """As `signature`, for much less, and None where that is not enough."""
+        return self._reader.glance(path)
+
     def is_gone(self, path: NotePath) -> bool:
         """Whether there is surely no note any more, rather than one that cannot be looked at now."""
         return self._reader.is_gone(path)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 
 
@@ -74,6 +75,14 @@ class StorageBackend(ABC):
     @abstractmethod
     def stat(self, path: NotePath) -> FileStat:
         """Raises NotFound."""
+
+    def glance(self, path: NotePath) -> str | None:
+        """The signature of a file as cheaply as can be, for comparing it with a known one; None where that is not to be
+        had. Whoever finds another one looks again with `stat`."""
+        try:
+            return self.stat(path).signature
+        except McpMemoryError:
+            return None
 
     @abstractmethod
     def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:

@@ -66,7 +66,9 @@ class StorageContract:
         assert listing.complete
         assert listing.problems == []
         assert listing.folders.keys() == {"", "a", "a/b", "c"}
+        assert backend.glance(NotePath("a")) is backend.glance(NotePath("none.md")) is None
         for path, found in listing.files.items():
+            assert backend.glance(path) == found.signature
             assert found.path == path
             assert found.signature == backend.stat(path).signature == backend.read(path).stat.signature
 

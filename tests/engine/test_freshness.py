@@ -113,7 +113,7 @@ async def test_a_vault_that_hangs_is_answered_for_by_the_index(world: World, mon
     world.write(PATH, KETTLE)
     let_go = threading.Event()
     async with world.engine() as engine:
-        monkeypatch.setattr(engine.vault, "signature", lambda _: let_go.wait(30))
+        monkeypatch.setattr(engine.vault, "glance", lambda _: let_go.wait(30) and None)
         found = await engine.search("red kettle", mode="keyword")
         let_go.set()
         assert [hit.path for hit in found.hits] == [PATH]
