@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 
 from mcp_memory.engine import marks
@@ -22,15 +23,23 @@ from mcp_memory.text import logs
 SAME_MINUTE_S = 60.0
 
 FULL_BYTES = 128 * 1024
-"""A log of this size is continued in another file: each entry has its whole file written and cut into chunks anew. Some
-500 entries; with 64 writers at once those of one day need no more than a day's work of a person would."""
-
+"""A log of this size, some 500 entries, is continued in another file: for each entry its whole file is written and cut
+into chunks anew."""
 
 _GAP = 3
 """So many parts of a day may be missing before a later one."""
 
 _GLUE_BYTES = 100
 """What an entry may need besides itself: a line break or two, the end of an open fence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One file of a day's log. Numbers count from 1."""
+
+    number: int
+    path: NotePath
+    size_bytes: int
 
 
 class DailyLog:
@@ -78,7 +87,7 @@ class DailyLog:
         """The files of a day's log that are there, in their order."""
         found: list[NotePath] = []
         with suppress(McpMemoryError):  # what can be seen of them
-            found.extend(path for _, path, _ in self._parts(day))
+            found.extend(part.path for part in self._parts(day))
         return found
 
     def add(self, path: NotePath, text: str) -> Stored:
@@ -104,29 +113,29 @@ class DailyLog:
             return Stored(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
 
-    def _parts(self, day: date) -> Iterator[tuple[int, NotePath, int]]:
-        """Number, path and size in bytes of each. Somebody may have taken one away. Raises as reading does."""
+    def _parts(self, day: date) -> Iterator[_Part]:
+        """In their order. Somebody may have taken one away. Raises as reading does."""
         number = missing = 0
         while missing <= _GAP:
             number += 1
             path = self._reader.layout.log_of(day, number)
             try:
-                size = self._backend.stat(path).size_bytes
+                size_bytes = self._backend.stat(path).size_bytes
             except NotFound:
                 missing += 1
                 continue
             missing = 0
-            yield number, path, size
+            yield _Part(number, path, size_bytes)
 
-    def _open_log(self, day: date, more: int) -> NotePath:
-        """Where the next entry goes, which has so many bytes."""
+    def _open_log(self, day: date, more_bytes: int) -> NotePath:
+        """Where the next entry goes."""
+        *_, last = _Part(1, self._reader.layout.log_of(day), 0), *self._parts(day)
         limit = self._reader.max_note_bytes
-        number, path, size = 1, self._reader.layout.log_of(day), 0
-        for number, path, size in self._parts(day):  # noqa: B007 - the last one
-            pass
-        if size and (size >= min(FULL_BYTES, limit // 2) or size + more + _GLUE_BYTES > limit):
-            return self._reader.layout.log_of(day, number + 1)
-        return path
+        is_full = last.size_bytes >= min(FULL_BYTES, limit // 2)
+        fits = last.size_bytes + more_bytes + _GLUE_BYTES <= limit
+        return (
+            self._reader.layout.log_of(day, last.number + 1) if last.size_bytes and (is_full or not fits) else last.path
+        )
 
     def _file(self, path: NotePath) -> NoteFile | None:
         try:

@@ -10,6 +10,7 @@ from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
+from mcp_memory.latest import Latest
 from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
 from mcp_memory.text.chunking import ChunkingConfig, Cut, cut
 from mcp_memory.text.growing import LogCutter
@@ -55,7 +56,7 @@ class Freshness:
         self._chunking = chunking
         self._logs = LogCutter(chunking)
         self._reading = threading.Lock()
-        self._latest: dict[NotePath, tuple[str, _Changed]] = {}
+        self._latest: Latest[NotePath, tuple[str, _Changed]] = Latest(_KEPT)
         self._is_lost = is_lost
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> Checked:
@@ -95,12 +96,9 @@ class Freshness:
         """Each version of a file is read once for all who ask: a log that many write to is always a little newer than
         the index."""
         with self._reading:
-            known = self._latest.pop(path, None)
+            known = self._latest.get(path)
             if known is None or known[0] != signature:
-                known = signature, _Changed(self._vault.read(path), self._cut)
-            self._latest[path] = known
-            while len(self._latest) > _KEPT:
-                del self._latest[next(iter(self._latest))]
+                known = self._latest.put(path, (signature, _Changed(self._vault.read(path), self._cut)))
             return known[1]
 
     def _cut(self, file: NoteFile) -> Cut:

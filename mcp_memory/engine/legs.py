@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -16,6 +14,7 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 from mcp_memory.index.base import Index, Rows
+from mcp_memory.latest import Latest
 from mcp_memory.models import Filters
 from mcp_memory.text.leads import possible_names, without
 from mcp_memory.text.terms import telling
@@ -199,9 +198,7 @@ class QueryVectors:
     """The vectors of the latest questions, by model and text; thread-safe."""
 
     def __init__(self, kept: int = 256) -> None:
-        self._kept = kept
-        self._lock = threading.Lock()
-        self._vectors: OrderedDict[tuple[str, bytes], Vectors] = OrderedDict()
+        self._latest: Latest[tuple[str, bytes], Vectors] = Latest(kept)
 
     def of(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
         """The question's vector, shape (dimension,), or, where it has `names` of those who say something, the middle
@@ -218,14 +215,5 @@ class QueryVectors:
     def get(self, embedder: Embedder, text: str) -> Vectors:
         """Shape (dimension,). Raises EmbedderUnavailable."""
         key = (embedder.fingerprint, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-        with self._lock:
-            known = self._vectors.get(key)
-            if known is not None:
-                self._vectors.move_to_end(key)
-                return known
-        vector = embedder.embed_query(text)
-        with self._lock:
-            self._vectors[key] = vector
-            while len(self._vectors) > self._kept:
-                self._vectors.popitem(last=False)
-        return vector
+        known = self._latest.get(key)
+        return self._latest.put(key, embedder.embed_query(text)) if known is None else known

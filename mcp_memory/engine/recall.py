@@ -7,20 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mcp_memory.engine.assemble import (
-    Assembly,
-    Excerpt,
-    Frame,
-    excerpt_of,
-    fit,
-    label,
-    once,
-    pack,
-    render,
-    stretches,
-    with_notice,
-)
+from mcp_memory.engine.assemble import Assembly, Frame, fit, pack, render, with_notice
 from mcp_memory.engine.config import RecallConfig
+from mcp_memory.engine.excerpts import Excerpt, excerpt_of, label, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread

@@ -8,8 +8,6 @@ Every leg asks the table for all rows it meets, which is why it is an array inde
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ import numpy as np
 from mcp_memory.index.rows import microseconds
 from mcp_memory.index.schema import ORDINAL_BITS, Tables
 from mcp_memory.index.words import bindable
+from mcp_memory.latest import Latest
 from mcp_memory.models import Filters
 
 if TYPE_CHECKING:
@@ -95,27 +94,20 @@ class AdmissionCache:
     """Remembers who is admitted, and looks only at what came and went since; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[int, Filters], _Known] = OrderedDict()
+        self._latest: Latest[tuple[int, Filters], _Known] = Latest(_KEPT)
 
     def clear(self) -> None:
-        with self._lock:
-            self._entries.clear()
+        self._latest.clear()
 
     def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> Admitted:
         """`connection` stands in the token's snapshot."""
         tables = Tables(generation)
         lasting = replace(filters, now=None)
         key = (generation, lasting)
-        with self._lock:
-            known = self._entries.get(key)
+        known = self._latest.get(key)
         if known is None or known.token != token:
             known = _look(connection, tables, token, lasting, known if known and known.token < token else None)
-            with self._lock:
-                self._entries[key] = known
-                self._entries.move_to_end(key)
-                while len(self._entries) > _KEPT:
-                    self._entries.popitem(last=False)
+            self._latest.put(key, known)
         return _unexpired(connection, tables, known.admitted, filters.now)
 
 

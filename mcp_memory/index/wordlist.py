@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import struct
 import sys
-import threading
 import zlib
 from array import array
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from mcp_memory.index.postings import MOST, collect
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import ORDINAL_BITS
 from mcp_memory.index.segment import Segment
+from mcp_memory.latest import Latest
 from mcp_memory.text.leads import lead_of
 
 if TYPE_CHECKING:
@@ -78,16 +77,13 @@ class Remembered:
     Thread-safe."""
 
     def __init__(self, kept: int = 2) -> None:
-        self._kept = kept
-        self._lock = threading.Lock()
-        self._latest: OrderedDict[str, dict[str, Counted]] = OrderedDict()
+        self._latest: Latest[str, dict[str, Counted]] = Latest(kept)
 
     def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
         """As `encode`."""
         if len(chunks) < _LONG:
             return encode(chunks, places)
-        with self._lock:
-            before = self._latest.get(path, {})
+        before = self._latest.get(path) or {}
         now: dict[str, Counted] = {}
 
         def counted(text: str) -> Counted:
@@ -95,11 +91,7 @@ class Remembered:
             return now[text]
 
         encoded = encode(chunks, places, counted)
-        with self._lock:
-            self._latest[path] = now
-            self._latest.move_to_end(path)
-            while len(self._latest) > self._kept:
-                self._latest.popitem(last=False)
+        self._latest.put(path, now)
         return encoded
 
 

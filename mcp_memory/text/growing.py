@@ -6,10 +6,9 @@ whatever comes behind. The last entry is cut anew, since the text may go on in i
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 
+from mcp_memory.latest import Latest
 from mcp_memory.models import Chunk
 from mcp_memory.text.chunking import FINE_CHUNKS, MAX_CHARS, MAX_LINES, ChunkingConfig, Cut, Mark, cut
 
@@ -55,21 +54,14 @@ class LogCutter:
 
     def __init__(self, config: ChunkingConfig, kept: int = 4) -> None:
         self._config = config
-        self._kept = kept
-        self._lock = threading.Lock()
-        self._latest: OrderedDict[str, CutLog] = OrderedDict()
+        self._latest: Latest[str, CutLog] = Latest(kept)
 
     def cut(self, path: str, text: str, body_start: int) -> Cut:
         """As `chunking.cut`."""
-        with self._lock:
-            before = self._latest.get(path)
+        before = self._latest.get(path)
         found = before.grown(text, body_start, self._config) if before else None
         found = found or cut(text, body_start, self._config, log=True)
-        with self._lock:
-            self._latest[path] = CutLog(text, body_start, found)
-            self._latest.move_to_end(path)
-            while len(self._latest) > self._kept:
-                self._latest.popitem(last=False)
+        self._latest.put(path, CutLog(text, body_start, found))
         return found
 
 

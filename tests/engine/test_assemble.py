@@ -10,20 +10,8 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.engine.assemble import (
-    Assembly,
-    Excerpt,
-    Frame,
-    fit,
-    label,
-    length,
-    merge,
-    once,
-    pack,
-    render,
-    visible,
-    with_notice,
-)
+from mcp_memory.engine.assemble import Assembly, Frame, fit, length, pack, render, visible, with_notice
+from mcp_memory.engine.excerpts import Excerpt, label, merge, once
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
 from mcp_memory.text.chunking import ChunkingConfig, chunk
 from mcp_memory.text.tokens import count_tokens

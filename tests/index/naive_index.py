@@ -9,7 +9,7 @@ import numpy as np
 
 from mcp_memory.index.base import Delete, Generation, IndexedChunk, Upsert
 from mcp_memory.index.contract import DIMENSION, vector_of
-from mcp_memory.models import Filters, NoteRecord, Shelf
+from mcp_memory.models import Filters, Shelf
 
 
 @dataclass
@@ -28,7 +28,7 @@ class NaiveGeneration:
         return [
             (path, at, indexed)
             for path, upsert in self.notes.items()
-            if upsert.note.shelf is not Shelf.DELETED and (filters is None or passes(upsert.note, filters))
+            if upsert.note.shelf is not Shelf.DELETED and (filters is None or filters.admits(upsert.note))
             for at, indexed in enumerate(upsert.chunks)
         ]
 
@@ -81,22 +81,6 @@ class NaiveIndex:
 def holds(text: str, terms: list[str]) -> bool:
     """The tests' words have one form each, so that membership needs no stemmer."""
     return not set(text.split()).isdisjoint(terms)
-
-
-def passes(note: NoteRecord, filters: Filters) -> bool:
-    date = note.updated or note.created
-    prefix = filters.path_prefix
-    return (
-        note.shelf in filters.shelves
-        and (not prefix or note.path == prefix or note.path.startswith(prefix.removesuffix("/") + "/"))
-        and (filters.kinds is None or note.kind in filters.kinds)
-        and (not filters.tags or filters.tags <= set(note.tags))
-        and (filters.project is None or note.project in (None, filters.project))
-        and (filters.session is None or note.session == filters.session)
-        and (filters.since is None or (date is not None and date >= filters.since))
-        and (filters.until is None or (date is not None and date < filters.until))
-        and (filters.now is None or note.expires_at is None or note.expires_at > filters.now)
-    )
 
 
 def day(number: int) -> datetime:

@@ -162,8 +162,11 @@ def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pyt
     for path, grown in (("a.md", chunks), ("a.md", [*chunks, (0, "one more")]), ("b.md", chunks)):
         assert remembered.encode(path, grown, places) == encode(grown, places, count_words)
     assert len(counted) == 91 + 1 + 91
-    remembered.encode("c.md", chunks, places)
-    assert len(remembered._latest) == 2
     counted.clear()
     assert remembered.encode("short.md", chunks[:3], places) == encode(chunks[:3], places, count_words)
-    assert len(remembered._latest) == 2
+    remembered.encode("c.md", chunks, places)
+    counted.clear()
+    remembered.encode("b.md", chunks, places)
+    assert not counted
+    remembered.encode("a.md", chunks, places)
+    assert counted
