@@ -62,18 +62,20 @@ def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:
     """The best passages, in the order given, that fit; one that does not fit is passed over for the next. Neighbours
     are joined and no line comes twice; notes are in the order of their best passage."""
     left = room_chars
-    notes: dict[NotePath, list[Excerpt]] = {}
+    notes: dict[NotePath, tuple[list[Excerpt], int]] = {}
     for passage in passages:
         excerpt = excerpt_of(passage)
-        before = notes.get(excerpt.path, [])
+        before, had = notes.get(excerpt.path, ([], 0))
+        if not before and len(excerpt.text) > left:
+            continue
         after = merge([*before, excerpt])
-        cost = length(after) - length(before)
-        if cost <= left:
-            left -= cost
-            notes[excerpt.path] = after
+        has = length(after)
+        if has - had <= left:
+            left -= has - had
+            notes[excerpt.path] = after, has
         if left < _LEAST_ROOM_CHARS:
             break
-    return [excerpt for excerpts in notes.values() for excerpt in excerpts]
+    return [excerpt for excerpts, _ in notes.values() for excerpt in excerpts]
 
 
 def fit(excerpts: Sequence[Excerpt], room_chars: int) -> Assembly:

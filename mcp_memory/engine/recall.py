@@ -20,8 +20,15 @@ from mcp_memory.models import Filters, NotePath, Shelf
 from mcp_memory.text import logs
 from mcp_memory.text.frontmatter import BOM
 from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_LINKS = 20
+
+MOST_PASSAGES = 100
+LEAST_PASSAGES = 10
+PASSAGE_CHARS = 80
+"""So many passages are ranked as would fill the budget at this length each: ranking 100 takes half of a recall. At 100
+characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
 READ_DEADLINE_S = 10.0
 
@@ -47,7 +54,8 @@ class Recaller:
         least_confidence: float = 0.0,
     ) -> str:
         """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence."""
-        ranked = await self._searcher.rank(query, filters=filters)
+        most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
+        ranked = await self._searcher.rank(query, filters=filters, limit=most)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("Relevant memories", budget_tokens, said)
         if ranked.confidence < least_confidence:

@@ -195,6 +195,8 @@ def test_a_mark_is_made_anew_while_the_text_holds_it(monkeypatch) -> None:
 def test_what_hides_or_reorders_is_shown_by_its_code() -> None:
     assert visible("plain\ttext\nnew line") == "plain\ttext\nnew line"
     assert visible("a\r\nb") == "a\nb"
+    plain = {chr(code) for code in range(0x10000) if visible(chr(code)) == chr(code)}
+    assert set("\n\t ~é\u00a0\u0300") <= plain and not plain & set("\x00\x7f\x85\u200b\ue000\ud800")
     assert visible("\x1b[31m\u202eabc\u200b\U000e0041\u2028") == r"\u{1B}[31m\u{202E}abc\u{200B}\u{E0041}\u{2028}"
     assert visible("👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop") == "👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop"
     hostile = Excerpt(NotePath("a\u202e\u2028### b.md"), 1, 1, "x", "t\ni\u2028tle")
