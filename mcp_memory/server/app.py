@@ -79,7 +79,11 @@ def take_nothing_from_headers(server: FastMCP) -> None:
     """No tool has arguments that come in a header. Unless told so, the MCP library lists all tools at each call to see
     whether one has, a quarter of what a call costs."""
     lowlevel = server._mcp_server  # pyright: ignore[reportPrivateUsage] -- FastMCP has no name for it
-    lowlevel.get_tool_input_schema = lambda _tool: None
+    lowlevel.get_tool_input_schema = _none_of
+
+
+def _none_of(_tool: str) -> None:
+    return None
 
 
 def asgi_app(server: FastMCP, gate: GateConfig) -> ASGIApp:
