@@ -11,7 +11,7 @@ import anyio
 import numpy as np
 
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.threads import Crew
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.latest import Latest
@@ -37,8 +37,6 @@ class LegConfig:
     section_candidates: int = 1000
     """Rows of the section leg, in which every chunk of a section is one."""
     deadline_s: float = 5.0
-    threads: int = 12
-    """So many look-ups at once; those that hang on a disk cannot take everybody else's threads."""
     rare_terms: int = 64
     """Of a longer question only the rarest words are looked for."""
     counted_terms: int = 512
@@ -80,7 +78,7 @@ class LegRunner:
         self._index = index
         self._config = config
         self._vectors = QueryVectors()
-        self._threads = anyio.CapacityLimiter(config.threads)
+        self._meaning, self._words = Crew(), Crew()
 
     async def gather(
         self,
@@ -116,8 +114,8 @@ class LegRunner:
         return found
 
     async def run(self, work: Callable[[], T], what: str) -> T:
-        """`work()` in one of the search threads. Raises DeadlineExceeded."""
-        return await in_thread(work, deadline_s=self._config.deadline_s, what=what, limiter=self._threads)
+        """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
+        return await self._words.run(work, deadline_s=self._config.deadline_s, what=what)
 
     def _respelled(self, frequencies: dict[str, int]) -> list[str]:
         """What may have been meant by words that occur nowhere."""
@@ -142,7 +140,9 @@ class LegRunner:
             return self._index.dense(vector, self._config.candidates, filters), self._index.watermark().vectors_pending
 
         try:
-            found.dense, pending = await self.run(look, "the vector search")
+            # Of its own: a model that hangs must not take the turns of those who look for words.
+            deadline_s = self._config.deadline_s
+            found.dense, pending = await self._meaning.run(look, deadline_s=deadline_s, what="the vector search")
         except McpMemoryError as error:
             found.error = error
             found.faults.append(f"keywords only: {error.message}")

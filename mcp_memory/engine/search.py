@@ -11,15 +11,13 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-import anyio
-
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.config import UNSURE
 from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.threads import Crew
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.bm25 import ceiling
@@ -94,7 +92,7 @@ class Searcher:
         self._legs = LegRunner(index, config.legs)
         self._without_model = without_model
         self._look = look
-        self._lookers = anyio.CapacityLimiter(config.legs.threads)
+        self._lookers = Crew()
         self._on_stale = on_stale
 
     async def search(
@@ -167,9 +165,7 @@ class Searcher:
         look, passages = self._look, [each.passage for each in best]
         if not look or not best:
             return Checked([*passages])
-        return await in_thread(
-            lambda: look(passages, filters), deadline_s=LOOK_S, what="looking at the files", limiter=self._lookers
-        )
+        return await self._lookers.run(lambda: look(passages, filters), deadline_s=LOOK_S, what="looking at the files")
 
     async def _ranked(
         self, legs: Legs, question: Question, limit: int, left_out: Set[int]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 
-import anyio
-
-from mcp_memory.engine.threads import in_thread, place_of
+from mcp_memory.engine.threads import Crew, place_of
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, Passage
@@ -32,17 +30,14 @@ class Similar:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._threads = anyio.CapacityLimiter(4)
+        self._crew = Crew()
 
     async def to(self, text: str, filters: Filters) -> list[Passage]:
         """Passages that say nearly the same, nearest first; none where the look-up fails or is late."""
         head = text[:COMPARED_CHARS]
         try:
-            return await in_thread(
-                lambda: self._look(head, filters),
-                deadline_s=DEADLINE_S,
-                what="looking for similar notes",
-                limiter=self._threads,
+            return await self._crew.run(
+                lambda: self._look(head, filters), deadline_s=DEADLINE_S, what="looking for similar notes"
             )
         except McpMemoryError:
             return []

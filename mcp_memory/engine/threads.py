@@ -41,7 +41,30 @@ async def in_thread(
             )
         finally:
             place.leave()
-    raise DeadlineExceeded(
+    raise _late(what, deadline_s)
+
+
+class Crew:
+    """Worker threads of which `at_once` do something at a time. Threads that want Python's lock at the same time take
+    it from one another all the while, and then the work of each takes several times as long.
+
+    Who overran a deadline is waited for no longer, and does not keep the others from work, until `most` hang.
+    """
+
+    def __init__(self, at_once: int = 2, most: int = 12) -> None:
+        self._turns = anyio.CapacityLimiter(at_once)
+        self._threads = anyio.CapacityLimiter(most)
+
+    async def run(self, work: Callable[[], T], *, what: str, deadline_s: float) -> T:
+        """As `in_thread`; the time until it is one's turn counts."""
+        with anyio.move_on_after(deadline_s):
+            async with self._turns:
+                return await in_thread(work, what=what, deadline_s=deadline_s, limiter=self._threads)
+        raise _late(what, deadline_s)
+
+
+def _late(what: str, deadline_s: float) -> DeadlineExceeded:
+    return DeadlineExceeded(
         f"{what} took longer than {deadline_s:g} s", hint="try again; `mcp-memory doctor` may say why"
     )
 

@@ -22,7 +22,7 @@ from mcp_memory.engine.legs import LegConfig, QueryVectors, rarest
 from mcp_memory.engine.notes import Layout, read_note
 from mcp_memory.engine.passages import to_upsert
 from mcp_memory.engine.search import SearchConfig, Searcher
-from mcp_memory.errors import DeadlineExceeded, IndexUnavailable
+from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Rows, Upsert
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Etag, Filters, NotePath, SearchResult, Shelf
@@ -290,17 +290,19 @@ class TestFaults:
         finally:
             index.hanging.set()
 
-    async def test_hanging_legs_do_not_stop_keyword_searches_for_good(self, index: Fails, toy: ToyEmbedder) -> None:
+    async def test_hanging_legs_do_not_stop_the_others(self, index: Fails, toy: ToyEmbedder) -> None:
         fill(index, FILES, toy)
         index.hanging = threading.Event()
-        made = searcher(index, toy, deadline_s=0.2, threads=1)
+        made = searcher(index, toy, deadline_s=0.2)
         try:
-            with pytest.raises(DeadlineExceeded):
-                await made.search("red bicycle", limit=3, filters=ALL)
+            for _ in range(3):  # more than look at once
+                late = await made.search("red bicycle", limit=3, filters=ALL)
+                assert late.hits and "took longer than 0.2 s" in str(late.degraded)
+            found = await made.search("red bicycle", limit=3, filters=ALL, mode="keyword")
+            assert found.hits and not found.degraded
         finally:
             index.hanging.set()
-        index.hanging = None
-        assert (await made.search("red bicycle", limit=3, filters=ALL, mode="keyword")).hits
+        assert not (await made.search("red bicycle", limit=3, filters=ALL)).degraded
 
 
 class TestFilters:
