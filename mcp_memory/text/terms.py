@@ -29,6 +29,8 @@ _SHORTEST_STEM = 3
 
 def words(text: str) -> list[str]:
     """All words in order, in lower case; a run of a script without blanks becomes its overlapping pairs."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     return [piece for match in _WORD.finditer(text) for piece in _pieces(match[0])]
 
 
@@ -63,7 +65,7 @@ def meaningful(text: str) -> frozenset[str]:
 
 def folded(text: str) -> frozenset[str]:
     """The folded words of a text."""
-    return frozenset(fold(word) for word in words(text))
+    return frozenset(map(fold, words(text)))
 
 
 def telling(text: str) -> frozenset[str]:
