@@ -193,7 +193,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`confidence` is 0 to 1; `degraded` says why the answer is not the full one, or is None."""
+    """`confidence` is 0 to 1; `degraded` says why the answer is not the full one, or is None. `signs`: by name, what
+    the confidence was taken from."""
 
     hits: tuple[Hit, ...]
     confidence: float
@@ -201,6 +202,7 @@ class SearchResult:
     degraded: str | None = None
     note: str | None = None
     """One line for the reader, say which filter emptied the set."""
+    signs: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 class Outcome(StrEnum):

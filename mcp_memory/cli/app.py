@@ -52,6 +52,7 @@ _COMMANDS = {
     "adopt": "upkeep:adopt",
     "reindex": "upkeep:reindex",
     "eval": "evaluating:evaluate",
+    "calibrate": "calibrating:calibrate",
     "config": "upkeep:config",
     "token": "upkeep:token",
     "headers": "upkeep:headers",

@@ -77,14 +77,16 @@ def evaluate(
     if any(not 50 <= budget <= 1_000_000 for budget in budgets):
         raise InvalidInput("a budget is 50 to 1000000 tokens")
     settings = common.settings()
-    variants = [Variant(), *map(without, dict.fromkeys(ablated))]
+    config = _config(settings)
+    variants = [Variant(search=config.search), *(without(part, config.search) for part in dict.fromkeys(ablated))]
     questions = read_set(folder) if folder else own_questions(_vault(settings), OWN_QUESTIONS)
     if not questions.questions:
         raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
     with state_folder(state) as place:
-        answers = anyio.run(run, questions, _config(settings), variants, place, tell)
+        answers = anyio.run(run, questions, config, variants, place, tell)
     lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
-    whole, *others = (report(given, lengths, chosen) for given in answers)
+    weak_below = settings.confidence.weak_below
+    whole, *others = (report(given, lengths, chosen, weak_below) for given in answers)
     if run_file:
         with naming_the_cause(str(run_file)):
             run_file.write_text("".join(f"{row}\n" for row in as_rows(answers[0])), encoding="utf-8")

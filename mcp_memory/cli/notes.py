@@ -73,7 +73,8 @@ def search(
         say(explained(answer["hits"]))
     if answer.get("note"):
         tell(f"note: {answer['note']}")
-    say(f"confidence {answer['confidence']:.2f}")
+    signs = ", ".join(f"{name} {value:.2f}" for name, value in answer.get("signs", {}).items())
+    say(f"confidence {answer['confidence']:.2f}{f' ({signs})' if signs else ''}")
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.search import SearchConfig
 from mcp_memory.settings.settings import Settings
 
 
@@ -15,6 +16,7 @@ def engine_config(settings: Settings) -> EngineConfig:
         kinds=settings.kinds,
         embedder=settings.embedder,
         chunking=settings.chunking,
+        search=SearchConfig(confidence=settings.confidence),
         recall=settings.recall,
         watch=settings.watch,
     )

@@ -13,13 +13,13 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from mcp_memory import __version__
+from mcp_memory.allocator import give_back, share_one_arena
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.allocator import share_one_arena
 from mcp_memory.daemon.descriptors import connections_that_fit
 from mcp_memory.daemon.instance import Instance, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
-from mcp_memory.errors import McpMemoryError, NotRunning
+from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 from mcp_memory.telemetry import switch_off
@@ -37,6 +37,9 @@ but its sweeps."""
 SWITCH_S = 0.0005
 """How long a worker thread may keep the interpreter to itself while the event loop waits for it. Python's default of
 5 ms is as long as a whole search, and each of a search's threads makes the loop wait so long."""
+
+GIVE_BACK_S = 60.0
+"""How often what was freed goes back to the system; it takes some milliseconds."""
 
 KEEP_ALIVE_S = 75
 """How long an idle connection is kept, as nginx does by default."""
@@ -187,9 +190,16 @@ async def _serve(
             # 130,000 objects of libraries that stay for good: each full collection looked through them for 76 ms.
             gc.freeze()
 
+        async def stay_small() -> None:
+            while True:
+                await anyio.sleep(GIVE_BACK_S)
+                with suppress(DeadlineExceeded):  # the machine slept meanwhile
+                    await in_thread(give_back, what="giving memory back")
+
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_to_successor)
             tasks.start_soon(make_ready)
+            tasks.start_soon(stay_small)
             await server.serve(sockets=[listening])
             tasks.cancel_scope.cancel()
 

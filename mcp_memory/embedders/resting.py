@@ -5,13 +5,13 @@ Measured with the bundled model on two cores: opening takes 0.15 to 0.25 s and 5
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from mcp_memory.allocator import give_back
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable
 
@@ -69,7 +69,7 @@ class RestingEmbedder:
                 return False
             self._embedder.close()
             self._embedder = None
-        _return_to_system()
+        give_back()
         return True
 
     def close(self) -> None:
@@ -101,9 +101,3 @@ class RestingEmbedder:
             return embedder
         embedder.close()
         raise EmbedderUnavailable("another embedding model lies in its place now", hint="mcp-memory stop, then start")
-
-
-def _return_to_system() -> None:
-    """glibc keeps what was freed for later; nobody else can use it then (measured: 37 MB of 50)."""
-    with suppress(OSError, AttributeError):  # another C library: it has its own ways
-        ctypes.CDLL(None).malloc_trim(0)

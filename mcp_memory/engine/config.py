@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mcp_memory.engine.default_vault import DEFAULT_VAULT
-
-UNSURE = 0.18
-"""Below this confidence an answer is rather noise. Chosen on the prompts: it silences 5 % of those that want memory and
-two thirds of those that do not; of the questions on conversations 2 % that can be answered."""
+from mcp_memory.index.confidence_config import UNSURE
 
 
 @dataclass(frozen=True, slots=True)

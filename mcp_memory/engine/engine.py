@@ -98,6 +98,13 @@ class Engine:
         """Whether the configuration wants vectors."""
         return self._config.embedder.provider != "none"
 
+    @property
+    def unfitted(self) -> str | None:
+        """The model's name, if how sure answers are was fitted to another one."""
+        embedder = self.model.embedder
+        name = embedder.fingerprint.partition("@")[0] if embedder else ""
+        return None if self._config.search.confidence.model in name or not name else name
+
     # -- the four tools ----------------------------------------------------------------------------------------
 
     async def search(

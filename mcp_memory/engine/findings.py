@@ -40,8 +40,9 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
-    going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come, or
-    is None; `noticing` is how changes are noticed."""
+    going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
+    `unfitted` names the model if how sure answers are was fitted to another; else they are None. `noticing` is how
+    changes are noticed."""
 
     root: str
     paths: Sequence[str]
@@ -54,6 +55,7 @@ class Facts:
     lost: Sequence[Lost] = ()
     pruning_paused: str | None = None
     keywords_only: str | None = None
+    unfitted: str | None = None
     noticing: str = ""
     deaf: str | None = None
     read_only: bool = False
@@ -173,4 +175,10 @@ def _service(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"searches use keywords only: the model is {facts.keywords_only}",
             "see [embedder] in: mcp-memory config show",
+        )
+    if facts.unfitted:
+        yield Finding(
+            "warning",
+            f"how sure answers are was not fitted to the model {facts.unfitted}: too many or too few are called weak",
+            "mcp-memory calibrate SET, and put what it prints into the configuration",
         )

@@ -122,6 +122,8 @@ def search_payload(result: SearchResult) -> Payload:
         payload["degraded"] = result.degraded
     if result.note:
         payload["note"] = result.note
+    if any(hit.explain is not None for hit in result.hits):
+        payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
     return payload
 
 

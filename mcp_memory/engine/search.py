@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.engine.config import UNSURE
 from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
@@ -22,7 +21,8 @@ from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
-from mcp_memory.index.confidence import TOGETHER, confidence, coverage
+from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage
+from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
 from mcp_memory.models import Filters, Passage, SearchResult
 from mcp_memory.text.terms import terms
@@ -53,8 +53,7 @@ class SearchConfig:
     """Words behind this are not looked for."""
     embedded_chars: int = 32_000
     """More than any model of today reads at once."""
-    weak_below: float = UNSURE
-    """Below this confidence an answer is marked as weak."""
+    confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     snippet_chars: int = 1600
     """The longest chunk there is by default: evidence is never clipped."""
 
@@ -65,6 +64,7 @@ class Ranking:
 
     passages: tuple[Ranked, ...]
     confidence: float
+    signs: Signs
     degraded: str | None = None
     stale: tuple[str, ...] = ()
     """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
@@ -104,10 +104,10 @@ class Searcher:
         note = None
         if not hits and not ranking.stale:
             note = await self._why_nothing(filters)
-        elif hits and ranking.confidence < self._config.weak_below:
+        elif hits and ranking.confidence < self._config.confidence.weak_below:
             note = WEAK
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
-        return SearchResult(hits, round(ranking.confidence, 3), self._clock(), degraded, note)
+        return SearchResult(hits, round(ranking.confidence, 3), self._clock(), degraded, note, ranking.signs.known)
 
     async def rank(
         self, query: str, *, filters: Filters, limit: int = 100, mode: Mode = "hybrid", explain: bool = False
@@ -127,14 +127,15 @@ class Searcher:
                 break
         if stale:
             self._on_stale()
-        sure, best = _confidence(found, best), best[:limit]
+        signs, best = _signs(found, best), best[:limit]
+        sure = confidence(signs, self._config.confidence)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
-        return Ranking(tuple(ranked), sure, degraded, stale)
+        return Ranking(tuple(ranked), sure, signs, degraded, stale)
 
     async def _best(
         self, legs: Legs, question: Question, limit: int, filters: Filters, faults: list[str]
@@ -201,12 +202,12 @@ def _plain(query: str) -> str:
     return query.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
-def _confidence(found: Gathered, best: list[Weighed]) -> float:
+def _signs(found: Gathered, best: list[Weighed]) -> Signs:
     if not best:
-        return 0.0
-    words = None
-    if found.frequencies:
-        first = [each.passage for each in best[:TOGETHER]]
-        closest = coverage(found.frequencies, found.chunks, first[:1])
-        words = closest, coverage(found.frequencies, found.chunks, first, with_log_headings=True)
-    return confidence(words, found.dense[0].score if found.dense else None)
+        return Signs()
+    cosine = found.dense[0].score if found.dense else None
+    if not found.frequencies:
+        return Signs(cosine=cosine)
+    first = [each.passage for each in best[:TOGETHER]]
+    closest = coverage(found.frequencies, found.chunks, first[:1])
+    return Signs(closest, coverage(found.frequencies, found.chunks, first, with_log_headings=True), cosine)

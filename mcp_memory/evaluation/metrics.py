@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcp_memory.evaluation.sets import LineLengths, Question
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -36,12 +36,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`confidence`: 0 to 1, that the question can be answered at all."""
+    """`confidence`: 0 to 1, that the question can be answered at all; `signs`: what that was taken from."""
 
     question: Question
     hits: Sequence[Found]
     confidence: float
     latency_ms: float
+    signs: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def score(answer: Answer, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:

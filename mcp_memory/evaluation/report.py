@@ -10,11 +10,12 @@ from typing import Any
 from mcp_memory.evaluation.bootstrap import Interval, interval, paired
 from mcp_memory.evaluation.metrics import Answer, auroc, score
 from mcp_memory.evaluation.sets import LineLengths
+from mcp_memory.index.confidence_config import UNSURE
 
 OVERALL = "overall"
 ANSWERABLE = "answerable"
-THRESHOLDS = (0.1, 0.18, 0.3, 0.5, 0.7)
-"""Of confidence; .18 is the one at which the phase `prompt` is silent."""
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
+"""Of confidence; the configured one, below which an answer is called weak, is shown among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Report:
     latency_ms: Mapping[str, float]
     confidences: Mapping[str, Sequence[float]] = field(default_factory=dict[str, list[float]])
     """Of the `ANSWERABLE` questions, and of each kind of unanswerable ones."""
-    thresholds: Sequence[float] = THRESHOLDS
+    thresholds: Sequence[float] = ()
 
     def silenced(self, kind: str, threshold: float) -> float:
         """The share of these questions that would get no answer."""
@@ -50,7 +51,9 @@ class Report:
         return [*found, OVERALL] if len(found) > 1 else [OVERALL]
 
 
-def report(answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budgets: Sequence[int]) -> Report:
+def report(
+    answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budgets: Sequence[int], weak_below: float = UNSURE
+) -> Report:
     """`lengths`: of each vault's lines, by the vault's name."""
     asked = [answer for answer in answers if answer.question.answerable]
     sure = [answer.confidence for answer in asked]
@@ -65,6 +68,7 @@ def report(answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budget
         {kind: found for kind, values in others.items() if (found := auroc(sure, values)) is not None},
         {"p50": took[len(took) // 2], "p95": took[min(len(took) - 1, len(took) * 95 // 100)]} if took else {},
         ({ANSWERABLE: sure} if sure else {}) | others,
+        sorted({*THRESHOLDS, weak_below}),
     )
 
 

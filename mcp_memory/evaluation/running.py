@@ -41,13 +41,12 @@ class Variant:
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
-def without(part: str) -> Variant:
-    """The search without a leg, a term of the fusion or a boost. Raises InvalidInput for a name that is none."""
-    usual = SearchConfig()
+def without(part: str, usual: SearchConfig) -> Variant:
+    """The usual search without a leg, a term of the fusion or a boost. Raises InvalidInput for a name that is none."""
     if part == "dense":
-        return Variant(part, "keyword")
+        return Variant(part, "keyword", usual)
     if part == "words":
-        return Variant(part, "semantic")
+        return Variant(part, "semantic", usual)
     if part == "names":
         return Variant(part, search=replace(usual, legs=replace(usual.legs, drop_names=False)))
     if part == "spelling":
@@ -132,7 +131,7 @@ async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str,
     if result.degraded:
         faults[result.degraded] = None
     hits = [Found(hit.path, hit.start_line, hit.end_line, hit.snippet, hit.score) for hit in result.hits]
-    return Answer(question, hits, result.confidence, took_ms)
+    return Answer(question, hits, result.confidence, took_ms, result.signs)
 
 
 def _copied(vault: Path, target: Path) -> int:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.models import Passage
 from mcp_memory.text.terms import fold, folded
 
@@ -37,25 +39,31 @@ def coverage(
     return sum(weight for word, weight in weights.items() if fold(word) in said) / whole if whole else 0.0
 
 
-def confidence(words: tuple[float, float] | None, cosine: float | None) -> float:
-    """The probability that the question can be answered, 0 to 1.
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What tells whether a question can be answered; None for what there was nothing to tell from: a question without
+    words, an index without vectors."""
 
-    `words` is the coverage by the best passage (without a log's headings) and by the first `TOGETHER` (with them), or
-    None for a question without words; `cosine`, the best of any passage, is None without vectors.
+    closest: float | None = None
+    """How much of the question the best passage says, without a log's headings, 0 to 1."""
+    together: float | None = None
+    """How much the first `TOGETHER` say, with them, 0 to 1."""
+    cosine: float | None = None
+    """The best of any passage."""
 
-    One logistic model for each set of facts at hand, fitted on three sets of equal weight, half of it on the
-    answerable: the development conversations (answerable against absent), the developer's questions (likewise) and
-    prompts (memory wanted or not). The cosines are those of all-MiniLM-L6-v2; with another model the order of
-    questions stays meaningful, the probability less so.
-    """
-    if words is not None and cosine is not None:
-        logit = -5.07 + 1.34 * words[0] + 2.17 * words[1] + 7.35 * cosine
-    elif words is not None:
-        logit = -2.19 + 2.80 * words[0] + 2.20 * words[1]
-    elif cosine is not None:
-        logit = -4.59 + 9.94 * cosine
-    else:
+    @property
+    def known(self) -> dict[str, float]:
+        every = {"closest": self.closest, "together": self.together, "cosine": self.cosine}
+        return {name: value for name, value in every.items() if value is not None}
+
+
+def confidence(signs: Signs, config: ConfidenceConfig) -> float:
+    """The probability that the question can be answered, 0 to 1; 0 where nothing tells."""
+    models = {1: config.vectors, 2: config.words, 3: config.words_and_vectors}
+    if not (known := signs.known):
         return 0.0
+    doubt, *weights = models[len(known)]
+    logit = sum(weight * sign for weight, sign in zip(weights, known.values(), strict=True)) - doubt
     return 1.0 / (1.0 + math.exp(-logit))
 
 

@@ -40,8 +40,9 @@ SEARCH_SCHEMA = _object(
             "description": "Why the answer may be incomplete, and which files of hits changed since they were indexed.",
         },
         "note": {"type": "string", "description": "A remark: that the answer is weak, or which filter left nothing."},
+        "signs": {"type": "object", "description": "With explain: what the confidence was taken from."},
     },
-    optional=("degraded", "note"),
+    optional=("degraded", "note", "signs"),
 )
 
 APPEND_SCHEMA = _object(

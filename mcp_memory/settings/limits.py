@@ -23,6 +23,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "embedder.hub_timeout_s": (0.1, inf),
     "embedder.compile_timeout_s": (0.1, inf),
     "embedder.timeout_s": (0.1, inf),
+    "confidence.weak_below": (0, 1),
     "recall.budget_tokens": (100, 200_000),
     "recall.start_budget_tokens": (100, 200_000),
     "recall.log_days": (0, 366),

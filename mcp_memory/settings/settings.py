@@ -10,6 +10,7 @@ from typing import Any, Literal
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.settings.given import read
 from mcp_memory.settings.limits import check
 from mcp_memory.settings.state import StateFolder, vault_folder
@@ -46,6 +47,7 @@ class Settings:
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
+    confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])

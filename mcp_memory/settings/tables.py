@@ -48,6 +48,8 @@ def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
         if not isinstance(items, list):
             raise wrong(key, value, "a list", origin)
         listed = cast("list[Any]", items)
+        if args[-1] is not ... and len(listed) != len(args):
+            raise wrong(key, value, f"a list of {len(args)}", origin)
         return tuple(_convert(i.strip() if isinstance(i, str) else i, args[0], key, origin) for i in listed)
     if kind is not None and issubclass(kind, Mapping):
         if not isinstance(value, dict):

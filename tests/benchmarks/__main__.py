@@ -7,12 +7,14 @@ import json
 import sys
 
 from mcp_memory.telemetry import switch_off
-from tests.benchmarks import appending, footprint, indexing, search, shell
+from tests.benchmarks import appending, footprint, indexing, search, shell, silence, sizes
 from tests.benchmarks.figures import HEADER, Figure, line
 
 PARTS = {
     "search-10k": search.search_10k,
     "search-100k": search.search_100k,
+    "sizes": sizes.sizes,
+    "silence": silence.silence,
     "first-index": indexing.first_index,
     "reindex": indexing.reindex,
     "one-change": indexing.one_change,

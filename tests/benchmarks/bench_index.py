@@ -81,8 +81,8 @@ class Table:
         print(f"{name:34}{statistics.median(ordered):10.2f}{p99:10.2f}{ordered[-1]:10.2f}  ms", flush=True)
 
 
-def build(index: SqliteIndex, chunks: int, dimension: int) -> int:
-    generation = index.begin("bench", "random", dimension)
+def build(index: SqliteIndex, chunks: int, dimension: int, embedding: str = "random") -> int:
+    generation = index.begin("bench", embedding, dimension)
     notes = chunks // CHUNKS_A_NOTE
     making, applying, storing = 0.0, 0.0, 0.0
     for first in range(0, notes, 200):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from math import isinf
 from typing import Any, Literal
 
 
 @dataclass(frozen=True)
 class Figure:
-    """`goal` limits the ratio to the floor where one was measured, else the value itself."""
+    """`goal` limits the ratio to the floor where one was measured, else the value itself; infinite where none is
+    set."""
 
     name: str
     value: float
@@ -29,7 +31,9 @@ class Figure:
         return judged <= self.goal if self.bound == "most" else judged >= self.goal
 
     def payload(self) -> dict[str, Any]:
-        return {**asdict(self), "ratio": self.ratio, "met": self.met}
+        """`goal` is None where none is set: JSON knows no infinity."""
+        goal = None if isinf(self.goal) else self.goal
+        return {**asdict(self), "goal": goal, "ratio": self.ratio, "met": self.met}
 
 
 HEADER = f"{'':52}{'figure':>10} {'unit':9}{'floor':>9}{'ratio':>7}  {'goal':>9}"
@@ -41,6 +45,8 @@ def line(figure: Figure) -> str:
     goal = f"{'≤' if figure.bound == 'most' else '≥'} {figure.goal:g}{'' if figure.ratio is None else ' ×'}"
     verdict = "met" if figure.met else "MISSED"
     about = f"  ({figure.about})" if figure.about else ""
+    if isinf(figure.goal):
+        return f"{figure.name:52}{figure.value:10.4g} {figure.unit:9}{floor:>9}{ratio:>7}  {'–':>9}  {about}".rstrip()
     return f"{figure.name:52}{figure.value:10.4g} {figure.unit:9}{floor:>9}{ratio:>7}  {goal:>9}  {verdict}{about}"
 
 

@@ -47,7 +47,7 @@ class Site:
             "XDG_CONFIG_HOME": str(self.root / "config"),
             "MCP_MEMORY_STATE": str(self.root / "state"),
             "MCP_MEMORY_VAULT": str(self.root / "vault"),
-            "MCP_MEMORY_MODELS": os.environ.get("MCP_MEMORY_MODELS", str(KEPT / "models")),
+            "MCP_MEMORY_MODELS": str(models()),
         }
         theirs = {name: value for name, value in os.environ.items() if not name.startswith("MCP_MEMORY_")}
         return {**theirs, **ours}
@@ -116,6 +116,11 @@ class Daemon:
         """Returns once every file is indexed and every text has its vector."""
         while not (status := self.status())["ready"] or status["pending"]:
             time.sleep(0.05)
+
+
+def models() -> Path:
+    """Where compiled models are kept."""
+    return Path(os.environ.get("MCP_MEMORY_MODELS", KEPT / "models"))
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.config import UNSURE
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.evaluation.report import ANSWERABLE, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
+from mcp_memory.index.confidence_config import UNSURE
 from mcp_memory.text import frontmatter
 
 FOLDER = Path(__file__).with_name("developer")

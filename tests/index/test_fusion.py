@@ -19,7 +19,8 @@ from mcp_memory.index.boosts import (
     read_question,
     telling_days,
 )
-from mcp_memory.index.confidence import confidence, coverage
+from mcp_memory.index.confidence import Signs, confidence, coverage
+from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fusion import FusionWeights, Legs, candidates, fuse
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Scored, Shelf
 from mcp_memory.text.dates import DateRange
@@ -192,9 +193,10 @@ class TestConfidence:
 
     def test_without_words_or_vectors(self) -> None:
         assert coverage({}, 10, [passage("x")]) == coverage({"x": 1}, 10, []) == 0.0
-        assert confidence(None, None) == 0.0
-        assert 0 < confidence((0.0, 0.0), None) < 0.5 < confidence((1.0, 1.0), None) < 1
-        assert 0 < confidence(None, 0.1) < 0.5 < confidence(None, 0.8) < 1
+        config = ConfidenceConfig()
+        assert confidence(Signs(), config) == 0.0
+        assert 0 < confidence(Signs(0.0, 0.0), config) < 0.5 < confidence(Signs(1.0, 1.0), config) < 1
+        assert 0 < confidence(Signs(cosine=0.1), config) < 0.5 < confidence(Signs(cosine=0.8), config) < 1
 
     @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1), st.floats(-1, 1))
     def test_more_evidence_never_means_less_confidence(
@@ -202,7 +204,8 @@ class TestConfidence:
     ) -> None:
         less, more = sorted((less, more))
         far, near = sorted((far, near))
-        assert 0 <= confidence((less, all_of_it), far) <= confidence((more, all_of_it), near) <= 1
+        low, high = Signs(less, all_of_it, far), Signs(more, all_of_it, near)
+        assert 0 <= confidence(low, ConfidenceConfig()) <= confidence(high, ConfidenceConfig()) <= 1
 
 
 class TestTerms:

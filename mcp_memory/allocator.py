@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from contextlib import suppress
 
 M_ARENA_MAX = -8
 """From glibc's malloc.h."""
@@ -21,3 +22,10 @@ def share_one_arena() -> bool:
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
     return bool(mallopt and mallopt(M_ARENA_MAX, 1))
+
+
+def give_back() -> None:
+    """Return to the system what was freed: glibc keeps it, also in the middle of what is in use, and nobody else has
+    it then. After a reindex under load that was 67 of 174 MB, after the model was put away 37 of 50."""
+    with suppress(OSError, AttributeError):  # another C library: it has its own ways
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,65 @@
+"""calibrate: how sure an answer is, fitted to the model that is configured."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+import click
+
+from mcp_memory.cli.console import emit, say, tell
+from mcp_memory.cli.options import Common, as_json, located
+
+if TYPE_CHECKING:
+    from mcp_memory.evaluation.metrics import Answer
+
+
+@click.command()
+@click.argument("folders", metavar="SET...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--state", type=click.Path(path_type=Path), help="Keep the indexes here, for the next run.")
+@located
+@as_json
+@click.pass_obj
+def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_json: bool) -> None:
+    """Fit how sure answers are to your model, on sets of questions.
+
+    Prints the section [confidence] for your configuration file; nothing is changed. SET is what `eval` takes, with at
+    least 20 questions that the vault answers and 20 that it does not. Do this after choosing another embedder: what is
+    a high cosine differs between models.
+
+    \b
+    mcp-memory calibrate tests/eval/developer tests/eval/developer/prompts.jsonl
+    mcp-memory --config new.toml calibrate sets/docs
+    """
+    import anyio
+
+    from mcp_memory.daemon.compose import engine_config
+    from mcp_memory.evaluation.calibration import as_toml
+    from mcp_memory.evaluation.calibration import calibrate as fitted
+    from mcp_memory.evaluation.running import Variant, run, state_folder
+    from mcp_memory.evaluation.sets import read_set
+    from mcp_memory.index.confidence_config import ConfidenceConfig
+    from mcp_memory.settings.tables import plain
+
+    settings = common.settings()
+    config = engine_config(settings)
+    answers: dict[str, list[Answer]] = {}
+    with state_folder(state) as place:
+        for questions in map(read_set, folders):
+            (answers[questions.name],) = anyio.run(run, questions, config, [Variant(search=config.search)], place, tell)
+    model = PurePath(settings.embedder.model).name or ConfidenceConfig().model
+    found = fitted(answers, settings.confidence, model)
+    if as_json:
+        emit(
+            {"confidence": plain(found.config), "auroc": {"before": found.before, "after": found.after}}
+            | {"silenced": {name: {"answerable": yes, "others": no} for name, (yes, no) in found.silenced.items()}}
+        )
+        return
+    for name, after in found.after.items():
+        yes, no = found.silenced[name]
+        tell(
+            f"{name}: tells what can be answered with AUROC {after:.3f} (so far {found.before[name]:.3f}); "
+            f"below {found.config.weak_below:g} are {yes:.1%} of it, and {no:.1%} of what cannot"
+        )
+    for line in as_toml(found.config, list(answers)).splitlines():
+        say(line)

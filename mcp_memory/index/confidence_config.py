@@ -1,0 +1,34 @@
+"""How sure an answer is: what a person can set.
+
+Standard library only: `settings` imports this on the paths that must start in milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNSURE = 0.18
+"""Below this confidence an answer is rather noise. Chosen on the prompts: it silences 5 % of those that want memory and
+two thirds of those that do not; of the questions on conversations 2 % that can be answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceConfig:
+    """Section `[confidence]`. Each list is a logistic model for the signs at hand: the doubt, which is subtracted, then
+    the weight of each sign. Signs that `mcp-memory calibrate` finds to tell nothing have 0.
+
+    The shipped ones were fitted on three sets of equal weight, half of each on what can be answered: development
+    conversations (answerable against absent), the developer's questions (likewise) and prompts (memory wanted or not).
+    With another model the order of questions stays meaningful, the probability less so.
+    """
+
+    model: str = "all-MiniLM-L6-v2"
+    """The name of the model whose cosines the weights were fitted to, or a part of it; `doctor` says where another one
+    is used."""
+    weak_below: float = UNSURE
+    words_and_vectors: tuple[float, float, float, float] = (5.07, 1.34, 2.17, 7.35)
+    """Doubt; coverage by the best passage, by the first five; best cosine."""
+    words: tuple[float, float, float] = (2.19, 2.80, 2.20)
+    """Doubt; coverage by the best passage, by the first five."""
+    vectors: tuple[float, float] = (4.59, 9.94)
+    """Doubt; best cosine."""

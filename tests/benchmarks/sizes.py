@@ -1,0 +1,113 @@
+"""A search in the engine, without the transport, in indexes of 1,000 to 1,000,000 chunks.
+
+Words and vectors are those of `bench_index`: made up, so that a million chunks are there within minutes. Questions hold
+two of the 30 to 150 most frequent words, two middling and two rare ones, and are embedded by the real model.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+
+from mcp_memory.embedders.base import Embedder, EmbedderConfig
+from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.engine.search import SearchConfig, Searcher
+from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.models import Filters
+from tests.benchmarks.bench_index import RNG, build, words
+from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.site import models
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+GOALS_MS = {100_000: 10.0, 1_000_000: 30.0}
+OPEN_GOAL_MS = 100.0
+CALLS, AT_ONCE, OPENED = 300, 8, 5
+ONE_IN_A_HUNDRED = Filters(tags=frozenset({"rare"}))
+NO_GOAL = float("inf")
+
+Search = Callable[[str, Filters], Awaitable[Any]]
+
+
+def sizes() -> Iterator[Figure]:
+    embedder = open_embedder(EmbedderConfig(), models(), lambda line: print(line, file=sys.stderr))
+    try:
+        for chunks in SIZES:
+            with tempfile.TemporaryDirectory() as folder:
+                yield from _size(chunks, Path(folder), embedder)
+    finally:
+        embedder.close()
+
+
+def _size(chunks: int, folder: Path, embedder: Embedder) -> Iterator[Figure]:
+    index = SqliteIndex(folder)
+    build(index, chunks, embedder.dimension, embedder.fingerprint)
+    index.close()
+    opened = [_ms(lambda: SqliteIndex(folder).close()) for _ in range(OPENED)]
+    yield Figure(f"{chunks:,} chunks: open", percentile(opened, 50), "ms", OPEN_GOAL_MS)
+    index = SqliteIndex(folder)
+    try:
+        searcher = Searcher(index, lambda: embedder, SearchConfig(), lambda: datetime.now(UTC))
+        yield from anyio.run(_searches, searcher, chunks)
+    finally:
+        index.close()
+
+
+async def _searches(searcher: Searcher, chunks: int) -> list[Figure]:
+    async def search(question: str, filters: Filters) -> None:
+        result = await searcher.search(question, limit=6, filters=replace(filters, now=datetime.now(UTC)))
+        if result.degraded:
+            raise SystemExit(f"a poorer answer says nothing: {result.degraded}")
+
+    first = await _timed(search, [_question()], Filters())
+    usual = await _timed(search, [_question() for _ in range(CALLS)], Filters())
+    narrow = await _timed(search, [_question() for _ in range(CALLS)], ONE_IN_A_HUNDRED)
+    crowd: list[list[float]] = []
+
+    async def one_of_many() -> None:
+        crowd.append(await _timed(search, [_question() for _ in range(CALLS // AT_ONCE)], Filters()))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(AT_ONCE):
+            tasks.start_soon(one_of_many)
+    name, goal = f"{chunks:,} chunks", GOALS_MS.get(chunks, NO_GOAL)
+    return [
+        Figure(f"{name}: first search after opening", first[0], "ms", NO_GOAL),
+        _figure(f"{name}: search", usual, goal),
+        _figure(f"{name}: search of one note in a hundred", narrow, NO_GOAL),
+        _figure(f"{name}: search, {AT_ONCE} clients at once", list(chain(*crowd)), NO_GOAL),
+    ]
+
+
+async def _timed(search: Search, questions: Sequence[str], filters: Filters) -> list[float]:
+    """Milliseconds of each."""
+    taken: list[float] = []
+    for question in questions:
+        start = time.perf_counter()
+        await search(question, filters)
+        taken.append((time.perf_counter() - start) * 1e3)
+    return taken
+
+
+def _figure(name: str, taken: Sequence[float], goal: float) -> Figure:
+    return Figure(name, percentile(taken, 50), "ms", goal, about=f"p99 {percentile(taken, 99):.3g} ms")
+
+
+def _question() -> str:
+    ranges = ((30, 150), (150, 2000), (2000, 20000))
+    return " ".join(words(np.concatenate([RNG.integers(low, high, 2) for low, high in ranges])))
+
+
+def _ms(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e3

@@ -1,0 +1,62 @@
+"""With another model than the bundled one: how sure an answer is means nothing until it is fitted, and then it does."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.embedders.locate import from_package
+from tests.daemon.place import Place
+
+FOLDER = Path(__file__).with_name("developer")
+SETS = (str(FOLDER), str(FOLDER / "prompts.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled one without its last three layers: real, worse, and with other cosines."""
+    from sentence_transformers import SentenceTransformer
+
+    bundled = from_package()
+    assert bundled
+    model = SentenceTransformer(str(bundled.folder), device="cpu", local_files_only=True)
+    bert = model[0].auto_model
+    bert.encoder.layer = bert.encoder.layer[:3]
+    bert.config.num_hidden_layers = 3
+    folder = tmp_path_factory.mktemp("models") / "half-minilm"
+    model.save(str(folder))
+    return folder
+
+
+def test_a_second_model_is_calibrated_by_one_command(tmp_path: Path, other_model: Path) -> None:
+    place = Place(tmp_path, tmp_path / "models", {}).make()
+    configured = place.root / "config.toml"
+    configured.write_text(f'[embedder]\nprovider = "sentence-transformers"\nmodel = "{other_model}"\n')
+    where = {"MCP_MEMORY_CONFIG": str(configured)}
+    kept = ("--state", str(place.root / "kept"))
+    place.vault.mkdir()
+    told = place.run("doctor", **where)
+    assert "not fitted to the model half-minilm" in told.out and "mcp-memory calibrate" in told.out, told
+
+    facts = place.run("calibrate", *SETS, *kept, "--json", **where).ok().json
+    before_and_after = [(before, facts["auroc"]["after"][name]) for name, before in facts["auroc"]["before"].items()]
+    assert all(after >= before - 0.01 for before, after in before_and_after)
+    printed = place.run("calibrate", *SETS, *kept, **where).ok()
+    assert "AUROC" in printed.err and tomllib.loads(printed.out)["confidence"] == facts["confidence"]
+    uncalibrated = _silenced(place, where, kept)
+    configured.write_text(configured.read_text() + printed.out)
+    assert "not fitted" not in place.run("doctor", **where).out
+    calibrated = _silenced(place, where, kept)
+    assert calibrated["answerable"] <= 0.06
+    assert calibrated["not wanted"] - calibrated["answerable"] > uncalibrated["not wanted"] - uncalibrated["answerable"]
+
+
+def _silenced(place: Place, where: dict[str, str], kept: tuple[str, ...]) -> dict[str, float]:
+    """The share of the prompts that want memory, and of those that do not, below the configured threshold."""
+    weak_below = place.run("config", "show", "--json", **where).ok().json["settings"]["confidence"]["weak_below"]
+    shares = place.run("eval", SETS[1], *kept, "--json", **where).ok().json["silenced"]
+    answerable = shares.pop("answerable")[f"{weak_below:g}"]
+    others = [each[f"{weak_below:g}"] for each in shares.values()]
+    return {"answerable": answerable, "not wanted": sum(others) / len(others)}
