@@ -22,6 +22,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.engine.search import SearchConfig, Searcher
+from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Filters
 from tests.benchmarks.bench_index import RNG, build, words
@@ -68,7 +69,10 @@ async def _searches(searcher: Searcher, chunks: int) -> list[Figure]:
         if result.degraded:
             raise SystemExit(f"a poorer answer says nothing: {result.degraded}")
 
-    first = await _timed(search, [_question()], Filters())
+    start = time.perf_counter()
+    while await _is_poor(searcher):
+        pass
+    first = (time.perf_counter() - start) * 1e3
     usual = await _timed(search, [_question() for _ in range(CALLS)], Filters())
     narrow = await _timed(search, [_question() for _ in range(CALLS)], ONE_IN_A_HUNDRED)
     crowd: list[list[float]] = []
@@ -81,11 +85,19 @@ async def _searches(searcher: Searcher, chunks: int) -> list[Figure]:
             tasks.start_soon(one_of_many)
     name, goal = f"{chunks:,} chunks", GOALS_MS.get(chunks, NO_GOAL)
     return [
-        Figure(f"{name}: first search after opening", first[0], "ms", NO_GOAL),
+        Figure(f"{name}: opened until the first whole answer", first, "ms", NO_GOAL),
         _figure(f"{name}: search", usual, goal),
         _figure(f"{name}: search of one note in a hundred", narrow, NO_GOAL),
         _figure(f"{name}: search, {AT_ONCE} clients at once", list(chain(*crowd)), NO_GOAL),
     ]
+
+
+async def _is_poor(searcher: Searcher) -> bool:
+    """A large index is read into memory by whoever asks first, who may find that late."""
+    try:
+        return bool((await searcher.search(_question(), limit=6, filters=Filters())).degraded)
+    except DeadlineExceeded:
+        return True
 
 
 async def _timed(search: Search, questions: Sequence[str], filters: Filters) -> list[float]:
