@@ -3,6 +3,8 @@
 errors       one tree of errors
 models       the values that rooms hand to one another
 registry     back ends by name
+latest       the values used last, for small memories
+allocator    the C library's memory, shared and given back
 telemetry    switches that keep dependencies from calling home
 text         frontmatter, chunks, links, tokens, dates: pure functions on strings
 storage      files with atomic, durable, compare-and-swap verbs
