@@ -9,6 +9,7 @@ import click
 
 from mcp_memory.cli.console import emit, say, tell
 from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mcp_memory.evaluation.metrics import Answer
@@ -46,6 +47,8 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
     answers: dict[str, list[Answer]] = {}
     with state_folder(state) as place:
         for questions in map(read_set, folders):
+            if questions.name in answers:
+                raise InvalidInput(f"two sets are called {questions.name}", hint="rename the folder of one")
             (answers[questions.name],) = anyio.run(run, questions, config, [Variant(search=config.search)], place, tell)
     model = PurePath(settings.embedder.model).name or ConfidenceConfig().model
     found = fitted(answers, settings.confidence, model)
@@ -61,5 +64,6 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
             f"{name}: tells what can be answered with AUROC {after:.3f} (so far {found.before[name]:.3f}); "
             f"below {found.config.weak_below:g} are {yes:.1%} of it, and {no:.1%} of what cannot"
         )
+    tell(f"set recall.phases.prompt.least_confidence = {found.config.weak_below:g} too: when a prompt gets no answer")
     for line in as_toml(found.config, list(answers)).splitlines():
         say(line)

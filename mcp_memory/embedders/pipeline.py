@@ -77,7 +77,7 @@ def export(model: Any, file: Path) -> None:
 
     class Pipeline(torch.nn.Module):
         def __init__(self) -> None:
-            super().__init__()  # pyright: ignore[reportUnknownMemberType]
+            super().__init__()  # pyright: ignore[reportUnknownMemberType] -- torch has no types
             self.model = model
 
         def forward(self, *tensors: Any) -> Any:

@@ -66,8 +66,6 @@ def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:
     for passage in passages:
         excerpt = excerpt_of(passage)
         before, had = notes.get(excerpt.path, ([], 0))
-        if not before and len(excerpt.text) > left:
-            continue
         after = merge([*before, excerpt])
         has = length(after)
         if has - had <= left:

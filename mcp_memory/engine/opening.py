@@ -119,9 +119,8 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
 def _source(name: str, folder: str) -> FilesystemBackend:
     """A folder that is not there is the listing's to report; here only what can never be one is refused."""
     try:
-        # Unlike a Path's, this leaves a home that nobody has as it is.
         # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
-        return FilesystemBackend(Path(os.path.expanduser(folder)), read_only=True, marker=None)  # noqa: PTH111
+        return FilesystemBackend(Path(os.path.expanduser(folder)), read_only=True, marker=None)  # noqa: PTH111 -- raises nothing
     except (OSError, RuntimeError, ValueError) as error:
         raise ConfigInvalid(f"the source {name} has no usable path: {error}", hint="see [vault.sources]") from error
 

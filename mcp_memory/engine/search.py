@@ -32,7 +32,7 @@ TRIES = 20
 to at once takes more than five."""
 
 LOOK_S = 1.0
-"""For comparing the files of the best passages with the index; on a slow disk answers go out without."""
+"""For ranking, and comparing the files of the best passages with the index; on a slow disk answers go out without."""
 
 MOST_ROUNDS = 4
 """How often passages of files that are gone are replaced by the next best; each time more are looked at."""
@@ -148,8 +148,9 @@ class Searcher:
             )
         except DeadlineExceeded:
             faults.append("the files answer too slowly to be compared with the index")
-        scores = self._scores(legs)
-        best, whole = await self._legs.run(lambda: self._ranked(scores, question, limit), "ranking passages")
+        best, whole = await self._legs.run(
+            lambda: self._ranked(self._scores(legs), question, limit), "ranking passages"
+        )
         return best, whole, ()
 
     def _compared(

@@ -15,7 +15,7 @@ from time import monotonic
 import anyio
 import anyio.from_thread
 import anyio.to_thread
-from watchfiles import Change, watch  # pyright: ignore[reportUnknownVariableType]
+from watchfiles import Change, watch  # pyright: ignore[reportUnknownVariableType] -- half typed
 
 from mcp_memory.engine.config import WatchConfig
 from mcp_memory.storage.base import FolderId

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.metrics import Answer, auroc
+from mcp_memory.evaluation.metrics import Answer, auroc, share_below
 from mcp_memory.index.confidence import Signs, confidence
 from mcp_memory.index.confidence_config import ConfidenceConfig
 
@@ -69,7 +69,7 @@ def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model
         config,
         {name: auroc(*kinds) or 0.0 for name, kinds in old.items()},
         {name: auroc(*kinds) or 0.0 for name, kinds in sure.items()},
-        {name: (_below(yes, bar), _below(no, bar)) for name, (yes, no) in sure.items()},
+        {name: (share_below(yes, bar), share_below(no, bar)) for name, (yes, no) in sure.items()},
     )
 
 
@@ -99,10 +99,6 @@ def _split(answers: Sequence[Answer], config: ConfidenceConfig) -> tuple[list[fl
     """The confidences of what can be answered, and of what cannot."""
     sure = [(confidence(Signs(**answer.signs), config), answer.question.answerable) for answer in answers]
     return [each for each, yes in sure if yes], [each for each, yes in sure if not yes]
-
-
-def _below(values: Sequence[float], bar: float) -> float:
-    return sum(value < bar for value in values) / len(values)
 
 
 def _fit(rows: Sequence[tuple[Signs, bool, float]], names: Sequence[str], now: Sequence[float]) -> Sequence[float]:

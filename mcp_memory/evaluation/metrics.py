@@ -89,6 +89,11 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
     return (ranks - len(positive) * (len(positive) + 1) / 2) / (len(positive) * len(negative))
 
 
+def share_below(values: Sequence[float], bar: float) -> float:
+    """Of at least one value, 0 to 1."""
+    return sum(value < bar for value in values) / len(values)
+
+
 def _covered(hit: Found, gold: set[Line]) -> set[Line]:
     return {line for line in gold if line[0] == hit.path and hit.start_line <= line[1] <= hit.end_line}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_memory.evaluation.bootstrap import Interval, interval, paired
-from mcp_memory.evaluation.metrics import Answer, auroc, score
+from mcp_memory.evaluation.metrics import Answer, auroc, score, share_below
 from mcp_memory.evaluation.sets import LineLengths
 from mcp_memory.index.confidence_config import UNSURE
 
@@ -33,8 +33,7 @@ class Report:
 
     def silenced(self, kind: str, threshold: float) -> float:
         """The share of these questions that would get no answer."""
-        found = self.confidences[kind]
-        return sum(each < threshold for each in found) / len(found)
+        return share_below(self.confidences[kind], threshold)
 
     @property
     def metrics(self) -> list[str]:

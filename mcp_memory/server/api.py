@@ -49,14 +49,14 @@ def add_routes(server: FastMCP, engine: Engine, credentials: Credentials, addres
     """FastMCP does not guard custom routes: each checks the token itself."""
 
     @server.custom_route(HEALTH, methods=["GET"])
-    async def health(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+    async def health(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
         facts: dict[str, Any] = {"service": SERVICE, "version": __version__, "pid": address.pid}
         if nonce := request.query_params.get("nonce", "")[:128]:
             facts["proof"] = credentials.proof(nonce, address.name)
         return JSONResponse(facts)
 
     @server.custom_route(API + "{operation}", methods=["POST"])
-    async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+    async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
         try:
             name = request.path_params["operation"]
             client = credentials.client_of(_bearer(request)) if auth else OWN_CLIENT

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 
 from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.evaluation.metrics import share_below
 from mcp_memory.evaluation.report import ANSWERABLE, Report, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
@@ -32,8 +33,10 @@ def silence() -> Iterator[Figure]:
     wanted, unwanted = found.confidences[ANSWERABLE], _others(found)
     print("\n".join(plot(wanted, unwanted)), flush=True)
     about = f"below a confidence of {UNSURE}"
-    yield Figure("prompts that want memory, silenced", _below(wanted, UNSURE), "of all", 0.05, about=about)
-    yield Figure("prompts that want none, silent", _below(unwanted, UNSURE), "of all", 0.8, bound="least", about=about)
+    yield Figure("prompts that want memory, silenced", share_below(wanted, UNSURE), "of all", 0.05, about=about)
+    yield Figure(
+        "prompts that want none, silent", share_below(unwanted, UNSURE), "of all", 0.8, bound="least", about=about
+    )
 
 
 def plot(wanted: Sequence[float], unwanted: Sequence[float]) -> list[str]:
@@ -41,7 +44,7 @@ def plot(wanted: Sequence[float], unwanted: Sequence[float]) -> list[str]:
     rows = [[" "] * WIDTH for _ in range(HEIGHT + 1)]
     for column in range(WIDTH):
         for mark, values in ((WANTED, wanted), (UNWANTED, unwanted)):
-            row = rows[HEIGHT - round(_below(values, column / (WIDTH - 1)) * HEIGHT)]
+            row = rows[HEIGHT - round(share_below(values, column / (WIDTH - 1)) * HEIGHT)]
             row[column] = mark if row[column] == " " else BOTH
     lines = [f"{(HEIGHT - at) / HEIGHT:4.0%} |{''.join(row)}".rstrip() for at, row in enumerate(rows)]
     legend = f"silent below a confidence of …; {WANTED}: prompts that want memory, {UNWANTED}: that want none"
@@ -50,7 +53,3 @@ def plot(wanted: Sequence[float], unwanted: Sequence[float]) -> list[str]:
 
 def _others(found: Report) -> list[float]:
     return [each for kind, values in found.confidences.items() if kind != ANSWERABLE for each in values]
-
-
-def _below(values: Sequence[float], threshold: float) -> float:
-    return sum(value < threshold for value in values) / len(values)

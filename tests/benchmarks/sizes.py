@@ -25,7 +25,7 @@ from mcp_memory.engine.search import SearchConfig, Searcher
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Filters
-from tests.benchmarks.bench_index import RNG, build, words
+from tests.benchmarks.bench_index import RNG, build, timed, words
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.site import models
 
@@ -53,7 +53,7 @@ def _size(chunks: int, folder: Path, embedder: Embedder) -> Iterator[Figure]:
     index = SqliteIndex(folder)
     build(index, chunks, embedder.dimension, embedder.fingerprint)
     index.close()
-    opened = [_ms(lambda: SqliteIndex(folder).close()) for _ in range(OPENED)]
+    opened = [timed(lambda: SqliteIndex(folder).close()) for _ in range(OPENED)]
     yield Figure(f"{chunks:,} chunks: open", percentile(opened, 50), "ms", OPEN_GOAL_MS)
     index = SqliteIndex(folder)
     try:
@@ -117,9 +117,3 @@ def _figure(name: str, taken: Sequence[float], goal: float) -> Figure:
 def _question() -> str:
     ranges = ((30, 150), (150, 2000), (2000, 20000))
     return " ".join(words(np.concatenate([RNG.integers(low, high, 2) for low, high in ranges])))
-
-
-def _ms(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return (time.perf_counter() - start) * 1e3

@@ -33,12 +33,12 @@ def hit(path: str, start: int, end: int, text: str = "x" * 400) -> Found:
 
 
 def scores(asked: Question, *hits: Found, budgets: tuple[int, ...] = (500, 1000, 2000)) -> dict[str, float]:
-    return score(Answer(asked, hits, 0.5, 1.0), Lines(), budgets)  # type: ignore[arg-type]
+    return score(Answer(asked, hits, 0.5, 1.0), Lines(), budgets)
 
 
 def test_blank_gold_lines_do_not_count_but_the_first_always_does() -> None:
-    assert gold_lines(question(Span("a.md", 1, 3)), Lines()) == {("a.md", 1), ("a.md", 3)}  # type: ignore[arg-type]
-    assert gold_lines(question(Span("a.md", 2, 2)), Lines()) == {("a.md", 2)}  # type: ignore[arg-type]
+    assert gold_lines(question(Span("a.md", 1, 3)), Lines()) == {("a.md", 1), ("a.md", 3)}
+    assert gold_lines(question(Span("a.md", 2, 2)), Lines()) == {("a.md", 2)}
 
 
 def test_only_what_is_read_before_the_budget_is_spent_counts() -> None:
@@ -92,10 +92,10 @@ def test_a_report_by_category() -> None:
     easy, hard = (question(Span(path, 1, 1), category=kind) for path, kind in (("a.md", "easy"), ("b.md", "hard")))
     absent = question(answerable=False, category="absent")
     answers = [Answer(easy, hits, 0.9, 1.0), Answer(hard, hits, 0.7, 2.0), Answer(absent, hits, 0.1, 3.0)]
-    found = report(answers, {"": Lines()}, (500,))  # type: ignore[dict-item]
+    found = report(answers, {"": Lines()}, (500,))
     assert found.categories() == ["easy", "hard", "overall"]
     assert [found.figure("evidence@500tok", kind).mean for kind in found.categories()] == [1.0, 0.0, 0.5]
     assert found.aurocs == {"absent": 1.0} and found.latency_ms == {"p50": 2.0, "p95": 3.0}
     assert as_json(found)["categories"]["hard"]["evidence@500tok"]["mean"] == 0.0
-    nothing = report([Answer(each.question, [], 0, 1) for each in answers], {"": Lines()}, (500,))  # type: ignore[dict-item]
+    nothing = report([Answer(each.question, [], 0, 1) for each in answers], {"": Lines()}, (500,))
     assert difference(found, nothing, "evidence@500tok").mean == 0.5
