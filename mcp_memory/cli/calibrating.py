@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_json: bool) -> None:
     """Fit how sure answers are to your model, on sets of questions.
 
-    Prints the section [confidence] for your configuration file; nothing is changed. SET is what `eval` takes, with at
-    least 20 questions that the vault answers and 20 that it does not. Do this after choosing another embedder: what is
-    a high cosine differs between models.
+    Prints what belongs into your configuration file; nothing is changed. SET is what `eval` takes, with at
+    least 20 questions that the vault answers and 20 that it does not; or prompts, of which memory is wanted for some.
+    Do this after choosing another embedder: what is a high cosine differs between models.
 
     \b
     mcp-memory calibrate tests/eval/developer tests/eval/developer/prompts.jsonl
@@ -55,6 +56,7 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
     if as_json:
         emit(
             {"confidence": plain(found.config), "auroc": {"before": found.before, "after": found.after}}
+            | {"silent_below": found.silent_below}
             | {"silenced": {name: {"answerable": yes, "others": no} for name, (yes, no) in found.silenced.items()}}
         )
         return
@@ -62,8 +64,9 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
         yes, no = found.silenced[name]
         tell(
             f"{name}: tells what can be answered with AUROC {after:.3f} (so far {found.before[name]:.3f}); "
-            f"below {found.config.weak_below:g} are {yes:.1%} of it, and {no:.1%} of what cannot"
+            f"called weak, or silenced, are {yes:.1%} of it, and {no:.1%} of what cannot"
         )
-    tell(f"set recall.phases.prompt.least_confidence = {found.config.weak_below:g} too: when a prompt gets no answer")
-    for line in as_toml(found.config, list(answers)).splitlines():
+    bar = found.silent_below
+    prompt = None if bar is None else replace(settings.recall.phases["prompt"], least_confidence=bar)
+    for line in as_toml(found.config, list(answers), prompt).splitlines():
         say(line)

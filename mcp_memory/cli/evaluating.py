@@ -85,8 +85,10 @@ def evaluate(
     with state_folder(state) as place:
         answers = anyio.run(run, questions, config, variants, place, tell)
     lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
-    weak_below = settings.confidence.weak_below
-    whole, *others = (report(given, lengths, chosen, weak_below) for given in answers)
+    bar = settings.confidence.weak_below
+    if any(question.is_prompt for question in questions.questions):
+        bar = settings.recall.phases["prompt"].least_confidence
+    whole, *others = (report(given, lengths, chosen, bar) for given in answers)
     if run_file:
         with naming_the_cause(str(run_file)):
             run_file.write_text("".join(f"{row}\n" for row in as_rows(answers[0])), encoding="utf-8")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mcp_memory.engine.default_vault import DEFAULT_VAULT
-from mcp_memory.index.confidence_config import UNSURE
+from mcp_memory.index.confidence_config import UNWANTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class PhaseConfig:
     kinds: tuple[str, ...] = ()
     """Empty = all kinds."""
     least_confidence: float = 0.0
-    """0 to 1: where it is less likely that what a question wants is stored, the answer says that nothing is."""
+    """0 to 1: where it is less likely that a prompt wants what is stored, the answer says that nothing is."""
 
 
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
     "start": PhaseConfig(4000),
-    "prompt": PhaseConfig(1000, least_confidence=UNSURE),
+    "prompt": PhaseConfig(1000, least_confidence=UNWANTED),
     "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
     "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
     "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),

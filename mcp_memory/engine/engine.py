@@ -76,7 +76,7 @@ class Engine:
         fresh = Freshness(vault, self.writer, config.chunking, self._is_lost)
         self.searcher = Searcher(
             index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
-            self.watcher.hint,
+            self.watcher.hint, self.model.wanting,
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         self._appending = Appending(
@@ -121,8 +121,10 @@ class Engine:
         include_archived: bool = False,
         mode: Mode = "hybrid",
         explain: bool = False,
+        is_prompt: bool = False,
     ) -> SearchResult:
-        """The best passages for a question; with keywords alone while the model is not ready, and says so."""
+        """The best passages for a question; with keywords alone while the model is not ready, and says so.
+        `is_prompt`: it is what a person told an agent, and `confidence` that it wants what is stored."""
         self.watcher.touch()
         filters = self._filters(
             kinds=kinds, tags=tags, project=project, since=since, until=until, path=path,
@@ -131,8 +133,9 @@ class Engine:
         if mode != "keyword":
             await self.model.returned()
         result = await self.searcher.search(
-            checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain
-        )
+            checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain,
+            is_prompt=is_prompt,
+        )  # fmt: skip
         return replace(result, degraded=_joined(result.degraded, self._staleness()))
 
     async def recall(

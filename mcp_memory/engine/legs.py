@@ -113,6 +113,10 @@ class LegRunner:
             raise found.error
         return found
 
+    def vector_of(self, embedder: Embedder, text: str) -> Vectors | None:
+        """Of a question that was just looked up; None where its vector was not to be had."""
+        return self._vectors.known(embedder, text)
+
     async def run(self, work: Callable[[], T], what: str) -> T:
         """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
         return await self._words.run(work, deadline_s=self._config.deadline_s, what=what)
@@ -214,6 +218,13 @@ class QueryVectors:
 
     def get(self, embedder: Embedder, text: str) -> Vectors:
         """Shape (dimension,). Raises EmbedderUnavailable."""
-        key = (embedder.fingerprint, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-        known = self._latest.get(key)
-        return self._latest.put(key, embedder.embed_query(text)) if known is None else known
+        known = self.known(embedder, text)
+        return self._latest.put(_key(embedder, text), embedder.embed_query(text)) if known is None else known
+
+    def known(self, embedder: Embedder, text: str) -> Vectors | None:
+        """The vector if it is remembered."""
+        return self._latest.get(_key(embedder, text))
+
+
+def _key(embedder: Embedder, text: str) -> tuple[str, bytes]:
+    return embedder.fingerprint, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

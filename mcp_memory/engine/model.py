@@ -13,8 +13,10 @@ from mcp_memory.embedders.resting import RestingEmbedder
 from mcp_memory.engine.building import Builder
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.patience import PatientEmbedder
+from mcp_memory.engine.schooling import School
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import ConfigInvalid, McpMemoryError
+from mcp_memory.index.wanting import Wanting
 from mcp_memory.models import Problem
 
 LOAD_MARGIN_S = 120.0
@@ -32,6 +34,9 @@ RETURN_WAIT_S = 0.3
 """How long a question waits for a model that is at rest, before words alone answer it. The bundled one is back after
 0.15 to 0.25 s on two cores, and a whole answer then serves better than a quick half."""
 
+LEARN_S = 600.0
+"""For 1,700 short texts; a slow endpoint needs minutes."""
+
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
 
 log = logging.getLogger(__name__)
@@ -44,6 +49,8 @@ class Model:
         self._config = config
         self._folder = folder
         self._builder = builder
+        self._school = School(folder)
+        self._ignorant = False
         self._faults = health.faults
         self._wanted = anyio.Event()
         self._called = anyio.Event()
@@ -82,6 +89,15 @@ class Model:
     @property
     def _resting(self) -> bool:
         return isinstance(self.embedder, RestingEmbedder) and not self.embedder.loaded
+
+    def wanting(self) -> Wanting | None:
+        """What the model at hand has learned of prompts; None until it has, and asking has it learn."""
+        embedder = self.at_hand
+        found = self._school.wanting(embedder) if embedder else None
+        if embedder and found is None and not self._ignorant:
+            self._ignorant = True
+            self.wake()
+        return found
 
     def wake(self) -> None:
         """There may be texts without a vector."""
@@ -143,6 +159,13 @@ class Model:
         await self._builder.use(self.embedder)
         return await self._builder.embed(self.embedder)
 
+    async def learn(self) -> None:
+        """See that the model tells prompts that want memory from those that do not. Raises EmbedderUnavailable."""
+        embedder = self.embedder
+        if embedder and self._school.wanting(embedder) is None:
+            await in_thread(lambda: self._school.teach(embedder), deadline_s=LEARN_S, what="learning from prompts")
+        self._ignorant = False
+
     async def close(self) -> None:
         """Idempotent."""
         if self.embedder:
@@ -196,10 +219,13 @@ class Model:
             await self._builder.use(embedder)
             self._faults.pop("index", None)
             if embedder and embedder is not self.embedder:
+                await in_thread(lambda: self._school.look_up(embedder), deadline_s=30, what="reading what it learned")
                 self.embedder, self._patient = embedder, PatientEmbedder(embedder)
             if embedder:
                 await self._builder.embed(embedder)
                 self._state = "ready"
+                if self._ignorant:
+                    await self.learn()
         except McpMemoryError as error:
             if self.embedder:
                 self._state = f"failing: {error.message}"

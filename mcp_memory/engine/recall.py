@@ -16,6 +16,7 @@ from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
+from mcp_memory.index.confidence_config import UNSURE
 from mcp_memory.models import Filters, NotePath, Shelf
 from mcp_memory.text import logs
 from mcp_memory.text.frontmatter import BOM
@@ -53,12 +54,15 @@ class Recaller:
         remarks: Sequence[str] = (),
         least_confidence: float = 0.0,
     ) -> str:
-        """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence."""
+        """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence: then
+        the query is taken for a whole prompt, which may want nothing that is stored."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
-        ranked = await self._searcher.rank(query, filters=filters, limit=most)
+        ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         frame = self._frame("Relevant memories", budget_tokens, said)
-        if ranked.confidence < least_confidence:
+        # What is stored tells less about a prompt than its meaning does: without that the bar is a question's.
+        least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
+        if ranked.confidence < least:
             return render(frame, Assembly(()))
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)

@@ -24,6 +24,7 @@ from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_que
 from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
+from mcp_memory.index.wanting import Wanting
 from mcp_memory.models import Filters, Passage, SearchResult
 from mcp_memory.text.terms import terms
 
@@ -82,9 +83,11 @@ class Searcher:
         without_model: Callable[[], str] = lambda: LOADING,
         look: Callable[[Sequence[Passage], Filters], Checked] = lambda passages, _: Checked([*passages]),
         on_stale: Callable[[], None] = lambda: None,
+        wanting: Callable[[], Wanting | None] = lambda: None,
     ) -> None:
         """`embedder` answers None as long as there is no model; `without_model` then says why. `look` says what the
-        files of passages hold now, in a worker thread; where that is something else, `on_stale` is called."""
+        files of passages hold now, in a worker thread; where that is something else, `on_stale` is called. `wanting` is
+        what the embedder has learned of prompts, None until it has."""
         self._index = index
         self._embedder = embedder
         self._config = config
@@ -94,12 +97,20 @@ class Searcher:
         self._look = look
         self._lookers = Crew()
         self._on_stale = on_stale
+        self._wanting = wanting
 
     async def search(
-        self, query: str, *, limit: int, filters: Filters, mode: Mode = "hybrid", explain: bool = False
+        self,
+        query: str,
+        *,
+        limit: int,
+        filters: Filters,
+        mode: Mode = "hybrid",
+        explain: bool = False,
+        is_prompt: bool = False,
     ) -> SearchResult:
         """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded when no leg answers."""
-        ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain)
+        ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain, is_prompt=is_prompt)
         hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
         note = None
         if not hits and not ranking.stale:
@@ -110,9 +121,17 @@ class Searcher:
         return SearchResult(hits, round(ranking.confidence, 3), self._clock(), degraded, note, ranking.signs.known)
 
     async def rank(
-        self, query: str, *, filters: Filters, limit: int = 100, mode: Mode = "hybrid", explain: bool = False
+        self,
+        query: str,
+        *,
+        filters: Filters,
+        limit: int = 100,
+        mode: Mode = "hybrid",
+        explain: bool = False,
+        is_prompt: bool = False,
     ) -> Ranking:
-        """The passages behind the hits, whole, with their notes. Raises as `search`."""
+        """The passages behind the hits, whole, with their notes; `is_prompt`: the query is what a person told an agent,
+        and may want nothing that is stored. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
         tries_left = TRIES
@@ -128,6 +147,8 @@ class Searcher:
         if stale:
             self._on_stale()
         signs, best = _signs(found, best), best[:limit]
+        if is_prompt:
+            signs = replace(signs, wanting=self._wanted(text))
         sure = confidence(signs, self._config.confidence)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
@@ -136,6 +157,11 @@ class Searcher:
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
         return Ranking(tuple(ranked), sure, signs, degraded, stale)
+
+    def _wanted(self, prompt: str) -> float | None:
+        embedder, wanting = self._embedder(), self._wanting()
+        vector = self._legs.vector_of(embedder, prompt) if embedder and wanting else None
+        return wanting.of(vector) if wanting and vector is not None else None
 
     async def _best(
         self, legs: Legs, question: Question, limit: int, filters: Filters, faults: list[str]

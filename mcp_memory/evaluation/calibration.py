@@ -10,23 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mcp_memory.engine.config import PhaseConfig
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, auroc, share_below
 from mcp_memory.index.confidence import Signs, confidence
 from mcp_memory.index.confidence_config import ConfidenceConfig
+from mcp_memory.index.logistic import logistic
 
 FEWEST = 20
 """Of each kind in a set: fewer say more about themselves than about the model."""
 
 SILENCED = 0.05
-"""The share of what can be answered, in the set that loses most, that `weak_below` calls weak."""
+"""The share of what can be answered, in the set that loses most, that `weak_below` calls weak; of prompts that want
+memory, the share that gets no answer."""
 
 _PRIOR = 0.05
 """Precision of a normal prior on the weights, against sets that a sign tells apart without fail."""
-
-_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class Calibration:
     before: Mapping[str, float]
     """AUROC."""
     after: Mapping[str, float]
+    silent_below: float | None
+    """What `recall.phases.prompt.least_confidence` should be; None without a set of prompts."""
     silenced: Mapping[str, tuple[float, float]]
-    """Of what can be answered and of what cannot, the shares below the new `weak_below`."""
+    """Of what can be answered and of what cannot, the shares below the new `weak_below` or `silent_below`."""
 
 
 def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model: str) -> Calibration:
@@ -55,33 +57,50 @@ def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model
     doubt, closest, together, cosine = _fit(rows, ("closest", "together", "cosine"), now.words_and_vectors)
     without = _fit(rows, ("closest", "together"), now.words)
     alone = _fit(rows, ("cosine",), now.vectors)
+    prompts = _fit(rows, ("closest", "together", "cosine", "wanting"), now.prompts)
     fitted = ConfidenceConfig(
         model=model,
+        weak_below=now.weak_below,
         words_and_vectors=(doubt, closest, together, cosine),
         words=(without[0], without[1], without[2]),
         vectors=(alone[0], alone[1]),
+        prompts=(prompts[0], prompts[1], prompts[2], prompts[3], prompts[4]),
     )
     sure = {name: _split(answers, fitted) for name, answers in sets.items()}
-    bar = min(float(np.quantile(answerable, SILENCED)) for answerable, _ in sure.values())
-    config = replace(fitted, weak_below=round(bar, 3))
+    of_prompts = {name for name, answers in sets.items() if any("wanting" in answer.signs for answer in answers)}
+    weak = _bar([yes for name, (yes, _) in sure.items() if name not in of_prompts])
+    silent = _bar([yes for name, (yes, _) in sure.items() if name in of_prompts])
+    config = fitted if weak is None else replace(fitted, weak_below=weak)
+    bars = {name: (silent if name in of_prompts else weak) or 0.0 for name in sets}
     old = {name: _split(answers, now) for name, answers in sets.items()}
     return Calibration(
         config,
         {name: auroc(*kinds) or 0.0 for name, kinds in old.items()},
         {name: auroc(*kinds) or 0.0 for name, kinds in sure.items()},
-        {name: (share_below(yes, bar), share_below(no, bar)) for name, (yes, no) in sure.items()},
+        silent,
+        {name: (share_below(yes, bars[name]), share_below(no, bars[name])) for name, (yes, no) in sure.items()},
     )
 
 
-def as_toml(config: ConfidenceConfig, sets: Sequence[str]) -> str:
-    """The section, ready for a configuration file."""
+def as_toml(config: ConfidenceConfig, sets: Sequence[str], prompt: PhaseConfig | None = None) -> str:
+    """The section, ready for a configuration file; and that of the phase `prompt`, if its threshold is another now."""
     lists = "\n".join(
         f"{name} = [{', '.join(f'{value:g}' for value in getattr(config, name))}]"
-        for name in ("words_and_vectors", "words", "vectors")
+        for name in ("words_and_vectors", "words", "vectors", "prompts")
     )
     fitted = f"# fitted by `mcp-memory calibrate` to {', '.join(sets)}"
     model = json.dumps(config.model, ensure_ascii=False)  # which is a TOML string too
-    return f"{fitted}\n[confidence]\nmodel = {model}\nweak_below = {config.weak_below:g}\n{lists}\n"
+    told = f"{fitted}\n[confidence]\nmodel = {model}\nweak_below = {config.weak_below:g}\n{lists}\n"
+    if prompt is None:
+        return told
+    kinds = f"kinds = {json.dumps(prompt.kinds)}\n" if prompt.kinds else ""
+    bar = f"least_confidence = {prompt.least_confidence:g}\n"
+    return f"{told}\n[recall.phases.prompt]\nbudget_tokens = {prompt.budget_tokens}\n{kinds}{bar}"
+
+
+def _bar(answerable: Sequence[Sequence[float]]) -> float | None:
+    """The confidence that `SILENCED` of what can be answered stays below, in the set that loses most."""
+    return min((round(float(np.quantile(each, SILENCED)), 3) for each in answerable), default=None)
 
 
 def _weighted(sets: Mapping[str, Sequence[Answer]]) -> list[tuple[Answer, float]]:
@@ -111,25 +130,9 @@ def _fit(rows: Sequence[tuple[Signs, bool, float]], names: Sequence[str], now: S
     wanted, shares = np.array([yes for _, yes, _ in whole], dtype=float), np.array([share for _, _, share in whole])
     used = list(range(len(names)))
     while True:
-        doubt, *weights = _logistic(signs[:, used], wanted, shares)
+        doubt, *weights = logistic(signs[:, used], wanted, shares, _PRIOR).tolist()
         if all(weight >= 0 for weight in weights):
             break
         del used[int(np.argmin(weights))]
     by_place = dict(zip(used, weights, strict=True))
     return [round(max(0.0, doubt), 2), *(round(by_place.get(at, 0.0), 2) for at in range(len(names)))]
-
-
-def _logistic(signs: NDArray[np.float64], wanted: NDArray[np.float64], shares: NDArray[np.float64]) -> list[float]:
-    """Doubt and weights by Newton's method, which for one optimum needs no more than a few steps."""
-    rows = np.column_stack([-np.ones(len(signs)), signs])
-    prior = np.diag([0.0, *[_PRIOR] * signs.shape[1]])
-    found = np.zeros(rows.shape[1])
-    for _ in range(_STEPS):
-        sure = 1 / (1 + np.exp(-rows @ found))
-        slope = rows.T @ (shares * (wanted - sure)) - prior @ found
-        bend = (rows.T * (shares * sure * (1 - sure))) @ rows + prior
-        step = np.linalg.solve(bend, slope)
-        found += step
-        if np.abs(step).max() < 1e-9:
-            break
-    return found.tolist()

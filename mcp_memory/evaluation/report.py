@@ -51,9 +51,9 @@ class Report:
 
 
 def report(
-    answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budgets: Sequence[int], weak_below: float = UNSURE
+    answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budgets: Sequence[int], bar: float = UNSURE
 ) -> Report:
-    """`lengths`: of each vault's lines, by the vault's name."""
+    """`lengths`: of each vault's lines, by the vault's name; `bar`: a threshold of confidence to be shown too."""
     asked = [answer for answer in answers if answer.question.answerable]
     sure = [answer.confidence for answer in asked]
     others: dict[str, list[float]] = {}
@@ -67,7 +67,7 @@ def report(
         {kind: found for kind, values in others.items() if (found := auroc(sure, values)) is not None},
         {"p50": took[len(took) // 2], "p95": took[min(len(took) - 1, len(took) * 95 // 100)]} if took else {},
         ({ANSWERABLE: sure} if sure else {}) | others,
-        sorted({*THRESHOLDS, weak_below}),
+        sorted({*THRESHOLDS, bar}),
     )
 
 

@@ -88,6 +88,8 @@ async def run(
             here = replace(alone, root=place / "vault", state=place / "state", search=variant.search)
             async with open_engine(here, watch=False, progress=tell, clock=lambda now=now: now) as engine:
                 await _settled(engine, tell)
+                if any(question.is_prompt for question in mine):
+                    await engine.model.learn()
                 given += [await _ask(engine, question, variant.mode, faults) for question in mine]
     for fault in faults:
         tell(f"some answers were poorer: {fault}")
@@ -126,7 +128,7 @@ async def _settled(engine: Engine, tell: Tell) -> None:
 
 async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str, None]) -> Answer:
     start = perf_counter()
-    result = await engine.search(question.text, limit=HITS, mode=mode)
+    result = await engine.search(question.text, limit=HITS, mode=mode, is_prompt=question.is_prompt)
     took_ms = (perf_counter() - start) * 1000
     if result.degraded:
         faults[result.degraded] = None

@@ -39,6 +39,8 @@ class Question:
     category: str = "all"
     answerable: bool = True
     gold: tuple[Span, ...] = ()
+    is_prompt: bool = False
+    """What a person told an agent: it may want nothing that is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def _question(line: str, vaults: Path, place: str) -> Question:
         if answerable and not gold:
             raise InvalidInput(f"{place}: an answerable question without gold")
         text = row["question"] if "question" in row else row["prompt"]
-        return Question(str(row["id"]), str(text), conversation, category, answerable, gold)
+        return Question(str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row)
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise InvalidInput(f"{place} is no question: {error}", hint="see mcp-memory eval --help") from error
 

@@ -50,16 +50,22 @@ class Signs:
     """How much the first `TOGETHER` say, with them, 0 to 1."""
     cosine: float | None = None
     """The best of any passage."""
+    wanting: float | None = None
+    """Of a prompt: log-odds that memory is wanted, whatever is stored."""
 
     @property
     def known(self) -> dict[str, float]:
-        every = {"closest": self.closest, "together": self.together, "cosine": self.cosine}
+        every = {"closest": self.closest, "together": self.together, "cosine": self.cosine, "wanting": self.wanting}
         return {name: value for name, value in every.items() if value is not None}
 
 
 def confidence(signs: Signs, config: ConfidenceConfig) -> float:
-    """The probability that the question can be answered, 0 to 1; 0 where nothing tells."""
-    models = {1: config.vectors, 2: config.words, 3: config.words_and_vectors}
+    """The probability that the question can be answered, 0 to 1; 0 where nothing tells. Of a prompt, as far as its
+    meaning is known, the probability that what is stored is wanted."""
+    if signs.wanting is not None:
+        # A prompt of a single emoji has no words, and a young vault no vectors: none of it speaks for memory.
+        signs = Signs(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
+    models = {1: config.vectors, 2: config.words, 3: config.words_and_vectors, 4: config.prompts}
     if not (known := signs.known):
         return 0.0
     doubt, *weights = models[len(known)]

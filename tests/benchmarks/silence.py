@@ -1,4 +1,4 @@
-"""When an answer should be that nothing is stored: the developer's prompts, and what each threshold makes of them."""
+"""When an answer should be that nothing is stored: prompts of four people, and what each threshold makes of them."""
 
 from __future__ import annotations
 
@@ -13,41 +13,52 @@ from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.evaluation.metrics import share_below
 from mcp_memory.evaluation.report import ANSWERABLE, Report, report
 from mcp_memory.evaluation.running import Variant, run
-from mcp_memory.evaluation.sets import read_set
-from mcp_memory.index.confidence_config import UNSURE
+from mcp_memory.evaluation.sets import QuestionSet, read_set
+from mcp_memory.index.confidence_config import UNWANTED
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 
-PROMPTS = Path(__file__).parents[1] / "eval" / "developer" / "prompts.jsonl"
+SETS = Path(__file__).parents[1] / "eval"
+PEOPLE = ("developer", "strangers/embedded", "strangers/ecology", "strangers/startup")
 WIDTH, HEIGHT = 61, 16
-WANTED, UNWANTED, BOTH = "w", "u", "*"
+WANTED, OTHER, BOTH = "w", "u", "*"
 
 
 def silence() -> Iterator[Figure]:
-    prompts = read_set(PROMPTS)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        config = EngineConfig(place, place, models())
-        (answers,) = anyio.run(run, prompts, config, [Variant()], place, lambda line: print(line, file=sys.stderr))
-    found = report(answers, prompts.lengths(), (500,))
-    wanted, unwanted = found.confidences[ANSWERABLE], _others(found)
-    print("\n".join(plot(wanted, unwanted)), flush=True)
-    about = f"below a confidence of {UNSURE}"
-    yield Figure("prompts that want memory, silenced", share_below(wanted, UNSURE), "of all", 0.05, about=about)
-    yield Figure(
-        "prompts that want none, silent", share_below(unwanted, UNSURE), "of all", 0.8, bound="least", about=about
-    )
+        for person in PEOPLE:
+            found = _asked(read_set(SETS / person / "prompts.jsonl"), Path(folder))
+            wanted, others = found.confidences[ANSWERABLE], _others(found)
+            print(f"{person}\n" + "\n".join(plot(wanted, others)), flush=True)
+            about = f"{person}, below a confidence of {UNWANTED}"
+            yield Figure(
+                "prompts that want memory, silenced", share_below(wanted, UNWANTED), "of all", 0.05, about=about
+            )
+            yield Figure(
+                "prompts that want none, silent",
+                share_below(others, UNWANTED),
+                "of all",
+                0.8,
+                bound="least",
+                about=about,
+            )
+
+
+def _asked(prompts: QuestionSet, place: Path) -> Report:
+    config = EngineConfig(place, place, models())
+    (answers,) = anyio.run(run, prompts, config, [Variant()], place, lambda line: print(line, file=sys.stderr))
+    return report(answers, prompts.lengths(), (500,))
 
 
 def plot(wanted: Sequence[float], unwanted: Sequence[float]) -> list[str]:
     """The share that is silent, upwards, for each threshold from 0 to 1."""
     rows = [[" "] * WIDTH for _ in range(HEIGHT + 1)]
     for column in range(WIDTH):
-        for mark, values in ((WANTED, wanted), (UNWANTED, unwanted)):
+        for mark, values in ((WANTED, wanted), (OTHER, unwanted)):
             row = rows[HEIGHT - round(share_below(values, column / (WIDTH - 1)) * HEIGHT)]
             row[column] = mark if row[column] == " " else BOTH
     lines = [f"{(HEIGHT - at) / HEIGHT:4.0%} |{''.join(row)}".rstrip() for at, row in enumerate(rows)]
-    legend = f"silent below a confidence of …; {WANTED}: prompts that want memory, {UNWANTED}: that want none"
+    legend = f"silent below a confidence of …; {WANTED}: prompts that want memory, {OTHER}: that want none"
     return [*lines, f"{'':5}+{'-' * WIDTH}", f"{'':6}0{'1':>{WIDTH - 1}}", f"{'':6}{legend}"]
 
 

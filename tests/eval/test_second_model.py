@@ -45,6 +45,7 @@ def test_a_second_model_is_calibrated_by_one_command(tmp_path: Path, other_model
     assert all(after >= before - 0.01 for before, after in before_and_after)
     printed = place.run("calibrate", *SETS, *kept, **where).ok()
     section = tomllib.loads(printed.out)["confidence"]
+    assert tomllib.loads(printed.out)["recall"]["phases"]["prompt"]["least_confidence"] == facts["silent_below"]
     assert "AUROC" in printed.err and section["model"] == "half-minilm" and set(section) == set(facts["confidence"])
     uncalibrated = _silenced(place, where, kept)
     configured.write_text(configured.read_text() + printed.out)
@@ -56,8 +57,9 @@ def test_a_second_model_is_calibrated_by_one_command(tmp_path: Path, other_model
 
 def _silenced(place: Place, where: dict[str, str], kept: tuple[str, ...]) -> dict[str, float]:
     """The share of the prompts that want memory, and of those that do not, below the configured threshold."""
-    weak_below = place.run("config", "show", "--json", **where).ok().json["settings"]["confidence"]["weak_below"]
+    phases = place.run("config", "show", "--json", **where).ok().json["settings"]["recall"]["phases"]
+    bar = f"{phases['prompt']['least_confidence']:g}"
     shares = place.run("eval", SETS[1], *kept, "--json", **where).ok().json["silenced"]
-    answerable = shares.pop("answerable")[f"{weak_below:g}"]
-    others = [each[f"{weak_below:g}"] for each in shares.values()]
+    answerable = shares.pop("answerable")[bar]
+    others = [each[bar] for each in shares.values()]
     return {"answerable": answerable, "not wanted": sum(others) / len(others)}

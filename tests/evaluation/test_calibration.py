@@ -85,7 +85,9 @@ def test_it_takes_some_of_each_kind() -> None:
 def test_what_is_printed_is_a_configuration(tmp_path: Path) -> None:
     config = calibrate({"made": balanced(made(1_000, 9))}, ConfidenceConfig(), "m").config
     text = as_toml(config, ["made"])
-    assert set(tomllib.loads(text)["confidence"]) == {"model", "weak_below", "words_and_vectors", "words", "vectors"}
+    assert set(tomllib.loads(text)["confidence"]) == {
+        "model", "weak_below", "words_and_vectors", "words", "vectors", "prompts",
+    }  # fmt: skip
     file = tmp_path / "config.toml"
     file.write_text(text)
     assert load({}, file=file).confidence == config
