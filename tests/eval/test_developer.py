@@ -55,5 +55,5 @@ def test_the_shipped_threshold_silences_what_wants_no_memory(tmp_path: Path, mod
     found = report(answers, prompts.lengths(), (500,))
     unwanted = [each for kind, confidences in found.confidences.items() if kind != ANSWERABLE for each in confidences]
     assert found.silenced(ANSWERABLE, UNWANTED) <= 0.06
-    assert sum(each < UNWANTED for each in unwanted) / len(unwanted) >= 0.75
+    assert sum(each < UNWANTED for each in unwanted) / len(unwanted) >= 0.78
     assert found.figure("note_recall@10").mean >= 0.9
