@@ -7,13 +7,14 @@ import json
 import sys
 
 from mcp_memory.telemetry import switch_off
-from tests.benchmarks import appending, footprint, indexing, search, shell, silence, sizes
+from tests.benchmarks import appending, footprint, indexing, retrieval, search, shell, silence, sizes
 from tests.benchmarks.figures import HEADER, Figure, line
 
 PARTS = {
     "search-10k": search.search_10k,
     "search-100k": search.search_100k,
     "sizes": sizes.sizes,
+    "retrieval": retrieval.retrieval,
     "silence": silence.silence,
     "first-index": indexing.first_index,
     "reindex": indexing.reindex,
