@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.threads import Crew
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
-from mcp_memory.index.base import Index, Rows
+from mcp_memory.index.base import Index, Rows, Watermark
 from mcp_memory.latest import Latest
 from mcp_memory.models import Filters
 from mcp_memory.text.leads import possible_names, without
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors
 
 T = TypeVar("T")
+
+ROWS_KEPT = 128
+"""Two for each question, some 15 KB each."""
+
 Mode = Literal["hybrid", "semantic", "keyword"]
 
 
@@ -72,12 +76,13 @@ class Gathered:
 
 
 class LegRunner:
-    """Asks the index; remembers the vectors of the latest questions."""
+    """Asks the index; remembers the vectors of the latest questions, and their rows until the index changes."""
 
     def __init__(self, index: Index, config: LegConfig) -> None:
         self._index = index
         self._config = config
         self._vectors = QueryVectors()
+        self._latest: Latest[tuple[Hashable, ...], Any] = Latest(ROWS_KEPT)
         self._meaning, self._words = Crew(), Crew()
 
     async def gather(
@@ -126,9 +131,13 @@ class LegRunner:
         unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
         return [meant for word in unknown if (meant := self._index.respelled(word))]
 
-    def _find_names(self, found: Gathered, text: str) -> None:
-        """In the thread of the leg that is asked first."""
-        found.names = self._index.leads(possible_names(text))
+    def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
+        """What `ask` answered when the index was as it is now. A change while it asks makes the answer newer than it is
+        remembered as, and nobody looks for the older one again. Notes that expired since are for the caller to drop."""
+        mark = self._index.watermark()
+        key = (mark.token, *question)
+        known = self._latest.get(key)
+        return self._latest.put(key, ask(mark)) if known is None else known
 
     async def _dense(
         self, found: Gathered, text: str, filters: Filters, embedder: Embedder | None, without_model: str
@@ -137,16 +146,20 @@ class LegRunner:
             found.faults.append(f"keywords only: {without_model}")
             return
 
-        def look() -> tuple[Rows, int]:
-            self._find_names(found, text)
+        def look() -> tuple[list[str], Rows, int]:
+            return self._remembered((embedder.fingerprint, text, replace(filters, now=None)), ask)
+
+        def ask(mark: Watermark) -> tuple[list[str], Rows, int]:
+            names = self._index.leads(possible_names(text))
             require_vectors_of(self._index, embedder)
-            vector = self._vectors.of(embedder, text, found.names if self._config.drop_names else ())
-            return self._index.dense(vector, self._config.candidates, filters), self._index.watermark().vectors_pending
+            vector = self._vectors.of(embedder, text, names if self._config.drop_names else ())
+            return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending
 
         try:
             # Of its own: a model that hangs must not take the turns of those who look for words.
             deadline_s = self._config.deadline_s
-            found.dense, pending = await self._meaning.run(look, deadline_s=deadline_s, what="the vector search")
+            look_up = self._meaning.run(look, deadline_s=deadline_s, what="the vector search")
+            found.names, found.dense, pending = await look_up
         except McpMemoryError as error:
             found.error = error
             found.faults.append(f"keywords only: {error.message}")
@@ -162,13 +175,16 @@ class LegRunner:
 
         def look() -> tuple[dict[str, int], int, Rows, Rows]:
             if with_names:
-                self._find_names(found, text)
+                found.names = self._index.leads(possible_names(text))
+            return self._remembered((*words, replace(filters, now=None)), ask)
+
+        def ask(mark: Watermark) -> tuple[dict[str, int], int, Rows, Rows]:
             counted = self._index.frequencies(words[: self._config.counted_terms])
             frequencies = rarest(counted, self._config.rare_terms)
             chosen = [*frequencies, *self._respelled(frequencies)]
             return (
                 frequencies,
-                self._index.watermark().chunks,
+                mark.chunks,
                 self._index.lexical(chosen, self._config.candidates, filters),
                 self._index.section(chosen, self._config.section_candidates, filters),
             )

@@ -191,7 +191,9 @@ class Searcher:
             checked = self._look([each.passage for each in best], filters)
             told.newer |= checked.newer
             told.dropped |= checked.dropped
-            pairs = list(zip(best, checked.passages, strict=True))
+            # Rows may be remembered from before a note expired.
+            now = [passage if passage and filters.admits(passage.note) else None for passage in checked.passages]
+            pairs = list(zip(best, now, strict=True))
             fresh = [replace(each, passage=passage) for each, passage in pairs if passage]
             gone = [each.passage.chunk_id for each, passage in pairs if not passage]
             if not gone or len(fresh) >= limit or not rounds_left:

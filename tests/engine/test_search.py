@@ -418,6 +418,47 @@ class Counting(ToyEmbedder):
         return super().embed_query(text)
 
 
+class Asked(SqliteIndex):
+    """A real index that counts how often its legs are asked."""
+
+    legs = 0
+
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+        self.legs += 1
+        return super().lexical(terms, k, filters)
+
+    def dense(self, vector: Any, k: int, filters: Filters) -> Rows:
+        self.legs += 1
+        return super().dense(vector, k, filters)
+
+
+async def test_a_question_asked_again_costs_no_leg_until_the_index_changes(tmp_path: Path) -> None:
+    with closing(Asked(tmp_path / "index")) as index:
+        fill(index, {"a.md": "violet teapot\n"}, ToyEmbedder())
+        made = searcher(index, ToyEmbedder())
+        first = await made.search("violet teapot", limit=5, filters=ALL)
+        assert index.legs == 2
+        again = await made.search("violet teapot", limit=5, filters=replace(ALL, now=datetime.now(UTC)))
+        assert index.legs == 2 and again.hits == first.hits
+        await made.search("violet teapot", limit=5, filters=replace(ALL, path_prefix="b"))
+        assert index.legs == 4
+        index.apply(index.generations()[0].number, [upsert("b.md", "another violet teapot\n")])
+        now = await made.search("violet teapot", limit=5, filters=ALL)
+        assert index.legs == 6 and {hit.path for hit in now.hits} == {"a.md", "b.md"}
+
+
+async def test_a_remembered_answer_loses_a_note_that_expires(tmp_path: Path) -> None:
+    with closing(Asked(tmp_path / "index")) as index:
+        expiring = "---\nexpires_at: 2026-01-02T00:00:00+00:00\n---\nviolet teapot\n"
+        fill(index, {"a.md": expiring, "b.md": "violet kettle\n"}, ToyEmbedder())
+        made = searcher(index, ToyEmbedder())
+        paths: list[set[str]] = []
+        for day in (1, 3):
+            found = await made.search("violet", limit=5, filters=replace(ALL, now=datetime(2026, 1, day, tzinfo=UTC)))
+            paths.append({hit.path for hit in found.hits})
+        assert paths == [{"a.md", "b.md"}, {"b.md"}] and index.legs == 2
+
+
 class TestPassages:
     def test_a_forgotten_entry_leaves_no_trace(self) -> None:
         made = upsert("memory/2023-05-08.md", LOG)
