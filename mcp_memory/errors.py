@@ -77,6 +77,12 @@ class EmbedderUnavailable(McpMemoryError):
     code = "embedder_unavailable"
 
 
+class SummarizerUnavailable(McpMemoryError):
+    """No language model can be asked now; the extractive summary stands in."""
+
+    code = "summarizer_unavailable"
+
+
 class IndexUnavailable(McpMemoryError):
     """The index cannot be opened, read or written; the files are untouched."""
 

@@ -13,13 +13,12 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-from mcp_memory import telemetry
+from mcp_memory import endpoint, telemetry
 from mcp_memory.embedders.base import EmbedderConfig, Progress
 from mcp_memory.embedders.inputs import prepared, prompts_mark
-from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
+from mcp_memory.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,13 +36,8 @@ FIRST_PAUSE_S = 0.25
 def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> OpenAIEmbedder:
     """Asks the endpoint once, to learn the dimension. Raises ConfigInvalid or EmbedderUnavailable."""
     del cache
-    if urlsplit(config.endpoint).scheme not in ("http", "https"):
-        raise ConfigInvalid(
-            "embedder.endpoint is no http(s) address", hint='say "https://api.openai.com/v1" or your own server\'s'
-        )
-    if not config.model:
-        raise ConfigInvalid("embedder.model is empty", hint="name the endpoint's embedding model")
-    progress(f"asking {_public(config.endpoint)} for {config.model}")
+    endpoint.check("embedder", config.endpoint, config.model)
+    progress(f"asking {endpoint.public(config.endpoint)} for {config.model}")
     return OpenAIEmbedder(config, os.environ.get(config.api_key_env, ""))
 
 
@@ -58,7 +52,7 @@ class OpenAIEmbedder:
 
         self._model = config.model
         self._url = config.endpoint.rstrip("/") + "/embeddings"
-        self._place = _public(config.endpoint)
+        self._place = endpoint.public(config.endpoint)
         self._api_key_env = config.api_key_env
         self._timeout_s = config.timeout_s
         self._query_prompt = config.query_prompt
@@ -122,7 +116,7 @@ class OpenAIEmbedder:
                     return self._vectors(response, len(inputs))
                 if not _may_pass(response.status_code):
                     raise self._refusal(response)
-                fault = f"answers {response.status_code}{_reason(response)}"
+                fault = f"answers {response.status_code}{endpoint.reason(response.content)}"
                 wanted_s = retry_after_s(response.headers.get("Retry-After"), time.time())
             delay_s = wanted_s if wanted_s is not None else pause_s * random.uniform(0.5, 1)  # noqa: S311 -- jitter
             if time.monotonic() + delay_s >= deadline:
@@ -157,13 +151,11 @@ class OpenAIEmbedder:
         return (vectors / lengths).astype(np.float32)
 
     def _refusal(self, response: httpx2.Response) -> EmbedderUnavailable:
-        hints = {
-            401: f"is the key in the environment variable {self._api_key_env} right?",
-            403: f"may the key in the environment variable {self._api_key_env} use this model?",
-            404: f"is {self._model!r} the model's name, and does embedder.endpoint end as its manual says (often /v1)?",
-        }
+        hints = endpoint.hints("embedder", self._model, self._api_key_env)
         status = response.status_code
-        return EmbedderUnavailable(f"{self._place} answers {status}{_reason(response)}", hint=hints.get(status))
+        return EmbedderUnavailable(
+            f"{self._place} answers {status}{endpoint.reason(response.content)}", hint=hints.get(status)
+        )
 
 
 def retry_after_s(header: str | None, now: float) -> float | None:
@@ -185,22 +177,6 @@ def _may_pass(status: int) -> bool:
     return status in (408, 409, 425, 429) or status >= 500
 
 
-def _reason(response: httpx2.Response) -> str:
-    """The protocol's machine-readable code; its message may quote the texts, and stays out."""
-    try:
-        code: Any = response.json()["error"]["code"]
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ""
-    return f" ({code})" if isinstance(code, str) and re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", code) else ""
-
-
 def _input(text: str, prompt: str) -> str:
     """OpenAI refuses an empty input; one space stands for it."""
     return prepared(text, prompt, MAX_CHARS).strip() or " "
-
-
-def _public(endpoint: str) -> str:
-    """The address without user, password and query: fit for messages and fingerprints."""
-    parts = urlsplit(endpoint)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.hostname or ''}{port}{parts.path.rstrip('/')}"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
@@ -18,8 +15,7 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.embedders.openai import MAX_CHARS, retry_after_s
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
-
-Answer = tuple[int, Any, dict[str, str]]
+from tests.stub_endpoint import Answer, StubEndpoint, serving
 
 
 def embedding(text: str) -> list[float]:
@@ -31,48 +27,10 @@ def good(request: dict[str, Any]) -> Answer:
     return 200, {"data": data[::-1], "model": request["model"]}, {}
 
 
-class Endpoint:
-    """Answers by `script`, one entry a call, and then by `good`; keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.script: list[Callable[[dict[str, Any]], Answer] | Answer | None] = []
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append({"path": self.path, **request})
-                endpoint.headers.append(dict(self.headers))
-                step = endpoint.script.pop(0) if endpoint.script else good
-                if step is None:
-                    self.close_connection = True
-                    return
-                status, body, headers = step(request) if callable(step) else step
-                data = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(data)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self.server.server_port}/v1"
-
-
 @pytest.fixture
 def endpoint():
-    endpoint = Endpoint()
-    threading.Thread(target=endpoint.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield endpoint
-    endpoint.server.shutdown()
-    endpoint.server.server_close()
+    with serving(good) as endpoint:
+        yield endpoint
 
 
 @pytest.fixture
@@ -187,7 +145,7 @@ def test_closing_ends_a_wait(endpoint, connect):
             answer.result(timeout=20)
 
 
-def is_between_calls(worker: int, endpoint: Endpoint) -> bool:
+def is_between_calls(worker: int, endpoint: StubEndpoint) -> bool:
     """Whether the thread has had its answer and waits to ask again: it is in `_ask`, but in nothing of the client."""
     names, frame = [], sys._current_frames()[worker]
     while frame:

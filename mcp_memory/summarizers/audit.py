@@ -1,0 +1,43 @@
+"""The loss audit: which facts of its sources a summary keeps, and which it drops. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcp_memory.text.facts import Fact, FactKind, facts
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """`dropped` in order of kind and key."""
+
+    kept: int
+    dropped: tuple[Fact, ...]
+
+    @property
+    def share(self) -> float:
+        """Of the facts that are kept, 0 to 1; 1 where there was none to lose."""
+        whole = self.kept + len(self.dropped)
+        return self.kept / whole if whole else 1.0
+
+    def by_kind(self) -> dict[FactKind, int]:
+        """How many were dropped."""
+        return {kind: count for kind in FactKind if (count := sum(fact.kind is kind for fact in self.dropped))}
+
+
+def audit(summary: str, sources: Iterable[str]) -> Audit:
+    """`summary` with its title."""
+    stated = frozenset[Fact]().union(*(facts(source) for source in sources))
+    told = facts(summary)
+    dropped = sorted(fact for fact in stated if fact not in told and not _is_verbatim(fact, summary))
+    return Audit(len(stated) - len(dropped), tuple(dropped))
+
+
+def _is_verbatim(fact: Fact, summary: str) -> bool:
+    """A name that begins a sentence, or an identifier that is not marked as code, is there without being told by its
+    form."""
+    if fact.kind not in {FactKind.NAME, FactKind.IDENTIFIER}:
+        return False
+    return re.search(rf"(?<!\w){re.escape(fact.key)}(?!\w)", summary) is not None

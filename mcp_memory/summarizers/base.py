@@ -1,0 +1,67 @@
+"""What every summarizer offers: some notes in, their gist out, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Protocol
+
+LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
+MOST_TITLE_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One note, or the summary of a topic below. `text` is its body without frontmatter."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to summarise: `sources`, oldest first, since of two that contradict each other the later one counts.
+    `budget_tokens` bounds the body of the answer (4 characters a token)."""
+
+    sources: Sequence[Source]
+    budget_tokens: int
+    depth: int = 1
+    """1 for a topic of notes, one more for each level of topics below it."""
+    common: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Of words, as `text.terms.words` gives them: the share of all passages in memory that have it, 0 to 1. What is
+    said everywhere says little about this topic."""
+    previous: str = ""
+    """The summary to bring up to date, without its title; empty to start afresh. It tells what its sources said: where
+    one of them is gone or forgotten, start afresh, or the next summary tells it again."""
+    changed: Set[int] = frozenset()
+    """With `previous`: the places in `sources` of those that are new or say something else since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`text` is Markdown without headings; `by` names who made it."""
+
+    title: str
+    text: str
+    by: str
+    provisional: bool = False
+    """Whether it stands in for one that a language model is to write later."""
+    problem: str = ""
+    """Why it does, for a person to read; never holds the text of a note."""
+
+
+class Summarizer(Protocol):
+    """Synchronous and thread-safe; called in worker threads, outside any lock."""
+
+    @property
+    def name(self) -> str:
+        """Who made it, for a person to read."""
+        ...
+
+    def summarize(self, request: Request) -> Summary:
+        """Raises SummarizerUnavailable once it is closed."""
+        ...
+
+    def close(self) -> None:
+        """Ends a call that waits for an answer; idempotent."""
+        ...

@@ -1,0 +1,28 @@
+"""Chooses a summarizer by the name of its provider."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcp_memory.registry import Registry
+from mcp_memory.summarizers.base import Summarizer
+from mcp_memory.summarizers.config import SummarizerConfig
+
+SUMMARIZERS = Registry(
+    "summarizer",
+    {
+        "extractive": "mcp_memory.summarizers.extractive:open_extractive",
+        "openai": "mcp_memory.summarizers.openai:open_endpoint",
+        "command": "mcp_memory.summarizers.command:open_command",
+    },
+)
+"""Provider → a function `(config, spent) -> Summarizer`; others through the group `mcp_memory.summarizer`."""
+
+
+def open_summarizer(config: SummarizerConfig, spent: Path) -> Summarizer:
+    """Opens what `config.provider` names, at once: nobody is asked before there is something to summarise.
+
+    `spent` is a file of ours that counts what language models cost, made when first needed. Raises ConfigInvalid for a
+    setting that can never work and ExtraMissing for a provider that is not installed.
+    """
+    return SUMMARIZERS.get(config.provider)(config, spent)

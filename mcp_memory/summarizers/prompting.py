@@ -1,0 +1,84 @@
+"""The prompt for a request: pure, but for the texts of `prompts/`, which are read once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from mcp_memory.summarizers.base import Request
+from mcp_memory.summarizers.writing import Prompt
+from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+from mcp_memory.text.visible import visible
+
+MOST_SOURCE_TITLE_CHARS = 200
+_MARK_DIGITS = 12
+_CHARS_PER_WORD = 7
+"""English has about six with the blank; the seventh leaves some room."""
+
+
+def prompt_for(request: Request, prompt_tokens: int, *, terse: bool = False) -> Prompt:
+    """`prompt_tokens` bounds the quoted texts: short ones stay whole, long ones are cut to the same length."""
+    parts = list(_parts(request))
+    shares = _shares([len(text) for _, text in parts], prompt_tokens * CHARS_PER_TOKEN)
+    cut = [(head, truncate(text, share // CHARS_PER_TOKEN)) for (head, text), share in zip(parts, shares, strict=True)]
+    mark = _mark("\n".join(f"{head}\n{text}" for head, text in cut))
+    quoted = "\n".join(f"{mark} {head}\n{text}" if text else f"{mark} {head}" for head, text in cut)
+    words = request.budget_tokens * CHARS_PER_TOKEN // _CHARS_PER_WORD
+    instructions = Template(_text("rules")).substitute(
+        about=_text({1: "notes", 2: "topics"}.get(request.depth, "broader")),
+        mode="\n\n".join(_text(name) for name in _modes(request, terse=terse)),
+        words=words // 2 if terse else words,
+        mark=mark,
+    )
+    return Prompt(instructions, f"<<<{mark}\n{quoted}\n{mark}>>>", request.budget_tokens, mark)
+
+
+def _modes(request: Request, *, terse: bool) -> list[str]:
+    return ["update" if _is_update(request) else "fresh", *(["terse"] if terse else [])]
+
+
+def _parts(request: Request) -> Iterator[tuple[str, str]]:
+    """The line that announces each part, and its text."""
+    is_update = _is_update(request)
+    if is_update:
+        yield "the summary so far", visible(request.previous)
+    for place, source in enumerate(request.sources):
+        number = f"source {place + 1} of {len(request.sources)}"
+        title = visible(" ".join(source.title.split())[:MOST_SOURCE_TITLE_CHARS])
+        if not is_update:
+            yield f"{number}: {title}", visible(source.text)
+        elif place in request.changed:
+            yield f"{number}, new or changed: {title}", visible(source.text)
+        else:
+            yield f"{number}, as before: {title}", ""
+
+
+def _is_update(request: Request) -> bool:
+    return bool(request.previous.strip() and request.changed)
+
+
+def _shares(lengths: Sequence[int], room: int) -> list[int]:
+    """How much of each there is room for: what a short one leaves goes to the longer ones."""
+    shares = [0] * len(lengths)
+    for done, place in enumerate(sorted(range(len(lengths)), key=lambda place: lengths[place])):
+        # To the next token, so that a text which fits is not cut.
+        whole = -(-lengths[place] // CHARS_PER_TOKEN) * CHARS_PER_TOKEN
+        shares[place] = min(whole, room // (len(lengths) - done))
+        room -= shares[place]
+    return shares
+
+
+def _mark(text: str) -> str:
+    """Made from a hash of the very text, and not in it: nobody who wrote a part of it can have closed the quote."""
+    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
+    while mark in text:
+        mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]
+    return mark
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("mcp_memory.summarizers") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
