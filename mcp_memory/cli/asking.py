@@ -1,45 +1,19 @@
-"""Asking an engine: the daemon's where one runs, else one of our own under the same lock."""
+"""Asking an engine, as a command does: one question, and the engine is closed again where it is our own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from mcp_memory.client.connection import Address, Connection
-from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.instance import Held, is_held, only_instance
-from mcp_memory.errors import NotFound, NotRunning
+from mcp_memory.daemon import asking
+from mcp_memory.errors import NotFound
 from mcp_memory.settings.settings import Settings
-from mcp_memory.settings.state import was_served
-
-LONG_S = 3600.0
-"""A reindex of a large vault with a slow model."""
 
 
-def ask(settings: Settings, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = LONG_S) -> Any:
+def ask(settings: Settings, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = asking.LONG_S) -> Any:
     """One operation's answer. Raises Busy when another process that is no daemon uses the vault."""
-    given = {key: value for key, value in arguments.items() if value is not None}
-    try:
-        address = Address.read(settings.state.daemon)
-    except NotRunning:
-        try:
-            return _in_process(settings, operation, given)
-        except Held as held:
-            address = _returned(settings, held)
-    try:
-        return Connection(address, Credentials(settings.state.tokens)).call(operation, given, deadline_s=deadline_s)
-    except NotRunning:
-        if is_held(settings.state):
-            raise
-        return _in_process(settings, operation, given)  # daemon.json of a daemon that was killed
-
-
-def _returned(settings: Settings, held: Held) -> Address:
-    """Of a daemon whose state folder was removed, and which has put itself back meanwhile."""
-    try:
-        return Address.read(settings.state.daemon)
-    except NotRunning:
-        raise held from None
+    return asking.ask(settings, operation, arguments, partial(_in_process, settings), deadline_s=deadline_s)
 
 
 def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
@@ -49,8 +23,7 @@ def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]
         raise NotFound(
             f"there is no vault at {settings.vault_path}", hint="check the path, or make one: mcp-memory start"
         )
-    settings.state.make()
-    with only_instance(settings.state, known_vault=was_served(settings.vault_path)):
+    with asking.alone(settings):
         return anyio.run(_perform, settings, operation, arguments)
 
 

@@ -16,6 +16,7 @@ from mcp_memory.text.dates import parse_when
 from mcp_memory.text.secrets import find_secret
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
+CLOCKS_DIFFER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class Draft:
     source: str | None = None
     expires_at: datetime | None = None
     path: str | None = None
+    created: datetime | None = None
+    """When what it tells of was said, if that was not now."""
+    once: bool = False
+    """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since."""
 
     @property
     def content_hash(self) -> str:
@@ -94,7 +99,7 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
         "title": draft.heading,
         "kind": draft.kind.name,
         "project": draft.project,
-        "created": now.replace(microsecond=0),
+        "created": (draft.created or now).replace(microsecond=0),
         "tags": list(dict.fromkeys(tag.strip() for tag in draft.tags)) or None,
         "supersedes": [supersedes] if supersedes else None,
         "expires_at": expires,
@@ -120,9 +125,21 @@ def _control_character(text: str) -> str | None:
 
 def expiry(text: str | None, tz: tzinfo) -> datetime | None:
     """Raises InvalidInput."""
+    return _time("expires", text, tz)
+
+
+def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
+    """Raises InvalidInput, also for what is still to come; another machine's clock may be ahead by CLOCKS_DIFFER."""
+    moment = _time("created", text, tz)
+    if moment and moment > now + CLOCKS_DIFFER:
+        raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")
+    return moment
+
+
+def _time(name: str, text: str | None, tz: tzinfo) -> datetime | None:
     if not text:
         return None
     try:
         return parse_when(text, tz)
     except InvalidInput as error:
-        raise InvalidInput(f"expires: {error.message}", hint=error.hint) from error
+        raise InvalidInput(f"{name}: {error.message}", hint=error.hint) from error

@@ -16,7 +16,7 @@ from mcp_memory.text.terms import words
 MAX_ABOVE_CHARS = 300
 """Title and tags stand beside every chunk, so long ones would be most of the index."""
 
-PASSAGES_VERSION = 6
+PASSAGES_VERSION = 7
 """Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
 
 
@@ -36,7 +36,7 @@ def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingCo
     above = _above(record)
     headings = {chunk.section: chunk.headings for chunk in chunks}
     places = {section: "\n".join([*_unsaid(above, path), *path]) for section, path in headings.items()}
-    return Upsert(_judged(record, text, cut), [_indexed(record, above, chunk) for chunk in chunks], places)
+    return Upsert(_judged(record, text, cut), [_indexed(record, above, chunk, cut) for chunk in chunks], places)
 
 
 def _judged(record: NoteRecord, text: str, cut: Cut) -> NoteRecord:
@@ -49,14 +49,14 @@ def _judged(record: NoteRecord, text: str, cut: Cut) -> NoteRecord:
     return replace(record, problem=f"{record.problem}; {said}" if record.problem else said)
 
 
-def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk) -> IndexedChunk:
-    embedded = chunk.text if record.is_log else _with_place(record, above, chunk)
+def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: Cut) -> IndexedChunk:
+    embedded = chunk.text if record.is_log or cut.turns else _with_place(record, above, chunk)
     return IndexedChunk(chunk, embedded, _hash(embedded))
 
 
 def _with_place(record: NoteRecord, above: Sequence[str], chunk: Chunk) -> str:
     """File name > title > headings in front: +2 points of evidence on documentation. On logs a date in front costs
-    5 points, so entries are embedded alone."""
+    5 points, on conversations a title and a date 2.5, so entries and turns are embedded alone."""
     place = [PurePosixPath(record.path).stem, *_unsaid(above, chunk.headings), *chunk.headings]
     return " > ".join(place) + "\n" + chunk.text
 

@@ -12,7 +12,7 @@ from ulid import ULID
 from mcp_memory.engine import draft as drafts
 from mcp_memory.engine.draft import Draft
 from mcp_memory.engine.ledger import Ledger
-from mcp_memory.engine.notes import ALWAYS_LOAD, slug
+from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile, slug
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.stored import Stored
 from mcp_memory.engine.vouching import Vouching
@@ -20,6 +20,7 @@ from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, Sto
 from mcp_memory.models import NoteId, NotePath, Outcome, Shelf
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
+from mcp_memory.topics.page import MAP, PAGE
 
 NUMBERED = "_fresh"
 """A kind's notes in a folder of this name are numbered."""
@@ -43,19 +44,23 @@ class NotePublisher:
         self._last_numbers: dict[str, int] = {}
 
     def already_written(self, draft: Draft, same: Sequence[NotePath]) -> Stored | None:
-        """The note that holds this very content and counts; looked for where the ledger knows it from, and `same`."""
+        """The note that holds this very content and counts; looked for where the ledger knows it from, and `same`. For
+        a draft that is to be stored but once each counts, and one that is active comes first."""
         wanted = (draft.content_hash, draft.kind.name, draft.project)
         now = self._clock()
+        retired: NoteFile | None = None
         for path in dict.fromkeys([*(known.path for known in reversed(self._ledger.written(*wanted))), *same]):
             try:
                 file = self._reader.read(path)
             except (NotFound, Refused, PathRefused, StorageFailed):
                 continue  # announced but never published, moved since, or no longer a note
             record = file.record
-            counts = record.shelf is Shelf.ACTIVE and (record.expires_at is None or record.expires_at > now)
-            if counts and (record.content_hash, record.kind, record.project) == wanted:
+            if (record.content_hash, record.kind, record.project) != wanted:
+                continue
+            if record.shelf is Shelf.ACTIVE and (record.expires_at is None or record.expires_at > now):
                 return Stored(file, Outcome.DUPLICATE)
-        return None
+            retired = retired or file
+        return Stored(retired, Outcome.DUPLICATE) if draft.once and retired else None
 
     def publish(self, draft: Draft, supersedes: NoteId | None) -> Stored:
         """Raises AlreadyExists where `draft.path` is taken, Refused, PathRefused, StorageFailed."""
@@ -87,6 +92,8 @@ class NotePublisher:
                 raise Refused("only a person writes to _always-load/", hint="use another folder")
             if folded == "memory.md" or folded.startswith("memory/"):
                 raise Refused(f"{draft.path} is kept for MEMORY.md and the daily log", hint="use kind='log', or notes/")
+            if folded.startswith("topics/") and folded.rpartition("/")[2] in {PAGE, MAP}:
+                raise Refused(f"{draft.path} is the page of a topic", hint="choose another name")
             return NotePath(draft.path)
         folder, stem = draft.kind.folder, slug(draft.heading)
         if folder.endswith(NUMBERED):

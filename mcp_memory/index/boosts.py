@@ -16,6 +16,7 @@ from mcp_memory.text.dates import DateRange, dates_in_question
 from mcp_memory.text.leads import lead_of
 from mcp_memory.text.logs import is_log_path
 
+_ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _REMARK_AT_END = re.compile(r"\s*(?:\[[^\[\]]*\]|\([^()]*\))$")
 _ASKS_WHEN = re.compile(
     r"\A\W*(?:when|since when|until when|how long|(?:what|which) (?:day|date|week|month|year|time))\b"
@@ -39,7 +40,8 @@ class BoostWeights:
     """The entry begins with a name (`Name: …`) that the question has. .35 costs 2 points on questions that need
     several entries; .5 to 1.0 differ by less than 1 point."""
     date: float = 0.6
-    """The log's day fits a date in the question. .4 is .3 points worse, which is noise."""
+    """The day of the log, or of the heading above the entry, fits a date in the question. .4 is .3 points worse, which
+    is noise."""
     time: float = 0.1
     """The question asks when, and the entry names a time: +1 point of reciprocal rank on logs."""
     question: float = -0.15
@@ -85,7 +87,8 @@ def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[
     found: dict[str, float] = {}
     if lead := named_lead(question, chunk.text):
         found[f"lead {lead}"] = weights.lead
-    if question.days and (day := is_log_path(note.path)) and any(each.holds(day) for each in question.days):
+    day = is_log_path(note.path) or _headed(chunk.headings)
+    if day and any(each.holds(day) for each in question.days):
         found["date"] = weights.date
     if question.asks_when and _NAMES_TIME.search(chunk.text):
         found["time"] = weights.time
@@ -108,6 +111,14 @@ def is_question(text: str) -> bool:
     if end.endswith((")", "]")):
         end = _REMARK_AT_END.sub("", end)
     return end.endswith(("?", "？"))
+
+
+def _headed(headings: Sequence[str]) -> date | None:
+    """The day that the heading right above an entry names, `## 2026-11-21`."""
+    try:
+        return date.fromisoformat(headings[-1]) if headings and _ISO_DAY.fullmatch(headings[-1]) else None
+    except ValueError:
+        return None
 
 
 def _shifted(day: date, days: int) -> date:

@@ -1,9 +1,9 @@
 """Chunks: the exact slices of a note that search ranks.
 
-Strategy `entry` makes a chunk of each entry: in a log one bullet or paragraph; elsewhere a paragraph, list item,
-fence or table, small neighbours under one heading joined, large ones cut. Strategy `window` makes overlapping
-windows of whole lines. A heading belongs to no entry's text, but to its `headings`; only where nothing stands below
-it does it become a chunk itself, so that a note of a title alone can be found.
+Strategy `entry` makes a chunk of each entry: in a log one bullet or paragraph, in a conversation one turn; elsewhere a
+paragraph, list item, fence or table, small neighbours under one heading joined, large ones cut. Strategy `window` makes
+overlapping windows of whole lines. A heading belongs to no entry's text, but to its `headings`; only where nothing
+stands below it does it become a chunk itself, so that a note of a title alone can be found.
 
 However much a file holds, its chunks are bounded: see MAX_CHARS, MAX_LINES, FINE_CHUNKS and MAX_CHUNKS.
 """
@@ -20,6 +20,7 @@ from mcp_memory.text import logs
 from mcp_memory.text.blocks import Block, Kind, scan
 from mcp_memory.text.boundaries import best_cut, cluster_start
 from mcp_memory.text.chunking_config import ChunkingConfig
+from mcp_memory.text.leads import are_turns
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MAX_CHARS, MAX_LINES = 2_000_000, 50_000
@@ -30,6 +31,9 @@ FINE_CHUNKS = 5_000
 
 MAX_CHUNKS = 10_000
 """Pieces never reach across two entries of a log, so only a log can have more: what comes behind them is left out."""
+
+_LEAD_CHARS = 120
+"""So much of an entry shows whether it begins with a name."""
 
 Span = tuple[int, int]
 """Start and end in characters of the whole text."""
@@ -55,6 +59,8 @@ class Cut:
     chunks: list[Chunk]
     end: int
     entries: tuple[Mark, Mark] | None = None
+    turns: bool = False
+    """Whether the body is a conversation, of which each turn is a chunk: see `text.leads`."""
 
 
 def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut:
@@ -72,15 +78,16 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut
         last = sections[-1].entry
         sections = [section for section in sections if section.entry is not last]
         end = sections[-1].end if sections else body_start
-    pieces = _pieces(read, sections, config, log)
+    turns = not log and config.strategy == "entry" and _are_turns(read, sections)
+    pieces = _pieces(read, sections, config, log, turns)
     fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
     if len(fine) <= FINE_CHUNKS:
-        return Cut(fine, end, _first_and_last(sections))
+        return Cut(fine, end, _first_and_last(sections), turns)
     rest = _coarse(read, sections, fine.pop().start, config)
     chunks = list(islice(chain(fine, _chunks(read, rest)), MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
         end = chunks.pop().start
-    return Cut(chunks, end)
+    return Cut(chunks, end, turns=turns)
 
 
 def chunk(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
@@ -155,11 +162,15 @@ def _level(block: Block, entry: logs.LogEntry | None) -> int:
     return max(3, block.level) if entry and block.start != entry.start else block.level
 
 
-def _pieces(text: str, sections: list[_Section], config: ChunkingConfig, log: bool) -> Iterator[_Piece]:
+def _are_turns(text: str, sections: list[_Section]) -> bool:
+    return are_turns(text[start : min(end, start + _LEAD_CHARS)] for each in sections for start, end in each.units)
+
+
+def _pieces(text: str, sections: list[_Section], config: ChunkingConfig, log: bool, turns: bool) -> Iterator[_Piece]:
     if config.strategy == "window":
         size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
         return _windows(text, sections, size, overlap)
-    return _entries(text, sections, config, log)
+    return _entries(text, sections, config, log, turns)
 
 
 def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
@@ -169,7 +180,7 @@ def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingCon
     return _windows(text, rest, config.max_chars, 0)
 
 
-def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: bool) -> Iterator[_Piece]:
+def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: bool, turns: bool) -> Iterator[_Piece]:
     bare: list[_Section] = []
     for index, section in enumerate(sections):
         is_bare = section.number > 0 and not section.units
@@ -179,7 +190,7 @@ def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: b
             bare = []
         if is_bare and not has_child:
             bare.append(section)
-        for start, end in section.units if log else _joined(section.units, config.join_chars):
+        for start, end in section.units if log or turns else _joined(section.units, config.join_chars):
             for piece_start, piece_end in _cut(text, start, end, config.max_chars):
                 yield section, section.headings, piece_start, piece_end
     if bare:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mcp_memory.errors import ConfigInvalid
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 """Goes up whenever the same text would be cut differently: indexes are rebuilt then."""
 
 

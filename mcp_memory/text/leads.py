@@ -1,4 +1,6 @@
-"""Leads: the name that an entry begins with, `- Ada: …`, which says whose words it holds or what it is about."""
+"""Leads: the name that an entry begins with, `- Ada: …`, which says whose words it holds or what it is about. A remark
+in brackets behind it, `- Ada (13:56): …`, is not part of it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,11 @@ from mcp_memory.text.terms import STOP_WORDS
 
 MAX_LEAD_WORDS, MAX_LEAD_CHARS = 4, 40
 
-_LEAD = re.compile(r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}:[*_`]{0,3}\s")
+_LEAD = re.compile(
+    r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}"
+    r"(?: \([^()\n]{1,40}\))?:[*_`]{0,3}\s"
+)
+_TURN = re.compile(r"[-*+] ([^\n:()]{1,60}?)(?: \([^()\n]{1,40}\))?:\s")
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”]+")
 _POSSESSIVE = re.compile(r"['’]s?$|\.$")
 _MOST_WORDS = 64
@@ -17,9 +23,21 @@ _MOST_WORDS = 64
 
 
 def lead_of(text: str) -> str | None:
-    """The name in front of the first colon, without marks of a list or of emphasis."""
+    """The name in front of the first colon, without marks of a list or of emphasis and without a remark."""
     match = _LEAD.match(text)
     return match[1] if match and len(match[1].split()) <= MAX_LEAD_WORDS else None
+
+
+def are_turns(entries: Iterable[str]) -> bool:
+    """Whether these are a conversation: list items that all begin with a name, and the names come again, as the keys of
+    a list do not. Turns that are joined cost 4 points of evidence within 500 tokens on conversations."""
+    names: list[str] = []
+    for entry in entries:
+        match = _TURN.match(entry)
+        if not match:
+            return False
+        names.append(match[1])
+    return bool(names) and len(set(names)) * 2 <= len(names)
 
 
 def possible_names(question: str) -> list[str]:

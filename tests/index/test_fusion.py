@@ -139,8 +139,16 @@ class TestBoosts:
     def test_a_log_of_the_days_that_the_question_names(self, question: str, day: str, fits: bool) -> None:
         assert ("date" in boosted(question, passage("a line", f"memory/{day}.md"))) is fits
 
-    def test_only_logs_have_a_day(self) -> None:
-        assert "date" not in boosted("What happened on 7 May 2023?", passage("a line", "notes/2023-05-08.md"))
+    @pytest.mark.parametrize(
+        ("headings", "fits"),
+        [
+            (("Trip", "2023-05-08"), True), (("2023-05-08", "Trip"), False), (("2023-06-08",), False),
+            (("8 May",), False), (("2023-05-99",), False), ((), False),
+        ],
+    )  # fmt: skip
+    def test_elsewhere_the_heading_names_the_day(self, headings: tuple[str, ...], fits: bool) -> None:
+        found = passage("a line", "notes/2023-05-08.md", headings=headings)
+        assert ("date" in boosted("What happened on 7 May 2023?", found)) is fits
 
     def test_days_at_the_ends_of_the_calendar(self) -> None:
         assert telling_days(DateRange(date.min, date.min)).start == date.min

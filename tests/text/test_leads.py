@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.leads import lead_of, possible_names, without
+from mcp_memory.text.leads import are_turns, lead_of, possible_names, without
 
 
 @pytest.mark.parametrize(
@@ -14,12 +14,26 @@ from mcp_memory.text.leads import lead_of, possible_names, without
     [
         ("- Ada Lovelace: a lake", "Ada Lovelace"), ("Ada: tea", "Ada"), ("* **Ada**: red", "Ada"),
         ("1. `pytest`: in parallel", "pytest"), ("**Fix:** it", "Fix"), ("李雷: 你好", "李雷"),
+        ("- Ada (13:56): tea", "Ada"), ("**Ada** (13:56, continued): tea", "Ada"), ("Ada (13:56) says: a", None),
         ("10:30: stand-up", None), ("https://example.org is down", None), ("no colon", None),
         ("one two three four five: six", None), ("", None), ("a\nb: c", None),
     ],
 )  # fmt: skip
 def test_the_name_in_front_of_the_first_colon(text: str, lead: str | None) -> None:
     assert lead_of(text) == lead
+
+
+@pytest.mark.parametrize(
+    ("entries", "turns"),
+    [
+        (["- Ada: a", "- Bob: b", "- Ada: c", "- Bob: d"], True), (["- Ada (13:56): a", "- Ada:\n\n  - b"], True),
+        (["- 3PO: a", "- 🤖 (9:00): b", "- 3PO: c", "- 🤖 (9:01): b"], True),
+        (["- port: 80", "- host: a", "- user: b", "- mode: c"], False), (["- Ada: a", "- Bob: b", "- Ada: c"], False),
+        (["- Ada: a", "- Ada: b", "none"], False), (["Ada: a", "Ada: b"], False), ([], False),
+    ],
+)  # fmt: skip
+def test_a_conversation_is_told_from_a_list_of_keys(entries: list[str], turns: bool) -> None:
+    assert are_turns(entries) == turns
 
 
 def test_each_word_and_each_few_together_may_be_a_name() -> None:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["chunking", "tokens", "dates", "logs", "links", "secrets", "frontmatter"])
+@pytest.mark.parametrize("module", ["chunking", "tokens", "dates", "logs", "links", "secrets", "frontmatter", "leaves"])
 def test_no_third_party_package_is_imported(module: str):
     program = (
         f"import sys; before = set(sys.modules); import mcp_memory.text.{module}\n"

@@ -1,0 +1,69 @@
+"""An engine of this process, in a thread of its own, for callers that are not asynchronous."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from mcp_memory.daemon.asking import alone
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.settings.settings import Settings
+from mcp_memory.telemetry import switch_off
+
+WHOLE_S = 60.0
+"""How long a question waits for the first sweep and its vectors, since a script asks once; then it is told what is
+missing."""
+
+_QUESTIONS = frozenset({"search", "recall"})
+
+
+class InProcess:
+    """Open, and the vault locked, from its making until `close`, at the latest until the program ends. Any thread may
+    call it.
+
+    It puts the switches of `mcp_memory.telemetry` into the environment, as our programs do; they bind what is imported
+    after them.
+    """
+
+    def __init__(self, settings: Settings, progress: Callable[[str], None] | None) -> None:
+        """Raises Held, and what `open_engine` raises."""
+        switch_off()
+        from anyio.from_thread import start_blocking_portal
+
+        from mcp_memory.daemon.compose import engine_config
+        from mcp_memory.engine.opening import open_engine
+
+        with ExitStack() as opening:
+            opening.enter_context(alone(settings))
+            self._portal = opening.enter_context(start_blocking_portal(name="mcp-memory"))
+            engine = open_engine(engine_config(settings), progress=progress)
+            self._engine = opening.enter_context(self._portal.wrap_async_context_manager(engine))
+            self._open = opening.pop_all()
+        # Else Python would take it apart at its end, and wait for ever for a thread that it has stopped.
+        atexit.register(self.close)
+
+    def perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
+        """Raises DeadlineExceeded, and what the engine raises."""
+        return self._portal.call(self._perform, operation, arguments, deadline_s)
+
+    def close(self) -> None:
+        """Idempotent; the vault is free when it returns."""
+        atexit.unregister(self.close)
+        self._open.close()
+
+    async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
+        import anyio
+
+        from mcp_memory.engine.operations import perform
+
+        try:
+            with anyio.fail_after(deadline_s):
+                if operation in _QUESTIONS:
+                    with anyio.move_on_after(WHOLE_S):
+                        await self._engine.settled()
+                return await perform(self._engine, operation, arguments)
+        except TimeoutError as error:
+            late = f"{operation} took longer than {deadline_s:g} s"
+            raise DeadlineExceeded(late, hint="mcp-memory doctor") from error

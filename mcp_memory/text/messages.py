@@ -1,0 +1,137 @@
+"""Chat messages, as programs and exports hold them, read as turns: who said what, and when.
+
+A message is a mapping. Its speaker is `speaker`, else `name`, else `role`; its words are `content`, else `text`, as a
+string or as the list of parts that Anthropic's and OpenAI's interfaces use; `timestamp` or `created_at` is a datetime,
+an ISO 8601 string or seconds since 1970; `session` names its conversation. Other keys are left alone.
+
+What was said is kept, whoever said it. An image, a recording or a file is noted by its sort, `[image]`. What was not
+said is left out: thinking, the calls of tools and what tools returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import Any, cast
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.dates import as_datetime, parse_when
+
+Message = Mapping[str, Any]
+
+MAX_SPEAKER_CHARS = 40
+"""A longer name is no lead: see `text.leads`."""
+
+_TOOLS = frozenset({"tool", "function"})
+_UNSAID = re.compile(r"tool|function_call|computer_call|thinking|reasoning")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_MILLISECONDS_FROM = 1e11
+"""As seconds this is the year 5138: whoever says more counts in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`text` has LF line ends, no control characters and no blank lines around it; it is never empty."""
+
+    speaker: str
+    text: str
+    at: datetime | None = None
+    """Aware, with the offset that was given."""
+    session: str | None = None
+
+
+def read_turns(messages: Iterable[Message], zone: tzinfo, session: str | None = None) -> list[Turn]:
+    """The turns of a conversation in the order given; messages without words are none.
+
+    A time without an offset is in `zone`. `session` is that of the messages that name none. Raises InvalidInput that
+    names the first message that cannot be read.
+    """
+    turns: list[Turn] = []
+    for number, message in enumerate(messages, 1):
+        try:
+            if turn := _read(message, zone, session):
+                turns.append(turn)
+        except InvalidInput as error:
+            raise InvalidInput(f"message {number}: {error.message}", hint=error.hint) from error
+    return turns
+
+
+def _read(message: object, zone: tzinfo, session: str | None) -> Turn | None:
+    if not isinstance(message, Mapping):
+        raise InvalidInput("no mapping", hint="pass for example {'role': 'user', 'content': 'Hello'}")
+    said = cast("Message", message)
+    if said.get("role") in _TOOLS:
+        return None
+    text = _plain(_words(_first(said, "content", "text")))
+    if not text:
+        return None
+    own = said.get("session")
+    return Turn(_speaker(said), text, _when(_first(said, "timestamp", "created_at"), zone), _named(own) or session)
+
+
+def _first(message: Message, *names: str) -> Any:
+    return next((message[name] for name in names if message.get(name) is not None), None)
+
+
+def _speaker(message: Message) -> str:
+    """On one line, without the marks that end a name or stand for emphasis. A role has a capital."""
+    for given in (message.get("speaker"), message.get("name"), (_named(message.get("role")) or "").capitalize()):
+        name = " ".join(re.sub(r"[:*`()\[\]]", " ", _named(given) or "").split()).strip("_ ")
+        if short := name[:MAX_SPEAKER_CHARS].strip("_ "):
+            return short
+    raise InvalidInput("nobody says it", hint="pass who speaks as 'role', 'name' or 'speaker'")
+
+
+def _named(value: object) -> str | None:
+    if value is None or isinstance(value, (Mapping, list, tuple)):
+        return None
+    return _plain(" ".join(str(value).split())) or None
+
+
+def _words(content: object) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, Sequence):
+        return "\n\n".join(words for part in cast("Sequence[object]", content) if (words := _part(part)))
+    raise InvalidInput("its content is neither text nor a list of parts", hint="pass a string")
+
+
+def _part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        raise InvalidInput("a part of its content is neither text nor a mapping", hint="pass a string")
+    given = cast("Message", part)
+    sort = str(given.get("type") or "text")
+    if _UNSAID.search(sort):
+        return ""
+    words = _first(given, "text", "refusal")
+    if isinstance(words, str):
+        return words
+    return "" if sort == "text" else f"[{_named(sort.removeprefix('input_').removesuffix('_url'))}]"
+
+
+def _plain(text: str) -> str:
+    """Control characters become blanks, so that no two words grow together."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    shown = _HALF_PAIR.sub("\ufffd", _CONTROL.sub(" ", lines))
+    return re.sub(r"\A(?:[^\S\n]*\n)+", "", shown).rstrip() if shown.strip() else ""
+
+
+def _when(value: object, zone: tzinfo) -> datetime | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return parse_when(value, zone)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
+        try:
+            return datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+        except (OverflowError, ValueError, OSError):
+            pass
+    elif moment := as_datetime(value, zone):
+        return moment
+    raise InvalidInput("its time is none", hint="pass a datetime, an ISO 8601 string or seconds since 1970")
