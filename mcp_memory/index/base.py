@@ -188,6 +188,11 @@ class Index(ABC):
         """All chunks of a note in order."""
 
     @abstractmethod
+    def meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
+        """(n, dimension): of each note the mean of its passages' vectors, at length 1; 0 for a note that is not there
+        or has none yet."""
+
+    @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         """Notes that match, newest date first, then by path."""
 

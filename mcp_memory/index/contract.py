@@ -457,6 +457,42 @@ class IndexContract:
         assert len(index.dense(vector_of("text 7"), 10_000, Filters())) == 300
         assert list(index.dense(vector_of("text 7"), 0, Filters())) == []
 
+    def test_a_note_means_what_its_chunks_mean_on_average(self, index: Index) -> None:
+        texts = {"a.md": ["alpha", "beta", "beta"], "dir/b.md": ["gamma"], "empty.md": []}
+        generation = start(index, [make_upsert(path, each) for path, each in texts.items()])
+        index.apply(generation.number, [make_upsert("c.md", ["waits"]), make_upsert("d.md", ["alpha", "waits too"])])
+        paths = ["d.md", "a.md", "c.md", "gone.md", "empty.md", "dir/b.md", "a.md", "", "a\0\ud800", "dir"]
+        found = index.meanings([NotePath(path) for path in paths])
+        sums = {path: np.sum([vector_of(text) for text in each], axis=0) for path, each in texts.items() if each}
+        sums["d.md"] = vector_of("alpha")
+        for path, meaning in zip(paths, found, strict=True):
+            if path in sums:
+                length = float(np.linalg.norm(sums[path]))
+                assert float(meaning @ sums[path]) / length == pytest.approx(1, abs=COSINE_TOLERANCE), path
+                assert float(np.linalg.norm(meaning)) == pytest.approx(1, abs=1e-5), path
+            else:
+                assert not meaning.any(), path
+        embed_all(index, generation.number)
+        assert index.meanings([NotePath("c.md")])[0] @ vector_of("waits") == pytest.approx(1, abs=COSINE_TOLERANCE)
+
+    def test_meanings_come_for_any_number_of_paths(self, index: Index) -> None:
+        assert index.meanings([NotePath("a.md")]).shape == (1, 0), "nothing is active yet"
+        start(index, [make_upsert(f"{at}.md", [f"text {at}"]) for at in range(1300)])
+        order = [*range(1299, -1, -1), *range(0, 1300, 7)]
+        found = index.meanings([NotePath(f"{at}.md") for at in order])
+        exact = np.stack([vector_of(f"text {at}") for at in order])
+        assert found.dtype == np.float32
+        assert np.einsum("nd,nd->n", found, exact) == pytest.approx(np.ones(len(order)), abs=COSINE_TOLERANCE)
+        assert index.meanings([]).shape == (0, DIMENSION)
+
+    def test_meanings_are_those_of_the_active_generation(self, index: Index) -> None:
+        start(index, [make_upsert("a.md", ["alpha"])])
+        other = index.begin("second", "model of first", DIMENSION)
+        index.apply(other.number, [make_upsert("a.md", ["beta"])])
+        embed_all(index, other.number)
+        (meaning,) = index.meanings([NotePath("a.md")])
+        assert meaning @ vector_of("alpha") == pytest.approx(1, abs=COSINE_TOLERANCE)
+
     def test_sharing_counts_the_terms_that_a_chunk_has_itself(self, index: Index) -> None:
         texts = {"a.md": ["red tea and cake", "red wine"], "b.md": ["red tea, red cake, tea cakes", "nothing"]}
         start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])

@@ -6,12 +6,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mcp_memory.index.rows import decode_chunk, decode_note
 from mcp_memory.index.schema import MAX_CHUNKS, ORDINAL_BITS, Tables, id_range
 from mcp_memory.index.words import bindable
 from mcp_memory.models import NotePath, NoteRecord, Passage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _IN_BATCH = 500
 
@@ -40,6 +45,31 @@ def passages_of(connection: sqlite3.Connection, tables: Tables, number: int) -> 
     """All of a note, in order."""
     select = f"SELECT {_COLUMNS} FROM {tables.chunks} WHERE id BETWEEN ? AND ? ORDER BY id"
     return _with_notes(connection, tables, connection.execute(select, id_range(number)))
+
+
+def meanings(
+    connection: sqlite3.Connection, tables: Tables, paths: Sequence[NotePath], dimension: int
+) -> NDArray[np.float32]:
+    """As `Index.meanings`."""
+    asked = [bindable(path) for path in paths]
+    wanted = list(dict.fromkeys(asked))
+    places = {path: at for at, path in enumerate(wanted)}
+    sums = np.zeros((len(wanted), dimension), dtype=np.float32)
+    for start in range(0, len(wanted), _IN_BATCH):
+        part = wanted[start : start + _IN_BATCH]
+        rows = connection.execute(
+            f"""SELECT path, vector FROM {tables.notes} note
+                JOIN {tables.vectors} slot ON slot.chunk BETWEEN note.number << {ORDINAL_BITS}
+                    AND ((note.number + 1) << {ORDINAL_BITS}) - 1
+                JOIN embeddings ON embeddings.id = slot.embedding
+                WHERE path IN ({", ".join("?" for _ in part)})""",
+            part,
+        )
+        for path, vector in rows:
+            row = np.frombuffer(vector, dtype=np.int8).astype(np.float32)
+            sums[places[path]] += row / max(float(np.linalg.norm(row)), 1e-9)
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    return sums[[places[path] for path in asked]]
 
 
 def _with_notes(

@@ -208,6 +208,12 @@ class SqliteIndex(Index):
         ]
         return self._notes("content = ? AND kind = ? AND shelf = ? AND project IS ? ORDER BY path", values)
 
+    def meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
+        with self._snapshot() as now:
+            if now is None or not now.generation.dimension:
+                return np.zeros((len(paths), 0), dtype=np.float32)
+            return reading.meanings(now.connection, now.tables, paths, now.generation.dimension)
+
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         with self._snapshot() as now:
             if now is None:

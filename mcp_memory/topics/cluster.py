@@ -1,0 +1,121 @@
+"""Clusters: groups of vectors by average linkage of their cosines, no group larger than a limit.
+
+Written by hand because scipy's would add 37 MB to a daemon that promises 250; a test compares the two. The nearest
+neighbour chain (Murtagh 1983) finds the same groups as the textbook algorithm, in time and memory quadratic in the
+number of vectors; so more than `BLOCK` of them are first divided, by two means at a time, into blocks that are grouped
+each by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.int64]
+    Matrix = NDArray[np.float32]
+
+BLOCK = 2048
+"""Vectors that are compared each with each: 17 MB of cosines."""
+
+_ROUNDS = 5
+_LEAST_SHARE = 1 / 8
+"""What is divided in two leaves neither side less: crumbs would neither make a topic nor bring the dividing on."""
+
+
+def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most: int) -> list[list[int]]:
+    """The rows in groups, each in the order given; single ones are groups too.
+
+    `vectors` (n, dimension), of length 1; only `rows` of them are looked at. Two groups are joined as long as the mean
+    cosine between their vectors is at least `least_cosine`. What is then larger than `most` is divided by two means
+    until it is not.
+    """
+    groups: list[list[int]] = []
+    for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
+        for group in _linked(vectors[block], least_cosine):
+            groups += [part.tolist() for part in _divided(vectors, block[sorted(group)], most)]
+    return groups
+
+
+def total(vectors: Matrix, rows: Sequence[int] | Rows) -> Matrix:
+    """The sum of the rows, (dimension,), without a copy of them all."""
+    found = np.zeros(vectors.shape[1], dtype=np.float32)
+    for at in range(0, len(rows), BLOCK):
+        found += vectors[rows[at : at + BLOCK]].sum(axis=0)
+    return found
+
+
+def unit(vector: Matrix) -> Matrix:
+    """At length 1; 0 stays 0."""
+    return vector / max(float(np.linalg.norm(vector)), 1e-9)
+
+
+def _linked(vectors: Matrix, least_cosine: float) -> Iterator[list[int]]:
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -np.inf)
+    groups = {at: [at] for at in range(len(vectors))}
+    chain: list[int] = []
+    for start in range(len(vectors)):
+        while start in groups:
+            if not chain:
+                chain.append(start)
+            last = chain[-1]
+            near = int(np.argmax(cosines[last]))
+            if cosines[last, near] < least_cosine:
+                # Along a chain cosines grow, so it is the chain's only one; and merges of others bring nothing nearer.
+                yield groups.pop(chain.pop())
+                cosines[:, last] = -np.inf
+            elif len(chain) > 1 and cosines[last, chain[-2]] >= cosines[last, near]:
+                # Of equals the one before it in the chain, else two that are as near to a third would never merge.
+                one, other = sorted((chain.pop(), chain.pop()))
+                _merge(cosines, one, other, len(groups[one]), len(groups[other]))
+                groups[one] += groups.pop(other)
+            else:
+                chain.append(near)
+
+
+def _merge(cosines: Matrix, one: int, other: int, weight: int, other_weight: int) -> None:
+    """`one` becomes both, `other` nothing."""
+    share = weight / (weight + other_weight)
+    together = cosines[one] * share + cosines[other] * (1 - share)
+    # Rounding must not make the two together nearer to a third than each was: the chain relies on it.
+    np.minimum(together, np.maximum(cosines[one], cosines[other]), out=together)
+    together[one] = together[other] = -np.inf
+    cosines[one] = cosines[:, one] = together
+    cosines[other] = cosines[:, other] = -np.inf
+
+
+def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
+    """Parts of at most so many rows, near ones together."""
+    waiting = [rows]
+    while waiting:
+        some = waiting.pop()
+        if len(some) <= most:
+            yield some
+        else:
+            waiting += _halves(vectors, some)
+
+
+def _halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
+    """By two means, begun at the row farthest from the middle and the row farthest from that one."""
+    one = vectors[rows[int(np.argmin(_along(vectors, rows, unit(total(vectors, rows)))))]]
+    other = vectors[rows[int(np.argmin(_along(vectors, rows, one)))]]
+    belongs = np.zeros(len(rows), dtype=bool)
+    for _ in range(_ROUNDS):
+        leaning = _along(vectors, rows, one - other)
+        belongs = leaning > 0
+        least = max(1, int(len(rows) * _LEAST_SHARE))
+        if not least <= np.count_nonzero(belongs) <= len(rows) - least:
+            belongs[:] = False
+            belongs[np.argsort(-leaning, kind="stable")[: len(rows) // 2]] = True
+        one, other = unit(total(vectors, rows[belongs])), unit(total(vectors, rows[~belongs]))
+    return rows[belongs], rows[~belongs]
+
+
+def _along(vectors: Matrix, rows: Rows, direction: Matrix) -> Matrix:
+    """The products of the rows with a vector, without a copy of them all."""
+    return np.concatenate([vectors[rows[at : at + BLOCK]] @ direction for at in range(0, len(rows), BLOCK)])

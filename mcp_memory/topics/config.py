@@ -1,0 +1,27 @@
+"""What a person can set about the topic tree.
+
+Standard library only: `settings` imports this on the paths that must start in milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsConfig:
+    """Section `[topics]`."""
+
+    fresh_tail_count: int = 32
+    """So many of the newest notes stay in `_fresh/`: what is being worked on is not filed away."""
+    leaf_cosine: float = 0.3
+    """The least mean cosine between the notes of a topic (average linkage), 0 to 1."""
+    min_leaves: int = 3
+    """Fewer notes found no topic: they wait for more of their kind."""
+    max_leaves: int = 16
+    topic_cosine: float = 0.5
+    """The least mean cosine between the middles of topics under one parent."""
+    condensed_min_fanout: int = 4
+    """Fewer topics side by side get no parent."""
+    max_topics: int = 16
+    max_depth: int = 6

@@ -1,0 +1,115 @@
+"""A topic's page, `_summary.md`: its gist, and links that any Markdown viewer follows. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.text import frontmatter
+from mcp_memory.text.links import relative_link
+from mcp_memory.text.tokens import count_tokens
+
+PAGE = "_summary.md"
+MAP = "_index.md"
+
+CHILDREN, RELATED = "## Children", "## Related"
+
+_LABEL = re.compile(r"[\[\]\\`*_<>]")
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A note of the topic, or the page of a topic below it. `path` is that of the file to read."""
+
+    id: NoteId
+    path: NotePath
+    title: str
+    covers: str
+    """Of a note a hash of its body and its title, of a page its own `covers`: differs when something below differs."""
+    notes: int = 1
+    """How many notes it stands for."""
+    earliest: datetime | None = None
+    latest: datetime | None = None
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that a page says."""
+
+    id: NoteId
+    path: NotePath
+    title: str
+    text: str
+    by: str
+    children: Sequence[Child]
+    created: datetime
+    updated: datetime
+    related: Sequence[tuple[str, NotePath]] = ()
+    """Titles and paths of other pages."""
+
+
+def render(page: Page) -> bytes:
+    """The file's bytes."""
+    dates = [when for child in page.children for when in (child.earliest, child.latest) if when]
+    meta = {
+        "id": page.id,
+        "title": page.title,
+        "created": page.created,
+        "updated": page.updated,
+        "source": page.by,
+        "derived_from": [child.id for child in page.children],
+        "depth": 1 + max((child.depth for child in page.children), default=0),
+        "node_kind": "condensed",
+        "descendant_count": sum(child.notes for child in page.children),
+        "earliest_at": min(dates, default=None),
+        "latest_at": max(dates, default=None),
+        "token_count": count_tokens(page.text),
+        "covers": covers(page.children),
+    }
+    parts = [page.text.strip(), CHILDREN, _list(_child(page.path, child) for child in page.children)]
+    if page.related:
+        parts += [RELATED, _list(_link(page.path, title, path) for title, path in page.related)]
+    return frontmatter.render(meta, "\n\n".join(parts)).encode(errors="replace")
+
+
+def covers(children: Iterable[Child]) -> str:
+    """What a page stands for, as 16 hexadecimal digits: the same as long as nothing below it has changed, wherever it
+    has moved."""
+    told = "\n".join(sorted(f"{child.id} {child.covers}" for child in children))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def gist(body: str) -> str:
+    """What a page says of its topic, without the lists of links."""
+    said, found, _ = f"\n{body}".rpartition(f"\n{CHILDREN}")
+    return (said if found else body).strip()
+
+
+def etag_of(data: bytes) -> Etag:
+    return Etag(hashlib.sha256(data).hexdigest())
+
+
+def _child(page: NotePath, child: Child) -> str:
+    link = _link(page, child.title, child.path)
+    said = [f"{child.notes} notes"] if child.depth else []
+    said += [_span(child.earliest, child.latest)] if child.latest else []
+    return f"{link} ({', '.join(said)})" if said else link
+
+
+def _span(earliest: datetime | None, latest: datetime | None) -> str:
+    days = [when.date().isoformat() for when in (earliest, latest) if when]
+    return " to ".join(dict.fromkeys(days))
+
+
+def _link(page: NotePath, title: str, path: NotePath) -> str:
+    label = _LABEL.sub(lambda mark: chr(92) + mark[0], " ".join(title.split()))
+    return f"[{label}]({relative_link(page, path)})"
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

@@ -1,0 +1,230 @@
+"""The plan: from the notes below `topics/` to the jobs that let the tree grow by one round. Pure and deterministic.
+
+New notes wait in `_fresh/`. All but the latest few join the topic that they fit, or found one with others like them;
+single ones wait. Where no note moves, topics that have no parent yet join one that they fit, or come under a new one. A
+run plans and publishes until a plan is empty, so growth cascades upwards; what is placed is not placed anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.topics.cluster import BLOCK, clusters, total, unit
+from mcp_memory.topics.config import TopicsConfig
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+FRESH = "_fresh"
+TOP = ""
+"""The folder of all topics itself, as `Job.parent`."""
+
+_NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something that moves into one topic. Folders and paths are relative to the folder of all topics."""
+
+    into: str | None
+    """An existing topic; None = a new one."""
+    parent: str
+    """The folder that the topic is, or will be, in."""
+    leaves: tuple[str, ...] = ()
+    """Paths of notes."""
+    topics: tuple[str, ...] = ()
+    """Folders."""
+
+
+def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[Job]:
+    """The next round; empty where nothing has a place to go. No job of it needs another one to be done before, or not.
+
+    `notes` are paths, in any order: the leaves of the tree, `_fresh/…` among them. `vectors` (len(notes), dimension)
+    have length 1, or 0 where a note has none yet: then it waits. A folder without our kind of name, `NN-slug`, was made
+    by a person: what is in it and below stays there, and nothing joins it.
+    """
+    tree = _Tree.of(notes, vectors)
+    return _filing(tree, config) or _condensation(tree, config)
+
+
+def after(notes: Iterable[str], jobs: Iterable[Job], named: Callable[[Job], str]) -> dict[str, str]:
+    """Where each note is when the jobs are done, by where it is now. `named` gives the folder of a new topic."""
+    moved: dict[str, str] = {}
+    prefixes: dict[str, str] = {}
+    for job in jobs:
+        folder = job.into if job.into is not None else _joined(job.parent, named(job))
+        moved |= {path: _joined(folder, path.rpartition("/")[2]) for path in job.leaves}
+        prefixes |= {topic: _joined(folder, topic.rpartition("/")[2]) for topic in job.topics}
+    return {path: moved.get(path) or _under(path, prefixes) for path in notes}
+
+
+def next_number(names: Iterable[str]) -> int:
+    """One more than the highest number among folders of one parent."""
+    return max((int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))), default=0) + 1
+
+
+def is_topic_name(name: str) -> bool:
+    return bool(_NUMBERED.fullmatch(name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The topics that hold notes, at any depth below; and the notes, as rows of `vectors`, by age."""
+
+    paths: Sequence[str]
+    vectors: Matrix
+    fresh: Sequence[int]
+    leaves: Mapping[str, Sequence[int]]
+    """Topic → the notes right in it."""
+    below: Mapping[str, Sequence[int]]
+    """Topic → the notes in it and below, but for those without a vector."""
+    topics: Mapping[str, Sequence[str]]
+    """Folder → the topics right in it."""
+    heights: Mapping[str, int]
+    """Topic → 1 where it holds notes alone, else one more than the highest in it."""
+
+    @classmethod
+    def of(cls, paths: Sequence[str], vectors: Matrix) -> _Tree:
+        fresh: list[int] = []
+        leaves: dict[str, list[int]] = defaultdict(list)
+        below: dict[str, list[int]] = defaultdict(list)
+        topics: dict[str, set[str]] = defaultdict(set)
+        heights: dict[str, int] = defaultdict(int)
+        for row in sorted(range(len(paths)), key=lambda row: _age(paths[row])):
+            folder = paths[row].rpartition("/")[0]
+            if folder == FRESH:
+                fresh.append(row)
+            if not all(map(is_topic_name, folder.split("/"))):
+                continue
+            leaves[folder].append(row)
+            known = bool(vectors[row].any())
+            for height, topic in enumerate(_upwards(folder), 1):
+                heights[topic] = max(heights[topic], height)
+                topics[topic.rpartition("/")[0]].add(topic)
+                if known:
+                    below[topic].append(row)
+        return cls(paths, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
+
+    def middles(self, folders: Sequence[str]) -> Matrix:
+        """Of each the mean of its notes' vectors: its product with a vector is the mean cosine with them."""
+        sums = np.stack([total(self.vectors, self.below[each]) for each in folders])
+        return sums / np.array([[len(self.below[each])] for each in folders], dtype=np.float32)
+
+    def directions(self, folders: Sequence[str]) -> Matrix:
+        """The middles at length 1."""
+        return np.stack([unit(total(self.vectors, self.below[each])) for each in folders])
+
+
+def _filing(tree: _Tree, config: TopicsConfig) -> list[Job]:
+    ready = tree.fresh[: max(0, len(tree.fresh) - config.fresh_tail_count)]
+    ready = [row for row in ready if tree.vectors[row].any()]
+    room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in sorted(tree.below)}
+    hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
+    joins: dict[str, list[int]] = {}
+    if hosts and ready:
+        middles = tree.middles(hosts)
+        found = _joins(tree.vectors, ready, middles, [room[host] for host in hosts], config.leaf_cosine)
+        joins = {hosts[at]: rows for at, rows in found.items()}
+    jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items())]
+    taken = {row for rows in joins.values() for row in rows}
+    rest = [row for row in ready if row not in taken]
+    groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
+    founding = [_filed(tree, rows) for rows in groups if len(rows) >= config.min_leaves]
+    return jobs + sorted(founding, key=lambda job: _age(job.leaves[0]))
+
+
+def _condensation(tree: _Tree, config: TopicsConfig) -> list[Job]:
+    """Of the topics at the top, at the lowest level where something is to do: they join a parent of that level wherever
+    it is, or get a new one. What has a parent keeps it: what was grouped once would only be grouped again."""
+    levels: dict[int, list[str]] = defaultdict(list)
+    hosts: dict[int, list[str]] = defaultdict(list)
+    for topic in sorted(tree.below):
+        height = tree.heights[topic]
+        if "/" not in topic:
+            levels[height].append(topic)
+        if height > 1 and len(tree.topics[topic]) < config.max_topics:
+            hosts[height - 1].append(topic)
+    for height, topics in sorted(levels.items()):
+        if jobs := _condensed(tree, topics, hosts[height], config, deepest=height == config.max_depth):
+            return jobs
+    return []
+
+
+def _condensed(
+    tree: _Tree, topics: Sequence[str], hosts: Sequence[str], config: TopicsConfig, *, deepest: bool
+) -> list[Job]:
+    directions = tree.directions(topics)
+    joins: dict[int, list[int]] = {}
+    if hosts:
+        room = [config.max_topics - len(tree.topics[host]) for host in hosts]
+        joins = _joins(directions, range(len(topics)), tree.directions(hosts), room, config.topic_cosine)
+    jobs = [_moved(topics, some, into=hosts[at]) for at, some in sorted(joins.items())]
+    taken = {at for some in joins.values() for at in some}
+    rest = [] if deepest else [at for at in range(len(topics)) if at not in taken]
+    groups = clusters(directions, rest, least_cosine=config.topic_cosine, most=config.max_topics)
+    return jobs + [_moved(topics, some) for some in sorted(groups) if len(some) >= config.condensed_min_fanout]
+
+
+def _joins(
+    vectors: Matrix, rows: Sequence[int], hosts: Matrix, room: Sequence[int], least: float
+) -> dict[int, list[int]]:
+    """Host → rows that fit it: each goes where its product is highest, the best first, as long as there is room."""
+    best = np.zeros(len(rows), dtype=np.int64)
+    fits = np.zeros(len(rows), dtype=np.float32)
+    step = max(1, BLOCK * BLOCK // len(hosts))
+    for at in range(0, len(rows), step):
+        products = vectors[rows[at : at + step]] @ hosts.T
+        best[at : at + step] = products.argmax(axis=1)
+        fits[at : at + step] = products.max(axis=1)
+    joined: dict[int, list[int]] = defaultdict(list)
+    order: list[int] = np.argsort(-fits, kind="stable").tolist()
+    for at in order:
+        host = int(best[at])
+        if fits[at] >= least and len(joined[host]) < room[host]:
+            joined[host].append(rows[at])
+    return {host: sorted(some) for host, some in joined.items() if some}
+
+
+def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None) -> Job:
+    return Job(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=_age)))
+
+
+def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> Job:
+    return Job(into, _parent(into), topics=tuple(topics[at] for at in some))
+
+
+def _parent(topic: str | None) -> str:
+    return topic.rpartition("/")[0] if topic else TOP
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and those it is in, up to the top, which has no name."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+
+
+def _age(path: str) -> tuple[str, int, str]:
+    """Within `_fresh/` by number, which grows: 1000 comes after 999."""
+    folder, _, name = path.rpartition("/")
+    number = name.partition("-")[0]
+    return folder, int(number) if number.isascii() and number.isdigit() else 0, name
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _under(path: str, moved: Mapping[str, str]) -> str:
+    for folder in _upwards(path.rpartition("/")[0]):
+        if folder in moved:
+            return moved[folder] + path[len(folder) :]
+    return path

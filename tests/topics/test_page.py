@@ -1,0 +1,136 @@
+"""A topic's page: its properties come back, its links lead where they should, its gist is told from its lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.models import NoteId, NotePath
+from mcp_memory.text import frontmatter
+from mcp_memory.text.links import find_links, resolve
+from mcp_memory.topics.page import CHILDREN, PAGE, RELATED, Child, Page, covers, etag_of, gist, render
+
+NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))
+FOLDER = "Agent/topics/01-japan trip (2026)"
+TITLES = [
+    "Plain", "[brackets] and ](./x.md) more", "`code` and ``two``", "a ` lone tick", "Größe über alles ñ 日本 🙂",
+    r"back\slash \[x](y.md)", "<b>bold</b> *stars* _under_", "[[wiki|link]]", "![image](x.png)", "ends with \\", "",
+    "two\n\n## Children\nlines", "# not a heading", "<https://example.org>", "&lt;", "~~~", "```", "\ud800 lone",
+]  # fmt: skip
+NAMES = ["plain.md", "with blank.md", "größe ñ 日本.md", "a(b)[c]#d?e%20f.md", "`tick`.md", 'x\\y*z|".md', "100%.md"]
+
+
+def child(title: str = "A note", path: str = f"{FOLDER}/001-note.md", **values: object) -> Child:
+    return replace(Child(NoteId("01J"), NotePath(path), title, "c0"), **values)
+
+
+def page(children: Sequence[Child], text: str = "What it is about.", **values: object) -> Page:
+    usual = Page(NoteId("01PAGE"), NotePath(f"{FOLDER}/{PAGE}"), "Japan: trip", text, "extractive", children, NOW, NOW)
+    return replace(usual, **values)
+
+
+def links_of(made: Page) -> list[str | None]:
+    body = frontmatter.parse(render(made).decode()).body
+    return [resolve(link.target, made.path) for link in find_links(body) if link.kind == "markdown"]
+
+
+def test_the_properties_come_back() -> None:
+    early, late = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
+    children = [
+        child("One", notes=7, earliest=early, latest=late, depth=2),
+        child("Two", earliest=NOW, latest=NOW, id=NoteId("path:a b.md")),
+        child("Three", id=NoteId("01K")),
+    ]
+    document = frontmatter.parse(render(page(children)).decode())
+    assert document.problem is None
+    assert list(document.meta) == [
+        "id", "title", "created", "updated", "source", "derived_from", "depth", "node_kind", "descendant_count",
+        "earliest_at", "latest_at", "token_count", "covers",
+    ]  # fmt: skip
+    meta = dict(document.meta)
+    assert {key: datetime.fromisoformat(str(meta.pop(key))) for key in ("earliest_at", "latest_at")} == {
+        "earliest_at": early,
+        "latest_at": NOW,
+    }
+    assert [datetime.fromisoformat(str(meta.pop(key))) for key in ("created", "updated")] == [NOW, NOW]
+    assert meta.pop("token_count") > 0
+    assert meta == {
+        "id": "01PAGE", "title": "Japan: trip", "source": "extractive", "derived_from": ["01J", "path:a b.md", "01K"],
+        "depth": 3, "node_kind": "condensed", "descendant_count": 9, "covers": covers(children),
+    }  # fmt: skip
+
+
+def test_a_page_lists_what_is_below_and_beside_it() -> None:
+    early, late = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
+    below = child("Kyoto", f"{FOLDER}/02-kyoto/{PAGE}", notes=5, earliest=early, latest=late, depth=1)
+    note = child("Tickets", earliest=late, latest=late)
+    made = page([below, note, child("No date")], related=[("Trains", NotePath(f"Agent/topics/02-trains/{PAGE}"))])
+    assert frontmatter.parse(render(made).decode()).body.strip() == "\n".join(
+        [
+            "What it is about.", "", "## Children", "",
+            "- [Kyoto](./02-kyoto/_summary.md) (5 notes, 2026-01-02 to 2026-03-04)",
+            "- [Tickets](./001-note.md) (2026-03-04)", "- [No date](./001-note.md)", "", "## Related", "",
+            "- [Trains](../02-trains/_summary.md)",
+        ]
+    )  # fmt: skip
+    assert etag_of(render(made)) == etag_of(render(made)) != etag_of(render(page([note])))
+
+
+def test_a_page_without_dates_has_none() -> None:
+    meta = frontmatter.parse(render(page([child()])).decode()).meta
+    assert meta.get("earliest_at") is None and meta.get("latest_at") is None
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_whatever_a_title_holds_the_links_lead_to_the_files(title: str) -> None:
+    places = [*(f"{FOLDER}/{name}" for name in NAMES), "Agent/other folder/x y.md", "top.md", f"{FOLDER}/02-a b/{PAGE}"]
+    children = [child(title, place, depth=at % 2, latest=NOW) for at, place in enumerate(places)]
+    made = page(children, related=[(title, NotePath(f"Agent/topics/02 é/{PAGE}"))])
+    assert links_of(made) == [*places, f"Agent/topics/02 é/{PAGE}"]
+    assert gist(frontmatter.parse(render(made).decode()).body) == made.text
+
+
+@given(title=st.text(max_size=40), name=st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1))
+def test_any_title_and_name_make_one_link(title: str, name: str) -> None:
+    if name not in {".", ".."}:
+        assert links_of(page([child(title, f"{FOLDER}/{name}")])) == [f"{FOLDER}/{name}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "One line.",
+        "# Heading\n\n- a\n- b",
+        f"It speaks of\n{CHILDREN}\nof its own.\n\n{RELATED}\n\nMore.",
+        "Children",
+    ],
+)
+def test_the_gist_is_the_text(text: str) -> None:
+    for children in ([child()], []):
+        made = page(children, text, related=[("Beside", NotePath("a.md"))])
+        body = frontmatter.parse(render(made).decode()).body
+        assert gist(body) == text
+        assert gist(body.replace("\n", "\r\n")) == text.replace("\n", "\r\n")
+    assert gist("A person's own words.") == "A person's own words."
+
+
+CHILD_SETS = st.dictionaries(
+    st.sampled_from(["01A", "01B", "01C", "path:a b.md"]), st.sampled_from(["0", "1", "2"]), max_size=4
+)
+
+
+@given(CHILD_SETS, CHILD_SETS, st.randoms())
+def test_covers_differs_exactly_when_a_child_does(one: dict[str, str], other: dict[str, str], random) -> None:
+    def told(given: dict[str, str], place: str) -> str:
+        children = [child(place, f"{place}.md", id=NoteId(key), covers=value) for key, value in given.items()]
+        random.shuffle(children)
+        return covers(children)
+
+    assert (told(one, "here") == told(other, "moved")) == (one == other)
+    assert len(told(one, "here")) == 16 and int(told(one, "here"), 16) >= 0
