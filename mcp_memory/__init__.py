@@ -5,10 +5,13 @@ models       the values that rooms hand to one another
 registry     back ends by name
 latest       the values used last, for small memories
 allocator    the C library's memory, shared and given back
+endpoint     what clients of OpenAI's protocol have in common
 telemetry    switches that keep dependencies from calling home
 text         frontmatter, chunks, links, tokens, dates: pure functions on strings
 storage      files with atomic, durable, compare-and-swap verbs
 embedders    texts to vectors
+summarizers  texts to a shorter one
+topics       which notes belong together: the plan of the topic tree
 index        the derived search index
 engine       vault, indexer, watcher, search, recall behind one façade
 settings     configuration from file, environment and flags
@@ -16,7 +19,28 @@ client       the standard-library client of a running daemon
 server       the MCP server: four tools, resources, prompts
 daemon       one process a vault: lock, socket, lifecycle
 evaluation   question sets, metrics and intervals
+library      `Memory`, for programs that import us
 cli          the command line
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_memory.library.memory import Memory as Memory
+    from mcp_memory.text.leaves import Leaf as Leaf
+
+__all__ = ["Leaf", "Memory", "__version__"]
+
 __version__ = "0.1.0"
+
+_PUBLIC = {"Leaf": "mcp_memory.text.leaves", "Memory": "mcp_memory.library.memory"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """A public name, imported when it is asked for: `headers` imports this package too, and must start at once."""
+        if name not in _PUBLIC:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        return getattr(importlib.import_module(_PUBLIC[name]), name)

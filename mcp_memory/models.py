@@ -41,6 +41,8 @@ class Shelf(StrEnum):
     """In `_archive/`, or superseded, or archived by status."""
     INBOX = "inbox"
     """A candidate in `_inbox/` that awaits review."""
+    SUMMARY = "summary"
+    """A page of the topic tree: made from other notes, so that no answer says the same thing twice."""
     DELETED = "deleted"
     """Forgotten: known by id so that it can be restored, but without any chunk."""
 

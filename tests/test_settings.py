@@ -50,6 +50,7 @@ def test_flag_over_environment_over_file_over_default(tmp_path: Path):
         ("VAULT_WRITE_DEADLINE_S", "2.5", "vault", "write_deadline_s", 2.5),
         ("DAEMON_ALLOWED_HOSTS", "a.lan:1, b.lan:2", "daemon", "allowed_hosts", ("a.lan:1", "b.lan:2")),
         ("EMBEDDER_MODEL", "some/model", "embedder", "model", "some/model"),
+        ("SUMMARIZER_COMMAND", "agent, -p", "summarizer", "command", ("agent", "-p")),
         ("CHUNKING_MAX_CHARS", "2000", "chunking", "max_chars", 2000),
     ],
 )
@@ -88,6 +89,10 @@ WRONG = [
     ("[embedder]\nprovider = 'magic'", ["embedder.provider", "'magic'", "'auto'", "'none'", "'openai'"]),
     ("[embedder]\nprecision = 'int4'", ["embedder.precision", "'int4'", "'int8', 'fp32', 'torch'"]),
     ("[embedder]\nbatch_size = 0", ["embedder.batch_size", "1 or more"]),
+    ("[summarizer]\nprovider = 'magic'", ["summarizer.provider", "'magic'", "'command', 'extractive', 'openai'"]),
+    ("[summarizer]\ncommand = 5", ["summarizer.command", "a list"]),
+    ("[summarizer]\ncalls_a_day = 0", ["summarizer.calls_a_day", "1 or more"]),
+    ("[summarizer]\ntimeout_s = 9999", ["summarizer.timeout_s", "0.1 to 3600"]),
     ("[watch]\nactive_sweep_s = 0.5", ["watch.active_sweep_s", "1 or more", "0.5"]),
     ("[watch]\nidle_sweep_s = 0", ["watch.idle_sweep_s", "1 or more"]),
     ("[watch]\nlongest_wait_s = 0", ["watch.longest_wait_s", "0.1 or more"]),

@@ -187,6 +187,9 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("watching", _watching(status)),
         ("process", f"pid {address.pid}, version {address.version}"),
     ]
+    if status["phase"] != "idle":
+        done, total = status["progress"]
+        rows.append(("doing", f"{status['phase']}, {done} of {total}" if total else status["phase"]))
     if status["problems"]:
         rows.append(("problems", f"{status['problems']} (mcp-memory doctor)"))
     width = max(len(name) for name, _ in rows)

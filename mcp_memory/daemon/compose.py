@@ -19,4 +19,6 @@ def engine_config(settings: Settings) -> EngineConfig:
         search=SearchConfig(confidence=settings.confidence),
         recall=settings.recall,
         watch=settings.watch,
+        topics=settings.topics,
+        summarizer=settings.summarizer,
     )

@@ -14,7 +14,9 @@ from anyio.abc import TaskGroup
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.building import Builder
-from mcp_memory.engine.draft import Draft, expiry
+from mcp_memory.engine.compaction.compactor import Compactor
+from mcp_memory.engine.compaction.drafting import Drafter
+from mcp_memory.engine.draft import Draft, creation, expiry
 from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
@@ -25,6 +27,7 @@ from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
+from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.target import named_by
@@ -43,7 +46,9 @@ from mcp_memory.models import (
     Problem,
     Receipt,
     SearchResult,
+    Shelf,
 )
+from mcp_memory.summarizers.choose import open_summarizer
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -84,6 +89,11 @@ class Engine:
         )
         self._forgetting = Forgetting(vault, self.writer, self.model, self.watcher, config.vault)
         self.erasing = Erasing(vault, index, self.writer, config.state / "index")
+        self.compactor = Compactor(
+            vault, index, self.writer, self.indexer,
+            Drafter(vault, index, open_summarizer(config.summarizer, config.state / "summarizer.json"), clock),
+            vault.runs, config.topics, self.health, clock,
+        )  # fmt: skip
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher, clock
         )
@@ -193,8 +203,11 @@ class Engine:
         expires: str | None = None,
         path: str | None = None,
         source: str | None = None,
+        created: str | None = None,
+        once: bool = False,
     ) -> Receipt:
-        """Store a note durably and index it; the same content again returns the first note."""
+        """Store a note durably and index it; the same content again returns the first note, with `once` also where that
+        has been forgotten or replaced. `created`: when it was said, if not now."""
         self.watcher.touch()
         draft = Draft(
             content=content,
@@ -206,6 +219,8 @@ class Engine:
             source=source,
             expires_at=expiry(expires, self.vault.layout.tz),
             path=path.removeprefix("./") if path else None,
+            created=creation(created, self.vault.layout.tz, self._clock()),
+            once=once,
         )
         old = (await self._resolve(supersedes))[0] if supersedes else None
         return await self._appending.append(draft, supersedes=old)
@@ -213,18 +228,25 @@ class Engine:
     async def forget(self, target: str, *, restore: bool = False, reason: str | None = None) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
         self.watcher.touch()
-        path, entry = await self._resolve(target)
+        path, entry = await self._resolve(target, deleted=restore)
         return await self._forgetting.forget(path, entry, restore=restore, reason=reason)
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:
         """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
         path, entry = await self._resolve(target)
-        return await (self.erasing.erase(path, entry) if sure else self.erasing.plan(path, entry))
+        if not sure:
+            return await self.erasing.plan(path, entry)
+        async with self.compactor.paused():  # it may hold words of the note
+            return await self.erasing.erase(path, entry)
 
     async def note(self, note_id: str) -> str:
         """One note's text by id or path."""
         path, entry = await self._resolve(note_id)
         return await self.recaller.notes([(path, entry)], None, 100_000)
+
+    async def verbatim(self, target: str) -> tuple[NoteFile, str]:
+        """A note by id or path, and its text as on disk; of a log entry, the entry's."""
+        return await self.recaller.verbatim(*await self._resolve(target))
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""
@@ -238,6 +260,7 @@ class Engine:
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self._swept, progress)
         tasks.start_soon(self.model.keep)
+        tasks.start_soon(self._finish_compaction)
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""
@@ -265,13 +288,22 @@ class Engine:
         folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
         return Swept(folders, swept.changed + swept.gone)
 
+    async def _finish_compaction(self) -> None:
+        """What a crash left of a compaction is done before anything else is filed."""
+        await self._swept.wait()
+        try:
+            await self.compactor.finish()
+        except McpMemoryError as error:
+            self.health.faults["compaction"] = Problem("compaction", error.message)
+
     # -- below -------------------------------------------------------------------------------------------------
 
     def _filters(self, **wanted: Any) -> Filters:
         return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)
 
-    async def _resolve(self, target: str) -> tuple[NotePath, str | None]:
-        """A note's path (and a log entry's hash) from an id or path. Raises NotFound."""
+    async def _resolve(self, target: str, *, deleted: bool = False) -> tuple[NotePath, str | None]:
+        """A note's path (and a log entry's hash) from an id or path; of several with one id a forgotten one only where
+        that is wanted. Raises NotFound."""
         named = named_by(target)
         if isinstance(named, tuple):
             return named
@@ -280,9 +312,14 @@ class Engine:
         )
         if not records:
             raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
-        # A conflict copy has the same id: the note itself is where we wrote it.
-        ours = self.vault.ledger.paths_of(named)
-        return next((record.path for record in records if record.path in ours), records[0].path), None
+        # A conflict copy has the same id: the note itself is where we put it last, and counts, if one does.
+        places = self.vault.ledger.places_of(named)
+
+        def rank(record: NoteRecord) -> tuple[bool, int]:
+            at = places.index(record.path) if record.path in places else -1
+            return (record.shelf is Shelf.DELETED) is not deleted, -at
+
+        return min(records, key=rank).path, None
 
     def _is_lost(self) -> bool:
         """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""

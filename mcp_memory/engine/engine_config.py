@@ -9,7 +9,9 @@ from pathlib import Path
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.search import SearchConfig
+from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking import ChunkingConfig
+from mcp_memory.topics.config import TopicsConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,5 @@ class EngineConfig:
     search: SearchConfig = field(default_factory=SearchConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
+    topics: TopicsConfig = field(default_factory=TopicsConfig)
+    summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)

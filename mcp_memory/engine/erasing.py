@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.findings import original_of
@@ -19,6 +19,7 @@ from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.topics.page import PAGE
 
 DEADLINE_S = 120.0
 
@@ -73,6 +74,7 @@ class Erasing:
             what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
             raise NotFound(what, hint="memory_search, or mcp-memory search, finds ids")
         erased = [f"entry {entry} in {each}" if entry else f"the file {each}" for each in holders]
+        erased += [f"the page {page}: mcp-memory compact makes it anew" for page in self._our_pages(path)]
         erased += [*traces, *(["its rows and vectors in the index"] if holders else [])]
         erased += [f"a damaged index that was kept aside: {file.name}" for file in self._set_aside()]
         return Erasure(path, entry, erased, list(self._beyond(path, entry, holders)))
@@ -80,12 +82,24 @@ class Erasing:
     def _erased(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
         holders, ids = self._holders(path, entry), self._ids(path, entry)
+        pages = self._our_pages(path)
+        for page in pages:
+            self._vault.erase(page)
         for each in holders:
             self._vault.erase(each, entry)
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)
-        return holders
+        return [*pages, *holders]
+
+    def _our_pages(self, path: NotePath) -> list[NotePath]:
+        """Those of the topics above that are as we wrote them: they may say what the note says."""
+        return [page for page in self._pages(path) if self._vault.filing.wrote(self._vault.read(page))]
+
+    def _pages(self, path: NotePath) -> list[NotePath]:
+        root = self._vault.roots().get("")
+        above = [NotePath(f"{folder}/{PAGE}") for folder in PurePosixPath(path).parents]
+        return [page for page in above if root and page != path and (root / page).is_file()]
 
     def _holders(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The file, and the conflict copies of it, as far as they hold what is to go."""
@@ -120,6 +134,9 @@ class Erasing:
                     yield f"an editor's own copy: rm {shlex.quote(str(swap))}"
         for left in self._vault.standing_leftovers():
             yield f"a temporary file with unknown bytes: {root / left.path}"
+        for page in self._pages(path):
+            if not self._vault.filing.wrote(self._vault.read(page)):
+                yield f"the page {page}, which a person wrote on: look at it"
         if repository := next((each for each in (root, *root.parents) if (each / ".git").exists()), None):
             yield f"the history of the git repository {repository}: git filter-repo rewrites it"
         yield "what sync clients, other devices and backups keep, and may bring back"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 
@@ -60,6 +61,13 @@ class Indexer:
         """Make the index equal to the disk."""
         async with self._sweeping:
             return await self._reconcile()
+
+    @asynccontextmanager
+    async def still(self) -> AsyncGenerator[None]:
+        """No sweep meanwhile: for somebody who moves files and tells the index of each, so that none reads a file that
+        has just left."""
+        async with self._sweeping:
+            yield
 
     async def accept_loss(self) -> int:
         """A person says that the vanished notes are really gone; returns how many were pruned."""

@@ -21,7 +21,7 @@ from mcp_memory.storage.causes import naming_the_cause
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """`at` is in seconds since the epoch."""
+    """`at` is in seconds since the epoch; `left` is the place that the note was moved from, if it was."""
 
     id: NoteId
     path: NotePath
@@ -30,6 +30,7 @@ class LedgerEntry:
     project: str | None
     session: str | None
     at: float
+    left: NotePath | None = None
 
 
 @dataclass(slots=True)
@@ -46,10 +47,11 @@ class Ledger:
 
     def __init__(self, file: Path) -> None:
         """Raises StorageFailed for a file that cannot be read."""
-        self._file = file
+        self.file = file
         self._lock = threading.Lock()
         self._waiting = deque[_Recording]()
-        self._paths: dict[str, set[NotePath]] = {}
+        self._paths: dict[NoteId, dict[NotePath, None]] = {}
+        self._at: dict[NotePath, dict[NoteId, str]] = {}
         self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
         self.damaged_lines = 0
         self._load()
@@ -57,9 +59,10 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._paths)
 
-    def paths_of(self, note_id: NoteId) -> frozenset[NotePath]:
-        """Where the note was written or adopted; it may have been moved since."""
-        return frozenset(self._paths.get(note_id, ()))
+    def places_of(self, note_id: NoteId) -> list[NotePath]:
+        """Where the note was written, adopted or filed, the latest place last, without those that it left by our hand;
+        it may have been moved since."""
+        return list(self._paths.get(note_id, ()))
 
     def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
         """Every time this content was about to be written, oldest first."""
@@ -81,10 +84,10 @@ class Ledger:
 
     def _record(self, batch: Sequence[_Recording]) -> None:
         try:
-            with naming_the_cause(str(self._file)):
-                if not self._file.exists():
+            with naming_the_cause(str(self.file)):
+                if not self.file.exists():
                     self._write(self._entries())
-                append_line(self._file, b"\n".join(_line(each.entry) for each in batch))
+                append_line(self.file, b"\n".join(_line(each.entry) for each in batch))
         except Exception as error:  # each of those who wait raises it
             for each in batch:
                 each.error = error
@@ -98,13 +101,17 @@ class Ledger:
     def put_back(self) -> None:
         """Write the file again where somebody removed it: nothing else could tell what it says. Raises
         StorageFailed."""
-        with self._lock, naming_the_cause(str(self._file)):
-            if self._paths and not self._file.exists():
+        with self._lock, naming_the_cause(str(self.file)):
+            if self._paths and not self.file.exists():
                 self._write(self._entries())
 
     def ids_at(self, path: NotePath) -> frozenset[NoteId]:
-        """Which notes were written or adopted there."""
-        return frozenset(NoteId(note_id) for note_id, paths in self._paths.items() if path in paths)
+        """Which notes were written, adopted or filed there."""
+        return frozenset(self._at.get(path, ()))
+
+    def kinds_at(self, path: NotePath) -> frozenset[str]:
+        """Of what kinds they were."""
+        return frozenset(self._at.get(path, {}).values())
 
     def about(self, ids: Collection[NoteId]) -> int:
         """How many lines there are about these notes."""
@@ -112,12 +119,13 @@ class Ledger:
 
     def erase(self, ids: Collection[NoteId]) -> None:
         """Take those lines out: a path holds words of its note. Raises StorageFailed."""
-        with self._lock, naming_the_cause(str(self._file)):
+        with self._lock, naming_the_cause(str(self.file)):
             everything = self._entries()
             kept = [entry for entry in everything if entry.id not in ids]
             if len(kept) != len(everything):
                 self._write(kept)
                 self._paths.clear()
+                self._at.clear()
                 self._by_content.clear()
                 for entry in kept:
                     self._remember(entry)
@@ -127,11 +135,11 @@ class Ledger:
         return sorted((each for same in self._by_content.values() for each in same), key=lambda entry: entry.at)
 
     def _write(self, entries: Iterable[LedgerEntry]) -> None:
-        replace_file(self._file, b"".join(_line(entry) + b"\n" for entry in entries))
+        replace_file(self.file, b"".join(_line(entry) + b"\n" for entry in entries))
 
     def _load(self) -> None:
         try:
-            with self._file.open(encoding="utf-8", errors="replace") as lines:
+            with self.file.open(encoding="utf-8", errors="replace") as lines:
                 for line in lines:
                     try:
                         self._remember(LedgerEntry(**json.loads(line)))
@@ -141,12 +149,17 @@ class Ledger:
             return
         except OSError as error:
             raise StorageFailed(
-                f"cannot read the ledger {self._file}: {error.strerror}",
+                f"cannot read the ledger {self.file}: {error.strerror}",
                 hint="let the user that runs mcp-memory read and write it; it tells which notes are the agents'",
             ) from error
 
     def _remember(self, entry: LedgerEntry) -> None:
-        self._paths.setdefault(entry.id, set()).add(entry.path)
+        places = self._paths.setdefault(entry.id, {})
+        for path in (entry.path, entry.left):
+            if path:
+                places.pop(path, None)
+        places[entry.path] = None
+        self._at.setdefault(entry.path, {})[entry.id] = entry.kind
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
 
 

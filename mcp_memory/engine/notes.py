@@ -16,9 +16,13 @@ from mcp_memory.errors import PathRefused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates, frontmatter, logs
+from mcp_memory.topics.page import MAP, PAGE
 
-ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
+ARCHIVE, INBOX, ALWAYS_LOAD, TOPICS = "_archive", "_inbox", "_always-load", "topics"
 MAX_ID = 200
+
+_MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")
+"""Of emphasis and quotes; an underscore within a word belongs to it."""
 
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
@@ -87,7 +91,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         signature=signature,
         title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
         kind=kind,
-        shelf=_shelf(meta, folder),
+        shelf=_shelf(meta, folder, PurePosixPath(path).name),
         project=_text(meta.get("project")),
         tags=tuple(_words(meta.get("tags"))),
         session=_text(meta.get("session")),
@@ -99,7 +103,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,
-        meta={"forgotten": _words(meta.get("forgotten"))} if meta.get("forgotten") else {},
+        meta=_kept(meta, layout.tz),
     )
     return NoteFile(record, text, document.body_start)
 
@@ -121,7 +125,7 @@ def first_heading(body: str) -> str | None:
 def derive_title(content: str) -> str:
     """5 to 15 words that name a note: its first heading, else the start of its first sentence."""
     for line in content[:4000].splitlines():
-        plain = re.sub(r"[*_`>]+", "", line.lstrip("#-+ \t")).strip()
+        plain = _MARKS.sub("", line.lstrip("#-+ \t")).strip()
         if not any(c.isalnum() for c in plain):
             continue
         sentence = re.split(r"(?<=[.!?。！？])\s", plain, maxsplit=1)[0]
@@ -164,10 +168,25 @@ def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
     return NoteId(said)
 
 
-def _shelf(meta: Mapping[str, Any], folder: str) -> Shelf:
+def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
+    """What the index keeps of the frontmatter besides the record's own fields, as plain JSON values."""
+    kept: dict[str, Any] = {}
+    if meta.get("forgotten"):
+        kept["forgotten"] = _words(meta["forgotten"])
+    if covers := _text(meta.get("covers")):
+        kept["covers"] = covers
+    for name in ("earliest_at", "latest_at"):
+        if when := _when(meta.get(name), zone):
+            kept[name] = when.isoformat()
+    return kept
+
+
+def _shelf(meta: Mapping[str, Any], folder: str, name: str) -> Shelf:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
         return Shelf.DELETED
+    if folder.startswith(f"{TOPICS}/") and name in {PAGE, MAP}:
+        return Shelf.SUMMARY
     if status in (Status.SUPERSEDED, Status.ARCHIVED) or folder.startswith(f"{ARCHIVE}/"):
         return Shelf.ARCHIVED
     return Shelf.INBOX if folder.startswith(f"{INBOX}/") else Shelf.ACTIVE

@@ -12,6 +12,7 @@ from typing import cast
 import anyio
 
 from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.durable import sync_folder
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.engine_config import EngineConfig
@@ -106,6 +107,7 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
         ledger=Ledger(config.state / "ledger.jsonl"),
         undo=Undo(config.state / "undo"),
         recovery=RecoveryJournal(config.state / "recovery"),
+        runs=RunJournal(config.state / "compaction"),
         config=config.vault,
         clock=clock,
         guard=guard,

@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any, cast, get_args
 
+from mcp_memory.engine.compaction.grove import Topic
+from mcp_memory.engine.compaction.outline import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.threads import in_thread
-from mcp_memory.errors import InvalidInput
+from mcp_memory.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
 Payload = dict[str, Any]
@@ -104,8 +106,51 @@ async def erase(engine: Engine, arguments: Payload) -> Payload:
     return asdict(await engine.erase(arguments["target"], sure=arguments.get("sure", False)))
 
 
+async def compact(engine: Engine, arguments: Payload) -> Payload:
+    run, dry_run = arguments.get("undo"), arguments.get("dry_run", False)
+    if run is not None and dry_run:
+        raise InvalidInput("both undo and dry_run", hint="pass one of them")
+    if run is not None:
+        return asdict(await engine.compactor.undo(run))
+    await engine.upkeep.reconcile()
+    try:
+        await engine.model.embed()
+        note = None if engine.model.embedder else f"{engine.model.reason}: a note without a vector waits"
+    except EmbedderUnavailable as error:
+        note = f"{error.message}: a note without a vector waits"
+    if dry_run:
+        return {**preview_payload(await engine.compactor.preview()), "note": note}
+    return {**asdict(await engine.compactor.run()), "note": note}
+
+
+async def runs(engine: Engine, _: Payload) -> Payload:
+    found = await in_thread(engine.compactor.runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    return {"runs": [run_payload(run, entries) for run, entries in found]}
+
+
+async def tree(engine: Engine, arguments: Payload) -> Payload:
+    depth = arguments.get("depth")
+    if depth is not None and depth < 1:
+        raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
+    topics, fresh = await _look(engine)
+    return tree_payload(topics, fresh, depth)
+
+
+async def show(engine: Engine, arguments: Payload) -> Payload:
+    """`target`: an id, a path, or a topic's folder, which stands for its page."""
+    topics, _ = await _look(engine)
+    target = arguments["target"].strip().removeprefix("./").rstrip("/")
+    page = next((topic.page_path for top in topics for topic in top.walk() if topic.folder == target), target)
+    file, text = await engine.verbatim(page)
+    return shown_payload(file.record, text, topics)
+
+
 async def status(engine: Engine, _: Payload) -> Payload:
     return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+
+
+async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
+    return await in_thread(engine.compactor.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
 
 
 def lost_payload(lost: Lost) -> Payload:
@@ -174,7 +219,7 @@ _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get
 _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
-    "sure": _YES_NO, "mode": _MODE,
+    "sure": _YES_NO, "once": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -184,13 +229,17 @@ _REQUIRED = {
     "forget": {"target"},
     "restore": {"target"},
     "recover": {"ids"},
+    "show": {"target"},
 }
 
 _SEARCH = {
     "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived", "mode", "explain",
 }  # fmt: skip
 _RECALL = {"query", "ids", "path", "lines", "phase", "kinds", "project", "budget_tokens"}
-_APPEND = {"content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path", "source"}
+_APPEND = {
+    "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path", "source", "created",
+    "once",
+}  # fmt: skip
 
 _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "search": (search, _SEARCH),
@@ -208,4 +257,8 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "recover": (recover, {"ids", "dismiss"}),
     "erase": (erase, {"target", "sure"}),
     "status": (status, set()),
+    "compact": (compact, {"undo", "dry_run"}),
+    "runs": (runs, set()),
+    "tree": (tree, {"depth"}),
+    "show": (show, {"target"}),
 }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mcp_memory.engine.assemble import Assembly, Frame, fit, pack, render, with_notice
+from mcp_memory.engine.compaction.forgotten import quotes_forgotten
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.excerpts import Excerpt, excerpt_of, label, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
@@ -83,6 +84,17 @@ class Recaller:
             assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
         return render(frame, assembly)
 
+    async def verbatim(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
+        """One note, and its text as on disk, or that of one log entry; forgotten entries of a log are left out."""
+
+        def look() -> tuple[NoteFile, str]:
+            file = self._visible(path)
+            if entry is None and not _forgotten_lines(file):
+                return file, file.text
+            return file, "\n".join(excerpt.text for excerpt in _excerpts(file, entry, None))
+
+        return await in_thread(look, deadline_s=READ_DEADLINE_S, what="reading the note")
+
     async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> str:
         """What every session should know: standing orders, MEMORY.md, preferences, the latest logs."""
         excerpts = await in_thread(
@@ -129,6 +141,10 @@ class Recaller:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
         if file.record.shelf is Shelf.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
+        if file.record.shelf is Shelf.SUMMARY and quotes_forgotten(file.text, self._vault, self._index):
+            raise NotFound(
+                f"{path} was made from a note that is forgotten or gone", hint="mcp-memory compact makes it anew"
+            )
         return file
 
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> Frame:

@@ -22,6 +22,8 @@ from mcp_memory.index.wanting import Wanting, learn
 SHIPPED = Path(__file__).with_name("examples")
 EXAMPLES = SHIPPED / "prompts.jsonl"
 
+DIGITS = 4
+
 log = logging.getLogger(__name__)
 
 
@@ -46,7 +48,9 @@ class School:
     def teach(self, embedder: Embedder) -> Wanting:
         """Takes a few milliseconds for each of 1,700 prompts. Raises EmbedderUnavailable."""
         prompts, wanted = examples()
-        found = learn(np.stack([embedder.embed_query(prompt) for prompt in prompts]), wanted)
+        learned = learn(np.stack([embedder.embed_query(prompt) for prompt in prompts]), wanted)
+        # As it will be read from the file, so that the answers are the same tomorrow.
+        found = Wanting(np.round(learned.weights, DIGITS), round(learned.doubt, DIGITS))
         self._known[embedder.fingerprint] = found
         self._keep(embedder.fingerprint, found)
         return found
@@ -64,8 +68,8 @@ class School:
         return None
 
     def _keep(self, fingerprint: str, found: Wanting) -> None:
-        weights = [round(weight, 4) for weight in found.weights.tolist()]
-        said = {"model": fingerprint, "doubt": round(found.doubt, 4), "weights": weights}
+        weights = [round(weight, DIGITS) for weight in found.weights.tolist()]
+        said = {"model": fingerprint, "doubt": found.doubt, "weights": weights}
         try:
             replace_file(self._folder / _name(fingerprint), json.dumps(said).encode())
         except OSError as error:  # it is known until the daemon ends, and learned again then

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.recovery import RecoveryJournal
 from mcp_memory.engine.undo import Undo
@@ -13,8 +14,9 @@ from mcp_memory.models import NoteId, NotePath
 class Traces:
     """Of a whole note (`entry` is None), also after its file has gone, or of one entry of a log. Thread-safe."""
 
-    def __init__(self, ledger: Ledger, undo: Undo, recovery: RecoveryJournal) -> None:
+    def __init__(self, ledger: Ledger, undo: Undo, recovery: RecoveryJournal, runs: RunJournal) -> None:
         self._ledger = ledger
+        self._runs = runs
         self._undo = undo
         self._recovery = recovery
 
@@ -27,6 +29,8 @@ class Traces:
             found.append("its mark as forgotten")
         if kept := self._undo.of_note(ids):
             found.append(f"the bytes kept for a restore: {_count(len(kept), 'file', 'files')}")
+        if runs := self._runs.about(ids):
+            found.append(f"the journal of {_count(len(runs), 'compaction', 'compactions')}, which no one can undo then")
         if lines := self._ledger.about(ids):
             found.append(f"what the ledger says of it: {_count(lines, 'line', 'lines')}")
         return found
@@ -38,6 +42,7 @@ class Traces:
             if entry in {None, each}:
                 self._undo.release_entry(path, each)
         self._undo.release(*self._undo.of_note(ids))
+        self._runs.forget(self._runs.about(ids))
         self._ledger.erase(ids)
 
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from mcp_memory.engine import draft as drafts
 from mcp_memory.engine import marks
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.daily_log import DailyLog
 from mcp_memory.engine.draft import Draft
+from mcp_memory.engine.filing import Filing
 from mcp_memory.engine.kinds import LOG, Kinds
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.marker import Guard
@@ -52,6 +54,7 @@ class Vault:
         ledger: Ledger,
         undo: Undo,
         recovery: RecoveryJournal,
+        runs: RunJournal,
         config: VaultConfig,
         clock: Callable[[], datetime],
         guard: Guard | None = None,
@@ -67,13 +70,15 @@ class Vault:
         self.layout = layout
         self.kinds = kinds
         self.ledger = ledger
+        self.runs = runs
+        """Of compactions."""
         self._backend = backend
         self._config = config
         self._clock = clock
         self._guard = guard
         self._roots = dict(roots or {})
         self._undo = undo
-        self._traces = Traces(ledger, undo, recovery)
+        self._traces = Traces(ledger, undo, recovery, runs)
         self._reader = Reader(
             backend, sources, layout=layout, kinds=kinds, max_note_bytes=config.max_note_bytes, undo=undo
         )
@@ -82,6 +87,7 @@ class Vault:
         self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
         self._retiring = Retiring(self._reader, self._patcher, undo, self._now)
         self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, undo, clock)
+        self.filing = Filing(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
         self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not self.is_away)
         # One lock a content, so that two sessions that say the same thing make one note.
         self._appending = [threading.Lock() for _ in range(64)]
@@ -158,8 +164,10 @@ class Vault:
         old = self._replaceable(supersedes) if supersedes else None
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
             if draft.kind.name == LOG:
-                if draft.path or old:
-                    raise InvalidInput("a log entry has no path and supersedes nothing", hint="use another kind")
+                if draft.path or old or draft.created:
+                    raise InvalidInput(
+                        "a log entry has no path and no time but now, and supersedes nothing", hint="use another kind"
+                    )
                 return self._daily_log.append(draft)
             stored = self._publisher.already_written(draft, same) or self._publisher.publish(
                 draft, old.record.id if old else None

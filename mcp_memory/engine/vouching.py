@@ -33,9 +33,9 @@ class Vouching:
         )
 
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
-        """Whether the ledger knows the note: its id, at the place where it was written, or moved from there. A file
-        with the id of a note that is still in its place is a copy, whoever made it."""
-        places = self._ledger.paths_of(note_id)
+        """Whether the ledger knows the note: its id, at the place where it was put, or moved from there. A file with
+        the id of a note that is still in its place is a copy, whoever made it."""
+        places = self._ledger.places_of(note_id)
         return path in places or (bool(places) and not any(self._carries(place, note_id) for place in places))
 
     def _carries(self, path: NotePath, note_id: NoteId) -> bool:

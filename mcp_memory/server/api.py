@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 OWN_CLIENT = "cli"
 """The client name of our own command line."""
 
-PERSONS_OWN = frozenset({"accept", "adopt", "doctor", "erase", "fix", "lost", "recover"})
+PERSONS_OWN = frozenset({"accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover", "runs"})
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor quotes."""
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.settings.given import Origin, wrong
+from mcp_memory.summarizers.config import SummarizerConfig
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "vault.max_note_bytes": (1, 100_000_000),
@@ -23,6 +24,19 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "embedder.hub_timeout_s": (0.1, inf),
     "embedder.compile_timeout_s": (0.1, inf),
     "embedder.timeout_s": (0.1, inf),
+    "topics.fresh_tail_count": (0, inf),
+    "topics.leaf_cosine": (-1, 1),
+    "topics.min_leaves": (2, inf),
+    "topics.max_leaves": (2, 500),
+    "topics.topic_cosine": (-1, 1),
+    "topics.condensed_min_fanout": (2, inf),
+    "topics.max_topics": (2, 500),
+    "topics.max_depth": (1, 20),
+    "summarizer.timeout_s": (0.1, 3600),
+    "summarizer.calls_a_day": (1, inf),
+    "summarizer.tokens_a_day": (1, inf),
+    "summarizer.prompt_tokens": (500, inf),
+    "summarizer.back_off_s": (1, 86_400),
     "confidence.weak_below": (0, 1),
     "recall.budget_tokens": (100, 200_000),
     "recall.start_budget_tokens": (100, 200_000),
@@ -49,12 +63,16 @@ def check(tree: Mapping[str, Any], origin: Origin) -> None:
         if isinstance(value, (int, float)) and not least <= value <= most:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
             raise wrong(key, value, wanted, origin)
-    embedder = tree["embedder"]
+    # Looking for other packages' providers takes time that only an unusual one is worth.
+    embedder, summarizer = tree["embedder"], tree["summarizer"]
     if embedder["provider"] != EmbedderConfig().provider:
-        # Looking for other packages' providers takes time that only an unusual one is worth.
         from mcp_memory.embedders.choose import EMBEDDERS
 
         _one_of("embedder.provider", embedder["provider"], EMBEDDERS.names(), origin)
+    if summarizer["provider"] != SummarizerConfig().provider:
+        from mcp_memory.summarizers.choose import SUMMARIZERS
+
+        _one_of("summarizer.provider", summarizer["provider"], SUMMARIZERS.names(), origin)
     _one_of("embedder.precision", embedder["precision"], PRECISIONS, origin)
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):

@@ -15,7 +15,9 @@ from mcp_memory.settings.given import read
 from mcp_memory.settings.limits import check
 from mcp_memory.settings.state import StateFolder, vault_folder
 from mcp_memory.settings.tables import build, plain
+from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking_config import ChunkingConfig
+from mcp_memory.topics.config import TopicsConfig
 
 PREFERRED_PORT = 8423
 
@@ -46,6 +48,8 @@ class Settings:
     vault: VaultConfig = field(default_factory=VaultConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
+    topics: TopicsConfig = field(default_factory=TopicsConfig)
+    summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)

@@ -39,6 +39,34 @@ async def test_a_receipt_tells_the_truth(world: World) -> None:
     }  # fmt: skip
 
 
+async def test_a_note_may_tell_of_an_earlier_time(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The kettle was blue.", created="2026-03-01T10:00:00+01:00")
+        assert str(meta(world, old.path)["created"]) == "2026-03-01 10:00:00+01:00"
+        assert await found(engine, "kettle", until="2026-03-02") == [old.path]
+        assert await found(engine, "kettle", since="2026-03-02") == []
+        soon = await engine.append("The kettle is new.", created=(NOON + timedelta(hours=23)).isoformat())
+        assert soon.outcome is Outcome.CREATED, "another machine's clock may be ahead"
+        for wrong in ("2026-11-23", "last week"):
+            with pytest.raises(InvalidInput, match="created"):
+                await engine.append("The kettle will be red.", created=wrong)
+        with pytest.raises(InvalidInput, match="log entry"):
+            await engine.append("The kettle was blue.", kind="log", created="2026-03-01")
+
+
+async def test_what_is_to_be_stored_once_is_not_stored_again_when_it_was_forgotten(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("The kettle is red.", once=True)
+        await engine.forget(first.id)
+        again = await engine.append("The kettle is red.", once=True)
+        assert (again.id, again.outcome) == (first.id, Outcome.DUPLICATE)
+        assert await found(engine, "kettle") == []
+        anew = await engine.append("The kettle is red.")
+        assert (anew.outcome, await found(engine, "kettle")) == (Outcome.CREATED, [anew.path])
+        again = await engine.append("The kettle is red.", once=True)
+        assert again.id == anew.id, "the one that counts"
+
+
 async def test_notes_of_no_kind_are_numbered(world: World) -> None:
     world.with_home("").write("topics/_fresh/041-older.md", "x")
     async with world.engine() as engine:

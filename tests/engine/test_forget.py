@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.notes import Layout
@@ -39,6 +40,7 @@ def vault_in(folder: Path) -> Vault:
         ledger=Ledger(folder / "ledger.jsonl"),
         undo=Undo(folder / "undo"),
         recovery=RecoveryJournal(folder / "recovery"),
+        runs=RunJournal(folder / "compaction"),
         config=VaultConfig(),
         clock=lambda: NOON,
     )

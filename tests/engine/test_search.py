@@ -477,6 +477,9 @@ class TestPassages:
         assert log.chunks[0].embedded_text == "- Ada: I painted a lake at sunrise last year."
         assert note.chunks[0].embedded_text == "japan > Japan trip in spring > travel\nWe fly to Osaka on Monday."
         assert upsert("guide.md", GUIDE).chunks[1].embedded_text.startswith("guide > Guide > Install\nRun the")
+        talk = upsert("talk.md", "## 2023-05-08\n\n- Ada (9:00): Tea?\n- Bob: No.\n- Ada: Why?\n- Bob: It is late.\n")
+        assert [each.embedded_text for each in talk.chunks][:2] == ["- Ada (9:00): Tea?", "- Bob: No."]
+        assert set(talk.places.values()) == {"2023-05-08"}
 
     def test_equal_texts_have_equal_hashes(self) -> None:
         twice = upsert("memory/2023-05-08.md", "# 2023-05-08\n\n## 10:00 a\n\n- tea\n\n## 11:00 b\n\n- tea\n- milk\n")

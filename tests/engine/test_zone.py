@@ -33,6 +33,7 @@ from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.notes import Layout
 from mcp_memory.engine.recovery import RecoveryJournal
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.zone import LocalZone
@@ -46,7 +47,8 @@ moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
 vault = Vault(
     FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalZone()),
     kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Undo(folder / "undo"),
-    recovery=RecoveryJournal(folder / "recovery"), config=VaultConfig(), clock=lambda: moment.astimezone(),
+    recovery=RecoveryJournal(folder / "recovery"), runs=RunJournal(folder / "compaction"), config=VaultConfig(),
+    clock=lambda: moment.astimezone(),
 )
 for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),
               datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)):

@@ -10,14 +10,22 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_memory.engine.compaction.carrying import carry_out, finish
+from mcp_memory.engine.compaction.drafting import Drafter, Moving
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.vault import Stored, Vault
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Watermark
+from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Outcome, Shelf
+from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text import logs
+from mcp_memory.text.links import find_links, resolve
+from mcp_memory.topics.page import PAGE
 from tests.engine.test_forget import vault_in
 from tests.engine.world import NOON, draft
 from tests.faults.driver import ACTIONS, shim
@@ -70,6 +78,65 @@ def judge_restore(vault: Vault, answered: bool) -> list[str]:
     return (["an answered restore was lost"] if answered and deleted else []) + came_back(vault)
 
 
+def tea_notes(vault: Vault) -> None:
+    for number in range(4):
+        vault.append(draft(f"Tea number {number} is green.", "note"))
+
+
+def compact(vault: Vault) -> None:
+    leaves = [vault.read(path).record for path in sorted(TEA)]
+    entry = Drafter(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).founding("topics", [], Moving(leaves))
+    carry_out(vault, journal_of(vault), "run", entry, lambda _: None)
+
+
+def judge_compact(vault: Vault, answered: bool) -> list[str]:
+    """After any end each leaf is there once; after the next start all are filed, or none was touched."""
+    faults: list[str] = []
+    before = tea_of(vault)
+    if sorted(before.values()) != sorted(TEA.values()):
+        faults.append(f"{len(before)} leaves before the next start")
+    finish(vault, journal_of(vault), lambda _: None)
+    after = tea_of(vault)
+    filed = [path for path in after if not path.startswith("topics/_fresh/")]
+    if sorted(after.values()) != sorted(TEA.values()) or len(filed) not in ([4] if answered else [0, 4]):
+        faults.append(f"{len(filed)} of {len(after)} leaves are filed")
+    pages = [path for path in vault.list().files if path.endswith(PAGE)]
+    if len(pages) != bool(filed):
+        faults.append(f"{len(pages)} pages")
+    for page in pages:
+        file = vault.read(page)
+        linked = {resolve(link.target, page) for link in find_links(file.body)}
+        if linked != set(filed) or not vault.filing.wrote(file):
+            faults.append("the page does not lead to the leaves")
+    if finish(vault, journal_of(vault), lambda _: None):
+        faults.append("there is still something to finish")
+    return faults
+
+
+def tea_of(vault: Vault) -> dict[str, str]:
+    files = {path: vault.read(path) for path in vault.list().files}
+    return {path: file.text for path, file in files.items() if file.record.shelf is not Shelf.SUMMARY}
+
+
+def journal_of(vault: Vault) -> RunJournal:
+    return vault.runs
+
+
+class NoWords(SqliteIndex):
+    """An index that was never opened: the job is drafted without it."""
+
+    def __init__(self) -> None: ...
+
+    def watermark(self) -> Watermark:
+        return Watermark(0, 0, 1, 0)
+
+    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+        return dict.fromkeys(terms, 0)
+
+
+NO_WORDS = NoWords()
+
+
 def came_back(vault: Vault) -> list[str]:
     vault.restore(OLD)
     return [] if vault.read(OLD).text == ORIGINAL else ["the bytes did not come back"]
@@ -90,7 +157,9 @@ def mine(vault: Vault, stored: Stored) -> list[str]:
 
 
 ORIGINAL = ""
+TEA: dict[str, str] = {}
 ACTS = {
+    "compact": Act(tea_notes, compact, judge_compact),
     "append": Act(None, lambda vault: vault.append(draft("Tea at five")), judge_append),
     "supersede": Act(
         lambda vault: vault.append(draft("Tea at four")),
@@ -120,6 +189,7 @@ def main(name: str, folder: Path, actions: list[str]) -> None:
             ORIGINAL = vault.read(OLD).text
             if name == "restore":
                 vault.forget(OLD)
+    TEA.update(tea_of(vault))
     calls = attempt(act, scene, folder / "case", 0, "kill-before")[1]
     cases = broken = 0
     outcomes: dict[str, int] = {}

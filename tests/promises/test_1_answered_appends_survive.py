@@ -89,7 +89,8 @@ def fast_folder(tmp_path: Path) -> Iterator[Path]:
     not sys.platform.startswith("linux") or not shutil.which("gcc"), reason="the fault shim: Linux, gcc"
 )
 @pytest.mark.parametrize(
-    ("act", "least_calls"), [("append", 20), ("supersede", 40), ("log", 20), ("forget", 15), ("restore", 10)]
+    ("act", "least_calls"),
+    [("append", 20), ("supersede", 40), ("log", 20), ("forget", 15), ("restore", 10), ("compact", 150)],
 )
 def test_every_call_of_a_whole_write(shim: Path, fast_folder: Path, act: str, least_calls: int) -> None:
     """The vault's, the ledger's and the undo folder's calls together."""

@@ -352,7 +352,7 @@ async def test_notes_that_wait_for_the_ledger_go_to_disk_together(
         real = os.fsync
 
         def fsync(descriptor: int) -> None:
-            if Path(f"/proc/self/fd/{descriptor}").readlink() == ledger._file:
+            if Path(f"/proc/self/fd/{descriptor}").readlink() == ledger.file:
                 syncs.append(descriptor)
                 assert gate.wait(20)
             real(descriptor)

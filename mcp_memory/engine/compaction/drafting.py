@@ -1,0 +1,208 @@
+"""Drafting: a job of the plan becomes steps. Reads notes and asks the summarizer; writes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ulid import ULID
+
+from mcp_memory.engine.compaction.grove import Topic, as_child, leaf
+from mcp_memory.engine.compaction.journal import Entry
+from mcp_memory.engine.compaction.steps import Move, Step, Write
+from mcp_memory.engine.notes import NoteFile, slug
+from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import NotFound
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.summarizers.audit import Audit, audit
+from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
+from mcp_memory.summarizers.extractive import title_of
+from mcp_memory.text import frontmatter
+from mcp_memory.text.terms import words
+from mcp_memory.topics.page import PAGE, Child, Page, gist, render
+from mcp_memory.topics.plan import next_number
+
+SHARE = 0.25
+"""A gist has at most this share of its sources' length …"""
+LEAST_TOKENS, MOST_TOKENS = 200, 1500
+"""… within these bounds."""
+MOST = 100_000
+"""Of the notes of one topic, whose names are taken."""
+DROPPED_SHOWN = 200
+"""So many lost facts of a page are kept in the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What goes into a topic: notes, and whole topics."""
+
+    leaves: Sequence[NoteRecord] = ()
+    topics: Sequence[Topic] = ()
+
+
+class Drafter:
+    """Synchronous, for worker threads; outside any lock."""
+
+    def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Callable[[], datetime]) -> None:
+        self._vault = vault
+        self._index = index
+        self._summarizer = summarizer
+        self._clock = clock
+
+    def founding(self, parent: NotePath, siblings: Iterable[str], moving: Moving) -> Entry:
+        """A new topic in the folder `parent`, beside these names. Raises NotFound where a source is gone, and what the
+        vault and the summarizer raise."""
+        sources = self._sources(moving.leaves, moving.topics)
+        summary = self._summary(sources, 1 + max((topic.depth for topic in moving.topics), default=0))
+        name = _named(siblings, summary.title)
+        folder = NotePath(f"{parent}/{name}")
+        steps, children = self._moves(folder, moving, taken=())
+        page_id = NoteId(str(ULID.from_datetime(self._clock())))
+        steps.append(self._page(folder, page_id, summary, children, before=None))
+        said = f"{name}: {_counted(moving)} under {summary.title!r}"
+        return _entry("found", moving, str(parent), steps, said, audit_of(summary, sources))
+
+    def joining(self, topic: Topic, moving: Moving) -> Entry:
+        """More notes or topics for a topic; its page becomes stale and is made anew with the other stale ones."""
+        everything = Filters(shelves=frozenset(Shelf), path_prefix=topic.folder)
+        taken = {note.path[len(topic.folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
+        steps, _ = self._moves(topic.folder, moving, taken)
+        return _entry("join", moving, topic.folder, steps, f"{topic.name}: {_counted(moving)} more", None)
+
+    def renewing(self, topic: Topic) -> Entry | None:
+        """The page of a topic that changed; None where a person wrote it."""
+        before = self._vault.read(topic.page_path) if topic.page else None
+        if before and not self._vault.filing.wrote(before):
+            return None
+        sources = self._sources(topic.leaves, topic.topics)
+        summary = self._summary(sources, topic.depth)
+        # A title stays while its notes do: it may be made of the words of one that is gone.
+        title = before.record.title if before and (not sources or _keeps_all(topic, before)) else summary.title
+        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
+        kept = Summary(title, summary.text, summary.by)
+        step = self._page(topic.folder, page_id, kept, topic.children, before)
+        said = f"{topic.name}: page {'made anew' if before else 'made'}"
+        key = _key("renew", [topic.covers], topic.folder)
+        return Entry(key, said, [step], _told(audit_of(summary, sources)))
+
+    def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
+        """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
+        from words of their own, whoever is to summarise them."""
+        sources = [*(Source(title, "") for title in topics), *self._sources(notes, ())]
+        title = title_of(sources, self._common(sources))
+        return _named(siblings, title), title
+
+    # -- below -------------------------------------------------------------------------------------------------
+
+    def _sources(self, leaves: Iterable[NoteRecord], topics: Iterable[Topic]) -> list[Source]:
+        """Raises NotFound for a note that is not as the index knows it: the next run sees what became of it."""
+        sources = [Source(topic.title, gist(self._vault.read(topic.page_path).body)) for topic in topics if topic.page]
+        for record in leaves:
+            file = self._vault.read(record.path)
+            if file.record.etag != record.etag:
+                raise NotFound(f"{record.path} has changed meanwhile")
+            sources.append(Source(record.title, file.body))
+        return sources
+
+    def _summary(self, sources: Sequence[Source], depth: int) -> Summary:
+        length = sum(len(source.text) for source in sources) // 4
+        budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
+        return self._summarizer.summarize(Request(sources, budget, depth, self._common(sources)))
+
+    def _common(self, sources: Sequence[Source]) -> Mapping[str, float]:
+        said = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
+        whole = max(1, self._index.watermark().chunks)
+        return {word: count / whole for word, count in self._index.frequencies(said).items()}
+
+    def _moves(self, folder: NotePath, moving: Moving, taken: Iterable[str]) -> tuple[list[Step], list[Child]]:
+        """The steps, and what the topic's page will list."""
+        names = {name.casefold() for name in taken}
+        steps: list[Step] = []
+        children: list[Child] = []
+        for topic in moving.topics:
+            target = NotePath(f"{folder}/{_free(topic.name, names)}")
+            for each in topic.walk():
+                below = each.folder[len(topic.folder) :]
+                steps += [_move(record, f"{target}{below}") for record in each.leaves]
+                steps += [_move(each.page, f"{target}{below}")] if each.page else []
+            if topic.page:
+                children.append(_at(as_child(topic), f"{target}/{PAGE}"))
+        for record in moving.leaves:
+            name = _free(record.path.rpartition("/")[2], names)
+            steps.append(Move(record.id, record.path, NotePath(f"{folder}/{name}")))
+            children.append(_at(leaf(record), f"{folder}/{name}"))
+        return steps, children
+
+    def _page(
+        self, folder: NotePath, page_id: NoteId, summary: Summary, children: Sequence[Child], before: NoteFile | None
+    ) -> Write:
+        now = self._clock().replace(microsecond=0)
+        path = NotePath(f"{folder}/{PAGE}")
+        created = (before.record.created if before else None) or now
+        page = Page(page_id, path, summary.title, summary.text, summary.by, children, created, now)
+        return Write(path, render(page).decode(), before.text if before else None)
+
+
+def _keeps_all(topic: Topic, page: NoteFile) -> bool:
+    """Whether all that the page was made from is there, under the same titles where it is a topic."""
+    told_by = set(map(str, frontmatter.parse(page.text).meta.get("derived_from") or ()))
+    return told_by <= {child.id for child in topic.children} and all(each.title in page.text for each in topic.topics)
+
+
+def audit_of(summary: Summary, sources: Sequence[Source]) -> Audit:
+    return audit(f"{summary.title}\n\n{summary.text}", [f"{source.title}\n\n{source.text}" for source in sources])
+
+
+def _entry(verb: str, moving: Moving, place: str, steps: Sequence[Step], about: str, lost: Audit | None) -> Entry:
+    told = [f"{record.id} {record.etag}" for record in moving.leaves] + [topic.covers for topic in moving.topics]
+    return Entry(_key(verb, told, place), about, steps, _told(lost) if lost else {})
+
+
+def _key(verb: str, told: Iterable[str], place: str) -> str:
+    return hashlib.sha256("\n".join([verb, place, *sorted(told)]).encode()).hexdigest()[:24]
+
+
+def _told(lost: Audit) -> dict[str, Any]:
+    dropped = [f"{fact.kind}: {fact.key}" for fact in lost.dropped[:DROPPED_SHOWN]]
+    return {"kept": round(lost.share, 3), "of": lost.kept + len(lost.dropped), "dropped": dropped}
+
+
+def _move(record: NoteRecord, folder: str) -> Move:
+    return Move(record.id, record.path, NotePath(f"{folder}/{record.path.rpartition('/')[2]}"))
+
+
+def _at(child: Child, path: str) -> Child:
+    return Child(
+        child.id, NotePath(path), child.title, child.covers, child.notes, child.earliest, child.latest, child.depth
+    )
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or one like it that is not taken; it is taken now."""
+    stem, dot, ending = name.partition(".")
+    number = 2
+    free = name
+    while free.casefold() in taken:
+        free = f"{stem}-{number}{dot}{ending}"
+        number += 1
+    taken.add(free.casefold())
+    return free
+
+
+def _named(siblings: Iterable[str], title: str) -> str:
+    """A new topic's folder."""
+    return f"{next_number(siblings):02}-{_short_slug(title)}"
+
+
+def _short_slug(title: str) -> str:
+    """Of the title's first phrase."""
+    return slug(title.partition(",")[0])[:40].strip("-")
+
+
+def _counted(moving: Moving) -> str:
+    said = [f"{len(moving.leaves)} notes"] if moving.leaves else []
+    return " and ".join(said + ([f"{len(moving.topics)} topics"] if moving.topics else []))

@@ -1,0 +1,37 @@
+"""What pages may no longer say: one that was made from a note which is forgotten by now may quote it."""
+
+from __future__ import annotations
+
+from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.models import NoteId, NoteRecord, Shelf
+from mcp_memory.text import frontmatter
+
+
+def quotes_forgotten(page: str, vault: Vault, index: Index) -> bool:
+    """Whether a page's text was made from a note that is forgotten or gone, or from such a page. Reads files and the
+    index: for a worker thread."""
+    waiting, seen = _sources(page), set[str]()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        records = [record for record in index.note_by_id(NoteId(each)) if record.shelf is not Shelf.DELETED]
+        if not records:
+            return True
+        for record in records:
+            waiting += _sources(_text(record, vault)) if record.shelf is Shelf.SUMMARY else []
+    return False
+
+
+def _sources(page: str) -> list[str]:
+    return [str(each) for each in frontmatter.parse(page).meta.get("derived_from") or ()]
+
+
+def _text(record: NoteRecord, vault: Vault) -> str:
+    try:
+        return vault.read(record.path).text
+    except McpMemoryError:
+        return ""

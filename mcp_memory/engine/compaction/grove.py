@@ -1,0 +1,134 @@
+"""The topic tree as the index knows it: folders, the notes in them, and their pages. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mcp_memory.models import NotePath, NoteRecord, Shelf
+from mcp_memory.topics.page import PAGE, Child, covers
+from mcp_memory.topics.plan import FRESH
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A folder below `topics/`. `folder` is its path in the vault."""
+
+    folder: NotePath
+    leaves: Sequence[NoteRecord]
+    """Active notes right in it, by path."""
+    topics: Sequence[Topic]
+    page: NoteRecord | None
+    ours: bool
+    """Whether we made it; in a folder that a person made nothing is written."""
+
+    @property
+    def page_path(self) -> NotePath:
+        return NotePath(f"{self.folder}/{PAGE}")
+
+    @property
+    def name(self) -> str:
+        return self.folder.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        return self.page.title if self.page else self.name
+
+    @property
+    def notes(self) -> int:
+        """How many are in it and below."""
+        return len(self.leaves) + sum(topic.notes for topic in self.topics)
+
+    @property
+    def depth(self) -> int:
+        """1 for a topic of notes alone."""
+        return 1 + max((topic.depth for topic in self.topics), default=0)
+
+    @property
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        """The first and the last date among the notes in it and below."""
+        dates = [when for topic in self.walk() for note in topic.leaves if (when := note.created or note.updated)]
+        return min(dates, default=None), max(dates, default=None)
+
+    @property
+    def children(self) -> list[Child]:
+        """What its page is made from: its notes, and the topics below that have a page."""
+        below = [as_child(topic) for topic in self.topics if topic.page]
+        return [*below, *map(leaf, self.leaves)]
+
+    @property
+    def covers(self) -> str:
+        return covers(self.children)
+
+    @property
+    def stale(self) -> bool:
+        """Whether its page does not say what is in it now, or is missing."""
+        return self.ours and (self.page is None or self.page.meta.get("covers") != self.covers)
+
+    def walk(self) -> Iterator[Topic]:
+        """The topics below and itself, deepest first."""
+        for topic in self.topics:
+            yield from topic.walk()
+        yield self
+
+
+def grow(records: Iterable[NoteRecord], root: str, ours: Callable[[NotePath], bool]) -> list[Topic]:
+    """The topics right in `root` (`topics`, below home); `_fresh/` is none. `ours` tells of a page's path whether we
+    ever wrote one there."""
+    leaves: dict[str, list[NoteRecord]] = defaultdict(list)
+    pages: dict[str, NoteRecord] = {}
+    folders: set[str] = set()
+    for record in sorted(records, key=lambda record: record.path):
+        folder, _, name = record.path.rpartition("/")
+        if not folder.startswith(f"{root}/") or folder == f"{root}/{FRESH}":
+            continue
+        if name == PAGE:
+            pages[folder] = record
+        elif record.shelf is Shelf.ACTIVE:
+            leaves[folder].append(record)
+        else:
+            continue
+        while folder != root:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    below: dict[str, list[str]] = defaultdict(list)
+    for folder in sorted(folders):
+        below[folder.rpartition("/")[0]].append(folder)
+
+    def topic(folder: str) -> Topic:
+        return Topic(
+            NotePath(folder),
+            leaves[folder],
+            [topic(each) for each in below[folder]],
+            pages.get(folder),
+            ours(NotePath(f"{folder}/{PAGE}")),
+        )
+
+    return [topic(folder) for folder in below[root]]
+
+
+def movable(tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
+    """The notes that a plan is made of: fresh ones, and those of topics that are ours."""
+    ours = [topic for top in tree if top.ours for topic in top.walk() if topic.ours]
+    return [*fresh, *(note for topic in ours for note in topic.leaves)]
+
+
+def leaf(note: NoteRecord) -> Child:
+    when = note.created or note.updated
+    return Child(note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when)
+
+
+def as_child(topic: Topic) -> Child:
+    """Of a topic with a page."""
+    assert topic.page
+    meta = topic.page.meta
+    return Child(
+        topic.page.id, topic.page_path, topic.title, str(meta.get("covers", "")), topic.notes,
+        _when(meta.get("earliest_at")), _when(meta.get("latest_at")), topic.depth,
+    )  # fmt: skip
+
+
+def _when(value: object) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else None

@@ -1,0 +1,111 @@
+"""The outline: the topic tree as plain values, for the command line and whoever else draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from mcp_memory.engine.compaction.grove import Topic
+from mcp_memory.engine.compaction.journal import Entry, Fate
+from mcp_memory.engine.compaction.preview import Preview
+from mcp_memory.models import NoteRecord
+
+Payload = dict[str, Any]
+
+
+def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None = None) -> Payload:
+    """`depth`: so many levels are listed, of which notes are the last; None = all. Counts are always of everything
+    below; `waiting` is how many notes are fresh."""
+    return {
+        "notes": sum(topic.notes for topic in tree),
+        "waiting": len(fresh),
+        "topics": [topic_payload(topic, depth) for topic in tree],
+        "fresh": [note_payload(note) for note in sorted(fresh, key=lambda n: n.path)] if _goes_on(depth) else [],
+    }
+
+
+def preview_payload(preview: Preview) -> Payload:
+    """The same, where `new` marks a topic that a run would make, and `from` says where a note or topic is now, if it
+    would move."""
+
+    def marked(topic: Payload) -> Payload:
+        page = preview.came_from.get(topic["page"])
+        topic |= {"new": topic["path"] in preview.new, "from": page.rpartition("/")[0] if page else None}
+        for note in topic["leaves"]:
+            note["from"] = preview.came_from.get(note["path"])
+        topic["topics"] = [marked(below) for below in topic["topics"]]
+        return topic
+
+    whole = tree_payload(preview.tree, preview.fresh)
+    return {**whole, "topics": [marked(topic) for topic in whole["topics"]]}
+
+
+def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
+    """`page` is the path of its page, None where it has none yet; `ours` false for a folder that a person made."""
+    earliest, latest = topic.span
+    return {
+        "path": topic.folder,
+        "page": topic.page_path if topic.page else None,
+        "id": (topic.page.id or None) if topic.page else None,
+        "title": topic.title,
+        "notes": topic.notes,
+        "earliest": _day(earliest),
+        "latest": _day(latest),
+        "stale": topic.stale,
+        "ours": topic.ours,
+        "topics": [topic_payload(each, depth and depth - 1) for each in topic.topics] if _goes_on(depth) else [],
+        "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
+    }
+
+
+def note_payload(note: NoteRecord) -> Payload:
+    date = _day(note.updated or note.created)
+    return {"id": note.id, "path": note.path, "title": note.title, "kind": note.kind, "date": date}
+
+
+def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload:
+    """A note with its place: `in` are the topics above it, outermost first, `children` what a topic's page stands
+    for."""
+    topics = [topic for top in tree for topic in top.walk()]
+    above = sorted((topic for topic in topics if note.path.startswith(f"{topic.folder}/")), key=lambda t: t.folder)
+    own = next((topic for topic in above if topic.page_path == note.path), None)
+    children = [*own.topics, *own.leaves] if own else []
+    return {
+        "id": note.id,
+        "path": note.path,
+        "title": note.title,
+        "kind": note.kind,
+        "shelf": note.shelf.value,
+        "created": note.created.isoformat() if note.created else None,
+        "updated": note.updated.isoformat() if note.updated else None,
+        "in": [{"path": topic.folder, "title": topic.title} for topic in above if topic is not own],
+        "children": [
+            {"path": each.page_path if each.page else each.folder, "title": each.title, "notes": each.notes}
+            if isinstance(each, Topic)
+            else {"path": each.path, "title": each.title, "notes": 1}
+            for each in children
+        ],
+        "text": text,
+    }
+
+
+def run_payload(run: str, entries: Sequence[Entry]) -> Payload:
+    """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done."""
+    fates = [entry.fate for entry in entries]
+    return {
+        "run": run,
+        "jobs": len(entries),
+        "done": fates.count(Fate.DONE),
+        "undone": fates.count(Fate.UNDONE),
+        "unfinished": fates.count(Fate.ANNOUNCED),
+        "about": [entry.about for entry in entries if entry.fate is not Fate.ABORTED],
+    }
+
+
+def _goes_on(depth: int | None) -> bool:
+    return depth is None or depth > 1
+
+
+def _day(when: datetime | None) -> str | None:
+    return when.date().isoformat() if when else None

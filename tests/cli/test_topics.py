@@ -1,0 +1,244 @@
+"""The topic tree from the command line: notes are filed, drawn, shown, and put back as they were."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.errors import NotFound
+from mcp_memory.text import frontmatter
+from tests.cli.test_output import EVIL, SIGNS
+from tests.daemon.place import Place, Running
+from tests.daemon.wire import Wire
+from tests.promises.test_nothing_stale import mount, permit, unmounted_at_last
+
+SETTINGS = {"MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0", "MCP_MEMORY_TOPICS_MIN_LEAVES": "3"}
+
+BREAD = [
+    "Sourdough bread bakes 45 minutes at 230 degrees.",
+    "Feed the sourdough starter the evening before baking bread.",
+    "The dough of sourdough bread rises four hours before baking.",
+]
+STARS = [
+    "The telescope shows four moons of Jupiter.",
+    "Jupiter is best seen with the telescope at midnight.",
+    "Clean the telescope mirror before watching the moons of Jupiter.",
+]
+CAT = "The cat is called Minka."
+
+
+@pytest.fixture
+def stocked(tmp_path: Path, model_cache: Path) -> Iterator[Place]:
+    """A daemon with the real model, and notes about two subjects and a cat."""
+    place = Place(tmp_path, model_cache, SETTINGS).make()
+    with place.started():
+        for text in [*BREAD, *STARS, CAT]:
+            place.run("append", text).ok()
+        yield place
+
+
+def files(place: Place) -> dict[str, bytes]:
+    return {
+        file.relative_to(place.vault).as_posix(): file.read_bytes()
+        for file in place.vault.rglob("*")
+        if file.is_file() and not file.relative_to(place.vault).as_posix().startswith(".mcp-memory")
+    }
+
+
+def folders(place: Place) -> set[str]:
+    return {file.relative_to(place.vault).as_posix() for file in place.vault.rglob("*") if file.is_dir()}
+
+
+def test_filed_drawn_shown_and_put_back(stocked: Place):
+    before, places = files(stocked), folders(stocked)
+    assert stocked.run("tree").ok().out.splitlines()[0] == "_fresh  (7 notes waiting)"
+
+    planned = stocked.run("compact", "--dry-run").ok().out
+    assert planned.count(", new)") == 2
+    assert planned.count("from topics/_fresh") == 6
+    assert "1 fresh note waiting" in planned
+    dry = stocked.run("compact", "--dry-run", "--json").ok().json
+    assert [(topic["new"], topic["notes"]) for topic in dry["topics"]] == [(True, 3)] * 2
+    assert {note["from"] for topic in dry["topics"] for note in topic["leaves"]} <= before.keys()
+    assert (files(stocked), folders(stocked)) == (before, places), "nothing was changed"
+    assert stocked.run("compact", "--runs").ok().out == "no run yet\n"
+
+    told = stocked.run("compact").ok().out
+    after = files(stocked)
+    pages = {path for path in after if path.endswith("_summary.md")}
+    assert len(pages) == 2
+    planned_places = {note["path"] for topic in dry["topics"] for note in topic["leaves"]}
+    assert after.keys() - before.keys() == planned_places | {topic["page"] for topic in dry["topics"]}
+    assert sorted(after[path] for path in after.keys() - pages) == sorted(before.values()), "moved, never edited"
+    for topic in dry["topics"]:
+        assert f"{topic['path'].rpartition('/')[2]}: 3 notes under" in told
+    assert "1 fresh note waiting: a topic begins with 3 of a kind" in told
+    (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
+    assert f"run {run['run']}; to take it back: mcp-memory compact --undo {run['run']}" in told
+    assert (run["jobs"], run["done"], run["undone"]) == (2, 2, 0)
+    assert stocked.run("compact").ok().out.splitlines()[0] == "nothing to do"
+    assert files(stocked) == after
+
+    drawn = stocked.run("tree").ok().out
+    assert "\x1b" not in drawn
+    for text in [*BREAD, *STARS]:
+        assert f"─ {text}  (" in drawn
+    assert drawn.count("(3 notes, 2") == 2
+    assert "stale" not in drawn
+    tree = stocked.run("tree", "--json").ok().json
+    assert (tree["notes"], tree["waiting"], [note["title"] for note in tree["fresh"]]) == (6, 1, [CAT])
+    top = stocked.run("tree", "--depth", "1", "--json").ok().json
+    assert [(topic["notes"], topic["leaves"]) for topic in top["topics"]] == [(3, [])] * 2
+    assert stocked.run("tree", "--depth", "1").ok().out.count("\n") == 3
+    bread = next(topic for topic in tree["topics"] if any(BREAD[0] == note["title"] for note in topic["leaves"]))
+
+    page = stocked.run("show", bread["path"], "--json").ok().json
+    assert (page["path"], page["id"], page["in"]) == (bread["page"], bread["id"], [])
+    assert page["text"].encode() == after[bread["page"]]
+    assert {child["title"] for child in page["children"]} == set(BREAD)
+    shown = stocked.run("show", bread["page"]).ok().out
+    assert after[bread["page"]].decode().rstrip() in shown
+    leaf = next(note for note in bread["leaves"] if note["title"] == BREAD[0])
+    assert f"  {leaf['path']}  {BREAD[0]}" in shown
+    shown = stocked.run("show", leaf["id"]).ok().out
+    assert after[leaf["path"]].decode().rstrip() in shown
+    assert f"topic  {bread['title']}" in shown
+    note = stocked.run("show", leaf["path"], "--json").ok().json
+    assert note["in"] == [{"path": bread["path"], "title": bread["title"]}]
+    assert (note["kind"], note["children"], note["text"].encode()) == ("note", [], after[leaf["path"]])
+
+    with Wire(Running(stocked, Address.read(stocked.state.daemon)), client="tests") as wire:
+        (told,) = wire.rpc("resources/read", {"uri": "memory://tree"}).json["result"]["contents"]
+    topics, _, others = told["text"].partition("# Other notes")
+    assert f"- [{bread['title']}](<{bread['page']}>) · 3 notes" in topics
+    assert f"\n  - [{BREAD[0]}](<{leaf['path']}>) · note · `{leaf['id']}`" in topics
+    assert CAT in others
+    assert [text for text in [*BREAD, *STARS] if told["text"].count(f"[{text}]") != 1] == []
+
+    undone = stocked.run("compact", "--undo", run["run"]).ok().out
+    assert undone.count("undone: ") == 2
+    assert (files(stocked), folders(stocked)) == (before, places)
+    assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []
+    assert "2 jobs: 2 undone" in stocked.run("compact", "--runs").ok().out
+    assert stocked.run("recall", "--id", leaf["id"]).ok().out.count(BREAD[0]) >= 1
+
+
+def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):
+    stocked.run("stop").ok()
+    before = files(stocked), folders(stocked)
+    near = {"MCP_MEMORY_TOPICS_TOPIC_COSINE": "0", "MCP_MEMORY_TOPICS_CONDENSED_MIN_FANOUT": "2"}
+    (planned,) = stocked.run("compact", "--dry-run", "--json", **near).ok().json["topics"]
+    assert (files(stocked), folders(stocked)) == before
+    report = stocked.run("compact", "--json", **near).ok().json
+    assert (len(report["done"]), report["left"], report["waiting"]) == (3, [], 1)
+    (top,) = stocked.run("tree", "--json").ok().json["topics"]
+    assert placed(top) == placed(planned)
+    assert len(placed(top)) == 6
+    drawn = stocked.run("tree").ok().out
+    assert [text for text in [*BREAD, *STARS] if f"─ {text}  (" not in drawn] == []
+    assert f"─ {CAT}  (" in drawn
+    below = top["topics"][0]
+    note = stocked.run("show", below["leaves"][0]["id"], "--json").ok().json
+    assert [topic["path"] for topic in note["in"]] == [top["path"], below["path"]]
+    assert len(stocked.run("compact", "--undo", report["run"], "--json").ok().json["done"]) == 3
+    assert (files(stocked), folders(stocked)) == before
+
+
+def placed(top: dict[str, Any]) -> set[str]:
+    """Where the notes of a topic's topics are, within it: its own name is for whoever summarises to choose."""
+    leaves = (note for topic in top["topics"] for note in topic["leaves"])
+    return {note["path"].removeprefix(f"{top['path']}/") for note in leaves}
+
+
+def test_a_new_note_joins_and_its_topic_is_told_anew(stocked: Place):
+    stocked.run("compact").ok()
+    (stocked.vault / "topics" / "mine").mkdir()
+    (stocked.vault / "topics" / "mine" / "oven.md").write_text("# The oven\n\nIt is hot.\n")
+    stocked.run("append", "Bake the sourdough bread with steam, at 230 degrees.").ok()
+    before = files(stocked)
+    planned = stocked.run("compact", "--dry-run").ok().out
+    assert ", stale page)" in planned
+    assert planned.count("from topics/_fresh") == 1
+    assert "Jupiter" not in planned, "only what would change is drawn"
+    assert files(stocked) == before
+    told = stocked.run("compact").ok().out
+    assert "1 notes more" in told
+    assert "page made anew" in told
+    drawn = stocked.run("tree").ok().out
+    assert "mine  (1 note, made by a person)" in drawn
+    assert "(4 notes, " in drawn
+    page = next(path for path, text in files(stocked).items() if path.endswith("_summary.md") and b"steam" in text)
+    topic = stocked.vault / page
+    child = next(file for file in topic.parent.glob("*.md") if b"starter" in file.read_bytes())
+    stocked.run("forget", child.relative_to(stocked.vault).as_posix()).ok()
+    assert "stale" in stocked.run("tree").ok().out
+    stocked.run("compact").ok()
+    assert "stale" not in stocked.run("tree").ok().out
+    assert stocked.run("show", child.relative_to(stocked.vault).as_posix()).code == 4, "forgotten is in no answer"
+    assert frontmatter.parse(topic.read_text()).meta["descendant_count"] == 3
+
+
+def test_errors_say_what_to_do(served: Place):
+    """This place knows keywords only."""
+    for command in (["--undo", "20200101T000000"], ["--undo", "../../x"], ["--undo", ""]):
+        unknown = served.run("compact", *command)
+        assert (unknown.code, unknown.out) == (4, "")
+        assert "no run" in unknown.err
+        assert "→ the latest: none" in unknown.err
+        assert served.run("compact", *command, "--json").json["code"] == "not_found"
+    with pytest.raises(NotFound, match="no run"):
+        Connection(Address.read(served.state.daemon), served.credentials).call("compact", {"undo": "a\0b"})
+    for command in (
+        ["compact", "--dry-run", "--runs"],
+        ["compact", "--undo", "x", "--dry-run"],
+        ["tree", "--depth", "0"],
+    ):
+        assert served.run(*command).code == 2
+    for target in ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "notes/none.md", "topics/none", "../../etc/passwd"):
+        assert served.run("show", target).code in {2, 4}
+    waiting = served.run("compact").ok()
+    assert waiting.out.startswith("nothing to do")
+    assert "a note without a vector waits" in waiting.err
+    assert "vector" in served.run("compact", "--json").ok().json["note"]
+
+
+def test_a_vault_that_cannot_be_written_is_left_alone(stocked: Place):
+    before = files(stocked)
+    with unmounted_at_last(stocked.vault):
+        if os.geteuid() == 0:
+            mount("--bind", stocked.vault, stocked.vault)
+        permit(stocked.vault, writing=False)
+        for command in (["compact"], ["compact", "--undo", "20200101T000000"]):
+            refused = stocked.run(*command)
+            assert refused.code == 1
+            assert "the vault is read-only" in refused.err
+            assert "→ compaction moves notes: let this user write there" in refused.err
+        assert stocked.run("compact", "--dry-run").ok().out.count(", new)") == 2, "looking is allowed"
+        assert files(stocked) == before
+        permit(stocked.vault, writing=True)
+
+
+def test_a_log_without_its_forgotten_entries(served: Place):
+    kept = served.run("append", "--json", "-k", "log", "The gate was painted green").ok().json
+    gone = served.run("append", "--json", "-k", "log", "The gate was painted mauve").ok().json
+    served.run("forget", gone["id"]).ok()
+    whole = served.run("show", kept["path"]).ok().out
+    assert "painted green" in whole
+    assert "mauve" not in whole
+    assert served.run("show", gone["id"]).code == 4
+    assert served.run("show", kept["id"], "--json").ok().json["text"].rstrip().endswith("painted green")
+
+
+def test_a_stored_title_does_not_steer_the_terminal(served: Place):
+    folder = served.vault / "topics" / "evil \u202egnp"
+    folder.mkdir(parents=True)
+    (folder / "one.md").write_text(f"# Heron {EVIL}\n\nA heron.\n", encoding="utf-8")
+    served.run("reindex").ok()
+    for command in (["tree"], ["tree", "--json"], ["show", f"{folder.relative_to(served.vault)}/one.md"], ["compact"]):
+        ran = served.run(*command).ok()
+        assert [sign for sign in SIGNS if sign in ran.out + ran.err] == []
