@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from typing import Any
 
 from mcp_memory.errors import ConfigInvalid, ExtraMissing
@@ -50,4 +49,6 @@ class Registry:
         raise ConfigInvalid(f"unknown {self._sort} {name!r}", hint=f"known: {', '.join(self.names())}")
 
     def _entries(self) -> list[Any]:
+        from importlib.metadata import entry_points  # 30 ms, which every command would wait for
+
         return list(entry_points(group=f"mcp_memory.{self._sort}"))

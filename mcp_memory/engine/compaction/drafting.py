@@ -62,9 +62,9 @@ class Drafter:
         folder = NotePath(f"{parent}/{name}")
         steps, children = self._moves(folder, moving, taken=())
         page_id = NoteId(str(ULID.from_datetime(self._clock())))
-        steps.append(self._page(folder, page_id, summary, children, before=None))
+        page = self._page(folder, page_id, summary, children, before=None)
         said = f"{name}: {_counted(moving)} under {summary.title!r}"
-        return _entry("found", moving, str(parent), steps, said, audit_of(summary, sources))
+        return _entry("found", moving, str(parent), [*steps, page], said, audit_of(page, sources))
 
     def joining(self, topic: Topic, moving: Moving) -> Entry:
         """More notes or topics for a topic; its page becomes stale and is made anew with the other stale ones."""
@@ -87,7 +87,7 @@ class Drafter:
         step = self._page(topic.folder, page_id, kept, topic.children, before)
         said = f"{topic.name}: page {'made anew' if before else 'made'}"
         key = _key("renew", [topic.covers], topic.folder)
-        return Entry(key, said, [step], _told(audit_of(summary, sources)))
+        return Entry(key, said, [step], _told(audit_of(step, sources)))
 
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
@@ -153,8 +153,11 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     return told_by <= {child.id for child in topic.children} and all(each.title in page.text for each in topic.topics)
 
 
-def audit_of(summary: Summary, sources: Sequence[Source]) -> Audit:
-    return audit(f"{summary.title}\n\n{summary.text}", [f"{source.title}\n\n{source.text}" for source in sources])
+def audit_of(page: Write, sources: Sequence[Source]) -> Audit:
+    """Of all that a reader of the page sees, the titles and dates of its links too."""
+    document = frontmatter.parse(page.text)
+    told = f"{document.meta['title']}\n\n{document.body}"
+    return audit(told, [f"{source.title}\n\n{source.text}" for source in sources])
 
 
 def _entry(verb: str, moving: Moving, place: str, steps: Sequence[Step], about: str, lost: Audit | None) -> Entry:
