@@ -29,32 +29,25 @@ from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
+from mcp_memory.engine.recall_request import recall_request
 from mcp_memory.engine.search import Searcher
-from mcp_memory.engine.target import named_by
-from mcp_memory.engine.threads import in_thread, place_of
+from mcp_memory.engine.target import Targets
+from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.engine.writer import IndexWriter
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import (
     Filters,
-    NotePath,
     NoteRecord,
-    Problem,
     Receipt,
     SearchResult,
-    Shelf,
 )
 from mcp_memory.summarizers.choose import open_summarizer
 
 Mode = Literal["hybrid", "semantic", "keyword"]
-
-READ_DEADLINE_S = 10.0
-MOST_NOTES = 100
-"""Of one recall by ids."""
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +77,7 @@ class Engine:
             self.watcher.hint, self.model.wanting,
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
+        self._targets = Targets(index, vault.ledger.places_of)
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
         )
@@ -163,32 +157,21 @@ class Engine:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
         self.watcher.touch()
         self.model.call()
-        chosen = self._config.recall.phases.get(phase) if phase else None
-        if phase and chosen is None:
-            known = ", ".join(self._config.recall.phases)
-            raise InvalidInput(f"unknown phase {phase[:100]!r}", hint=f"known phases: {known}")
-        whole_start = not (query or ids or path or phase)
-        default = self._config.recall.start_budget_tokens if whole_start else self._config.recall.budget_tokens
-        budget = budget_tokens if budget_tokens is not None else (chosen.budget_tokens if chosen else default)
-        if not 100 <= budget <= 200_000:
-            raise InvalidInput(f"budget_tokens is {budget}", hint="pass 100 to 200000; 2000 is a good start")
-        if lines and (ids or not path):
-            raise InvalidInput("lines goes with path alone", hint="pass the path of one note")
-        if ids or path:
-            if query or phase or kinds:
-                raise InvalidInput("ids and path take no query, phase or kinds", hint="call twice")
-            asked = list(dict.fromkeys([*(ids or ()), *([path] if path else ())]))
-            if len(asked) > MOST_NOTES:
-                raise InvalidInput(f"{len(asked)} notes at once", hint=f"at most {MOST_NOTES}")
-            wanted = [await self._resolve(target) for target in asked]
-            return await self.recaller.notes(wanted, lines, budget)
-        filters = self._filters(kinds=kinds or (chosen.kinds if chosen else None), project=project)
-        if query is not None and (query.strip() or not phase):
-            stale = self._staleness()
-            await self.model.returned()
-            least = chosen.least_confidence if chosen else 0.0
-            return await self.recaller.question(checked_query(query), filters, budget, [stale] if stale else [], least)
-        return await self.recaller.start(filters.project, budget, filters.kinds)
+        asked = recall_request(
+            self._config.recall, query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds,
+            budget_tokens=budget_tokens,
+        )  # fmt: skip
+        if asked.targets:
+            wanted = [await self._targets.find(target) for target in asked.targets]
+            return await self.recaller.notes(wanted, asked.lines, asked.budget_tokens)
+        filters = self._filters(kinds=asked.kinds, project=project)
+        if asked.question is None:
+            return await self.recaller.start(filters.project, asked.budget_tokens, filters.kinds)
+        stale = self._staleness()
+        await self.model.returned()
+        return await self.recaller.question(
+            asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence
+        )
 
     async def append(
         self,
@@ -222,18 +205,18 @@ class Engine:
             created=creation(created, self.vault.layout.tz, self._clock()),
             once=once,
         )
-        old = (await self._resolve(supersedes))[0] if supersedes else None
+        old = (await self._targets.find(supersedes))[0] if supersedes else None
         return await self._appending.append(draft, supersedes=old)
 
     async def forget(self, target: str, *, restore: bool = False, reason: str | None = None) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
         self.watcher.touch()
-        path, entry = await self._resolve(target, deleted=restore)
+        path, entry = await self._targets.find(target, deleted=restore)
         return await self._forgetting.forget(path, entry, restore=restore, reason=reason)
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:
         """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
-        path, entry = await self._resolve(target)
+        path, entry = await self._targets.find(target)
         if not sure:
             return await self.erasing.plan(path, entry)
         async with self.compactor.paused():  # it may hold words of the note
@@ -241,12 +224,12 @@ class Engine:
 
     async def note(self, note_id: str) -> str:
         """One note's text by id or path."""
-        path, entry = await self._resolve(note_id)
+        path, entry = await self._targets.find(note_id)
         return await self.recaller.notes([(path, entry)], None, 100_000)
 
     async def verbatim(self, target: str) -> tuple[NoteFile, str]:
         """A note by id or path, and its text as on disk; of a log entry, the entry's."""
-        return await self.recaller.verbatim(*await self._resolve(target))
+        return await self.recaller.verbatim(*await self._targets.find(target))
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""
@@ -272,54 +255,26 @@ class Engine:
     async def _sweep(self) -> Swept | None:
         """None when the sweep failed, and `problems` says why."""
         try:
-            swept = await self.indexer.reconcile()
-            await self.upkeep.tidy()
-        except McpMemoryError as error:
-            self.health.faults["sweep"] = Problem("sweep", error.message)
-            return None
-        except Exception as error:  # a fault of ours must not end the daemon: it is said and tried again
-            self.health.faults["sweep"] = Problem("sweep", f"{type(error).__name__} in the sweep")
-            log.error("sweep: %s", place_of(error))
-            return None
+            with self.health.watching("sweep"):
+                swept = await self.indexer.reconcile()
+                await self.upkeep.tidy()
+                self.model.wake()
+                folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
+                return Swept(folders, swept.changed + swept.gone)
         finally:
             self._swept.set()
-        self.health.faults.pop("sweep", None)
-        self.model.wake()
-        folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
-        return Swept(folders, swept.changed + swept.gone)
+        return None
 
     async def _finish_compaction(self) -> None:
         """What a crash left of a compaction is done before anything else is filed."""
         await self._swept.wait()
-        try:
+        with self.health.watching("compaction"):
             await self.compactor.finish()
-        except McpMemoryError as error:
-            self.health.faults["compaction"] = Problem("compaction", error.message)
 
     # -- below -------------------------------------------------------------------------------------------------
 
     def _filters(self, **wanted: Any) -> Filters:
         return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)
-
-    async def _resolve(self, target: str, *, deleted: bool = False) -> tuple[NotePath, str | None]:
-        """A note's path (and a log entry's hash) from an id or path; of several with one id a forgotten one only where
-        that is wanted. Raises NotFound."""
-        named = named_by(target)
-        if isinstance(named, tuple):
-            return named
-        records = await in_thread(
-            lambda: self._index.note_by_id(named), deadline_s=READ_DEADLINE_S, what="looking for the note"
-        )
-        if not records:
-            raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
-        # A conflict copy has the same id: the note itself is where we put it last, and counts, if one does.
-        places = self.vault.ledger.places_of(named)
-
-        def rank(record: NoteRecord) -> tuple[bool, int]:
-            at = places.index(record.path) if record.path in places else -1
-            return (record.shelf is Shelf.DELETED) is not deleted, -at
-
-        return min(records, key=rank).path, None
 
     def _is_lost(self) -> bool:
         """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
+from mcp_memory.engine.threads import place_of
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Problem
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -40,3 +45,16 @@ class Health:
     progress: Progress = field(default_factory=Progress)
     faults: dict[str, Problem] = field(default_factory=dict[str, Problem])
     """What is wrong with the work itself, by its name; what is wrong with single files the writer knows."""
+
+    @contextmanager
+    def watching(self, work: str) -> Generator[None]:
+        """For work that must not end the daemon: what goes wrong is a fault under its name, until it goes well."""
+        try:
+            yield
+        except McpMemoryError as error:
+            self.faults[work] = Problem(work, error.message)
+        except Exception as error:  # a fault of ours: it is said, and the work is tried again
+            self.faults[work] = Problem(work, f"{type(error).__name__} in the {work}")
+            log.error("%s: %s", work, place_of(error))
+        else:
+            self.faults.pop(work, None)

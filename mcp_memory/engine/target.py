@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
-from mcp_memory.errors import InvalidInput
-from mcp_memory.models import NoteId, NotePath
+from collections.abc import Callable, Sequence
+
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.index.base import Index
+from mcp_memory.models import NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.text.logs import is_log_path
+
+LOOK_S = 10.0
+
+
+class Targets:
+    """Finds the notes that callers name."""
+
+    def __init__(self, index: Index, places_of: Callable[[NoteId], Sequence[NotePath]]) -> None:
+        """`places_of`: where a note of ours was put, the latest place last."""
+        self._index = index
+        self._places_of = places_of
+
+    async def find(self, target: str, *, deleted: bool = False) -> tuple[NotePath, str | None]:
+        """A note's path (and a log entry's hash) from an id or path; of several with one id a forgotten one only where
+        that is wanted. Raises InvalidInput, NotFound."""
+        named = named_by(target)
+        if isinstance(named, tuple):
+            return named
+        records = await in_thread(lambda: self._index.note_by_id(named), deadline_s=LOOK_S, what="looking for the note")
+        if not records:
+            raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
+        # A conflict copy has the same id: the note itself is where we put it last, and counts, if one does.
+        places = self._places_of(named)
+
+        def rank(record: NoteRecord) -> tuple[bool, int]:
+            at = places.index(record.path) if record.path in places else -1
+            return (record.shelf is Shelf.DELETED) is not deleted, -at
+
+        return min(records, key=rank).path, None
 
 
 def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:

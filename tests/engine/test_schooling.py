@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import anyio
 import numpy as np
 import pytest
 
@@ -13,7 +12,7 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.engine.schooling import School, examples
 from tests.engine.toy import ToyEmbedder
-from tests.engine.world import World
+from tests.engine.world import World, eventually
 
 
 def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_cache: Path) -> None:
@@ -55,9 +54,7 @@ async def test_a_model_that_was_not_schooled_learns_when_a_prompt_comes(toy_worl
         await engine.settled()
         first = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" not in first.signs
-        with anyio.fail_after(30):
-            while engine.model.wanting() is None:  # it learns behind the answers
-                await anyio.sleep(0.02)
+        await eventually(lambda: engine.model.wanting() is not None)  # it learns behind the answers
         second = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" in second.signs
         assert "wanting" not in (await engine.search("why no rabbit for the queue?")).signs

@@ -133,9 +133,7 @@ class Compactor:
     async def finish(self) -> int:
         """Do what a crash left undone; how many jobs that were. Raises StorageFailed."""
         async with self._running:
-            done = await self._finish()
-            self._health.faults.pop("compaction", None)
-            return done
+            return await self._finish()
 
     async def preview(self) -> Preview:
         """What `run` would do, with names that it may choose otherwise; changes nothing. Raises NotFound for a note
