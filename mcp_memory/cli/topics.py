@@ -96,7 +96,7 @@ def compact(common: Common, dry_run: bool, undo: str | None, runs: bool, as_json
     \b
     mcp-memory compact --dry-run               what would move where
     mcp-memory compact                         do it
-    mcp-memory compact --runs                  what was done so far
+    mcp-memory compact --runs                  the runs that can be taken back
     mcp-memory compact --undo 20261121T093005  take one run back
     """
     if dry_run + runs + (undo is not None) > 1:

@@ -83,9 +83,9 @@ class Engine:
         )
         self._forgetting = Forgetting(vault, self.writer, self.model, self.watcher, config.vault)
         self.erasing = Erasing(vault, index, self.writer, config.state / "index")
+        self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
-            vault, index, self.writer, self.indexer,
-            Drafter(vault, index, open_summarizer(config.summarizer, config.state / "summarizer.json"), clock),
+            vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),
             vault.runs, config.topics, self.health, clock,
         )  # fmt: skip
         self.upkeep = Upkeep(
@@ -247,6 +247,7 @@ class Engine:
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""
+        self._summarizer.close()
         try:
             await self.model.close()
         finally:

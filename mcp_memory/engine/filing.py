@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from datetime import datetime
 
@@ -15,7 +14,7 @@ from mcp_memory.models import Etag, NoteId, NotePath, Shelf
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import frontmatter
-from mcp_memory.topics.page import PAGE
+from mcp_memory.topics.page import PAGE, etag_of
 
 PAGE_KIND = "summary"
 """Of a page in the ledger."""
@@ -64,7 +63,7 @@ class Filing:
         """Put a page under its name; `expected` as for `StorageBackend.write`. Raises as that does."""
         self._must_be_there()
         page_id = NoteId(str(frontmatter.parse(data.decode()).meta["id"]))
-        self._record(page_id, path, hashlib.sha256(data).hexdigest(), PAGE_KIND, None)
+        self._record(page_id, path, etag_of(data), PAGE_KIND, None)
         written = self._backend.write(path, data, expected)
         return self._reader.note(path, data, written.etag, written.stat)
 

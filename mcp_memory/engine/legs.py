@@ -150,7 +150,7 @@ class LegRunner:
             return self._remembered((embedder.fingerprint, text, replace(filters, now=None)), ask)
 
         def ask(mark: Watermark) -> tuple[list[str], Rows, int]:
-            names = self._index.leads(possible_names(text))
+            names = found.names = self._index.leads(possible_names(text))  # known also where vectors fail
             require_vectors_of(self._index, embedder)
             vector = self._vectors.of(embedder, text, names if self._config.drop_names else ())
             return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending

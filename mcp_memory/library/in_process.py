@@ -16,7 +16,7 @@ WHOLE_S = 60.0
 """How long a question waits for the first sweep and its vectors, since a script asks once; then it is told what is
 missing."""
 
-_QUESTIONS = frozenset({"search", "recall"})
+_NEED_ALL = frozenset({"search", "recall", "compact"})
 
 
 class InProcess:
@@ -60,7 +60,7 @@ class InProcess:
 
         try:
             with anyio.fail_after(deadline_s):
-                if operation in _QUESTIONS:
+                if operation in _NEED_ALL:
                     with anyio.move_on_after(WHOLE_S):
                         await self._engine.settled()
                 return await perform(self._engine, operation, arguments)

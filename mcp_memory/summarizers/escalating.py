@@ -1,7 +1,7 @@
 """A language model's summary where one is to be had, the extractive one where not.
 
 Three levels: the model is asked; where it says too much, it is asked for less; where that is of no use either, or it
-cannot or must not be asked now, the sources' own sentences stand in, marked so that it is asked again later.
+cannot or must not be asked now, the sources' own sentences stand in, marked as `provisional`.
 """
 
 from __future__ import annotations

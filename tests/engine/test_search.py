@@ -459,6 +459,15 @@ async def test_a_remembered_answer_loses_a_note_that_expires(tmp_path: Path) -> 
         assert paths == [{"a.md", "b.md"}, {"b.md"}] and index.legs == 2
 
 
+async def test_who_is_named_counts_also_where_the_vectors_are_another_models(index: Fails, toy: ToyEmbedder) -> None:
+    fill(index, FILES, toy)
+    found = await searcher(index, ToyEmbedder("another")).search(
+        "What did Ada paint?", limit=6, filters=ALL, explain=True
+    )
+    assert "still being made" in found.degraded
+    assert found.hits[0].explain["boosts"].get("lead Ada") == 0.7
+
+
 class TestPassages:
     def test_a_forgotten_entry_leaves_no_trace(self) -> None:
         made = upsert("memory/2023-05-08.md", LOG)

@@ -169,6 +169,7 @@ class Compactor:
                 yield
         finally:
             self._at_work = False
+            self._health.progress.step("idle")
 
     async def _ready(self) -> None:
         if await in_thread(lambda: self._vault.read_only, deadline_s=10, what="looking at the vault"):
@@ -224,10 +225,9 @@ class Compactor:
                 report.left.append(error.message)
                 continue
             if job.into is None:
-                names[parent].append(entry.about.partition(":")[0])
+                names[parent] += [_new_folder(entry)]
             report.done.append(entry.about)
             done += 1
-        self._health.progress.step("idle")
         return done
 
     async def _is_all_ours(self, topic: Topic) -> bool:
@@ -285,3 +285,10 @@ class Compactor:
             await self._writer.put(file)
         for path in touched.gone:
             await self._writer.take_out(path)
+
+
+def _new_folder(entry: Entry) -> str:
+    """The name of the folder that a founding job made: that of the page which it writes last."""
+    page = entry.steps[-1]
+    assert isinstance(page, Write)
+    return page.path.rsplit("/", 2)[1]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from ulid import ULID
 
+from mcp_memory.engine.compaction.forgotten import sources_of
 from mcp_memory.engine.compaction.grove import Topic, as_child, leaf
 from mcp_memory.engine.compaction.journal import Entry
 from mcp_memory.engine.compaction.steps import Move, Step, Write
@@ -149,8 +150,8 @@ class Drafter:
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     """Whether all that the page was made from is there, under the same titles where it is a topic."""
-    told_by = set(map(str, frontmatter.parse(page.text).meta.get("derived_from") or ()))
-    return told_by <= {child.id for child in topic.children} and all(each.title in page.text for each in topic.topics)
+    ids, told = {child.id for child in topic.children}, sources_of(page.text)
+    return ids.issuperset(told) and all(each.title in page.text for each in topic.topics)
 
 
 def audit_of(page: Write, sources: Sequence[Source]) -> Audit:
@@ -179,9 +180,7 @@ def _move(record: NoteRecord, folder: str) -> Move:
 
 
 def _at(child: Child, path: str) -> Child:
-    return Child(
-        child.id, NotePath(path), child.title, child.covers, child.notes, child.earliest, child.latest, child.depth
-    )
+    return replace(child, path=NotePath(path))
 
 
 def _free(name: str, taken: set[str]) -> str:

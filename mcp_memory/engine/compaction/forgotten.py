@@ -12,7 +12,7 @@ from mcp_memory.text import frontmatter
 def quotes_forgotten(page: str, vault: Vault, index: Index) -> bool:
     """Whether a page's text was made from a note that is forgotten or gone, or from such a page. Reads files and the
     index: for a worker thread."""
-    waiting, seen = _sources(page), set[str]()
+    waiting, seen = sources_of(page), set[str]()
     while waiting:
         each = waiting.pop()
         if each in seen:
@@ -22,11 +22,12 @@ def quotes_forgotten(page: str, vault: Vault, index: Index) -> bool:
         if not records:
             return True
         for record in records:
-            waiting += _sources(_text(record, vault)) if record.shelf is Shelf.SUMMARY else []
+            waiting += sources_of(_text(record, vault)) if record.shelf is Shelf.SUMMARY else []
     return False
 
 
-def _sources(page: str) -> list[str]:
+def sources_of(page: str) -> list[str]:
+    """The ids of what a page was made from."""
     return [str(each) for each in frontmatter.parse(page).meta.get("derived_from") or ()]
 
 
