@@ -32,6 +32,21 @@ def best(
 ) -> Rows:
     """The k admitted rows with the highest scores, all of them `above` that one; ties by id, however the rows are laid
     out."""
+    rows = among_best(k, ids, scores, admitted, above=above)
+    ids, scores = ids[rows], scores[rows]
+    order = np.lexsort((ids, -scores))[: max(k, 0)]
+    return Rows(ids[order], scores[order])
+
+
+def among_best(
+    k: int,
+    ids: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    admitted: Admitted | None = None,
+    *,
+    above: float = -inf,
+) -> NDArray[np.intp]:
+    """Where the rows of `best` lie, as they lie, and all that tie with the last of them."""
     rows = _likely(k, scores, above) if len(ids) >= _MANY else None
     if rows is not None and admitted:
         rows = rows[admitted.mask(ids[rows])]
@@ -40,13 +55,10 @@ def best(
         if admitted:
             keep &= admitted.mask(ids)
         rows = np.flatnonzero(keep)
-    ids, scores = ids[rows], scores[rows]
-    if len(ids) > k > 0:
-        # All that tie with the k-th stay in.
-        kept = np.flatnonzero(scores >= np.partition(scores, len(ids) - k)[len(ids) - k])
-        ids, scores = ids[kept], scores[kept]
-    order = np.lexsort((ids, -scores))[: max(k, 0)]
-    return Rows(ids[order], scores[order])
+    if len(rows) > k > 0:
+        found = scores[rows]
+        rows = rows[found >= np.partition(found, len(rows) - k)[len(rows) - k]]
+    return rows
 
 
 def _likely(k: int, scores: NDArray[np.float32], above: float) -> NDArray[np.intp] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import simsimd
@@ -27,25 +27,43 @@ class Block:
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
         """(n,): of each vector. Known once, a comparison is half the work: only the products are left."""
-        squares = self._in_parts(lambda part: simsimd.dot(part, part))
+        squares = _flat(simsimd.dot(part, part) for part in self._parts())
         return np.sqrt(squares, dtype=np.float32)
 
     def cosines(self, query: NDArray[np.int8]) -> NDArray[np.float32]:
         """(n,): with `query` (1, dimension); 0 where one of the two has no length."""
-        products = self._in_parts(lambda part: simsimd.cdist(query, part, "dot", out_dtype="float32"))
+        products = _flat(simsimd.cdist(query, part, "dot", out_dtype="float32") for part in self._parts())
         whole = self.lengths * np.linalg.norm(query.astype(np.float32))
         return np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
 
-    def chosen(self, keep: NDArray[np.bool_]) -> Block:
+    @cached_property
+    def signs(self) -> NDArray[np.uint8]:
+        """(n, dimension / 8 rounded up): of each component a bit, whether it is above zero."""
+        parts = [np.packbits(part > 0, axis=1) for part in self._parts()]
+        return np.concatenate(parts) if parts else np.empty((0, -(-self.vectors.shape[1] // 8)), dtype=np.uint8)
+
+    def agreement(self, query: NDArray[np.int8]) -> NDArray[np.float32]:
+        """(n,): 0 where all signs are those of `query` (1, dimension), else less by one for each other sign. An eighth
+        of the bytes of the vectors, and an idea of the cosine."""
+        wanted = np.packbits(query > 0, axis=1)
+        parts = [self.signs[at : at + _ROWS_AT_ONCE] for at in range(0, len(self.ids), _ROWS_AT_ONCE)]
+        return -_flat(simsimd.cdist(wanted, part, "hamming", dtype="bin8", out_dtype="float32") for part in parts)
+
+    def knowing(self, parts: Sequence[Block]) -> Self:
+        """Itself, which is these parts one behind the other: what they know of their rows it need not find out."""
+        if any("lengths" in vars(part) for part in parts):
+            vars(self)["lengths"] = np.concatenate([part.lengths for part in parts])
+        if any("signs" in vars(part) for part in parts):
+            vars(self)["signs"] = np.concatenate([part.signs for part in parts])
+        return self
+
+    def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Block:
         """Those rows alone, copied."""
         return Block(self.ids[keep], np.ascontiguousarray(self.vectors[keep]))
 
-    def _in_parts(self, work: Callable[[NDArray[np.int8]], object]) -> NDArray[np.float32]:
-        found = [
-            np.asarray(work(self.vectors[at : at + _ROWS_AT_ONCE]), dtype=np.float32).reshape(-1)
-            for at in range(0, len(self.vectors), _ROWS_AT_ONCE)
-        ]
-        return np.concatenate(found) if len(found) > 1 else (found[0] if found else np.empty(0, dtype=np.float32))
+    def _parts(self) -> Iterator[NDArray[np.int8]]:
+        for at in range(0, len(self.vectors), _ROWS_AT_ONCE):
+            yield self.vectors[at : at + _ROWS_AT_ONCE]
 
 
 def joined(blocks: list[Block]) -> Block:
@@ -53,3 +71,9 @@ def joined(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     return Block(np.concatenate([each.ids for each in blocks]), np.concatenate([each.vectors for each in blocks]))
+
+
+def _flat(parts: Iterable[object]) -> NDArray[np.float32]:
+    """One behind the other."""
+    found = [np.asarray(part, dtype=np.float32).reshape(-1) for part in parts]
+    return np.concatenate(found) if len(found) > 1 else (found[0] if found else np.empty(0, dtype=np.float32))

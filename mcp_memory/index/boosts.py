@@ -87,9 +87,8 @@ def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[
     found: dict[str, float] = {}
     if lead := named_lead(question, chunk.text):
         found[f"lead {lead}"] = weights.lead
-    day = is_log_path(note.path) or _headed(chunk.headings)
-    if day and any(each.holds(day) for each in question.days):
-        found["date"] = weights.date
+    if question.days and (day := is_log_path(note.path) or _headed(chunk.headings)):
+        found |= {"date": weights.date} if any(each.holds(day) for each in question.days) else {}
     if question.asks_when and _NAMES_TIME.search(chunk.text):
         found["time"] = weights.time
     if is_question(chunk.text):

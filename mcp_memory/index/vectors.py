@@ -1,4 +1,6 @@
-"""The vector leg: an exact scan of int8 vectors, mapped from the sidecar or, the newest ones, held in memory.
+"""The vector leg: a scan of int8 vectors, mapped from the sidecar or, the newest ones, held in memory.
+
+Up to 250,000 of them all are compared; of more, those whose signs say that they may be near.
 
 The database is the truth. Before each scan the store reads the slots that are newer than what it has, so it needs
 no word from the writer, and a vector counts as soon as its transaction is committed. Vectors of replaced notes stay
@@ -13,7 +15,7 @@ Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ import numpy as np
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index import sidecar
 from mcp_memory.index.base import Generation, Rows
-from mcp_memory.index.best import best
+from mcp_memory.index.best import among_best, best
 from mcp_memory.index.block import Block, joined
 from mcp_memory.index.filters import Admitted
 from mcp_memory.index.follower import Follower, last_number
@@ -42,6 +44,13 @@ _READ_ROWS = 10_000
 
 _FEW = 0.25
 """Where a smaller share of a block is admitted, its vectors are gathered first, and only those compared."""
+
+_MANY = 250_000
+"""From so many vectors on, the signs of their components are compared first …"""
+
+_NEAR = 40
+"""… and the vectors of so many times the wanted ones. Among 300,000 made of pairs of real passages' vectors this finds
+all of the 10 nearest, .9996 of 50 and .997 of 400; half as many .9988 of 50 and .987 of 400."""
 
 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
@@ -69,6 +78,8 @@ class VectorStore(Follower["_Slots"]):
         blocks = self.refresh(connection, generation)
         if admitted.share < _FEW:  # or most numbers are of notes that are gone, which the blocks hold few of
             blocks = [worth_scanning(block, admitted) for block in blocks]
+        if sum(len(block.ids) for block in blocks) >= _MANY:
+            blocks = nearest(blocks, wanted, _NEAR * k, admitted)
         ids = np.concatenate([block.ids for block in blocks])
         return best(k, ids, np.concatenate([block.cosines(wanted) for block in blocks]), admitted)
 
@@ -102,6 +113,16 @@ def worth_scanning(block: Block, admitted: Admitted) -> Block:
     """The block, or what is admitted of it where that is little."""
     keep = admitted.mask(block.ids)
     return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
+
+
+def nearest(blocks: Sequence[Block], query: NDArray[np.int8], most: int, admitted: Admitted) -> list[Block]:
+    """What is admitted of the blocks and shares the most signs with the query: `most` vectors, and those that tie with
+    the last of them. It does not depend on how the vectors are divided among blocks."""
+    ids = np.concatenate([block.ids for block in blocks])
+    rows = among_best(most, ids, np.concatenate([block.agreement(query) for block in blocks]), admitted)
+    ends = np.cumsum([len(block.ids) for block in blocks])
+    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    return [block.chosen(part - (end - len(block.ids))) for block, part, end in zip(blocks, parts, ends, strict=True)]
 
 
 def sidecar_path(folder: Path, generation: int) -> Path:
@@ -155,7 +176,8 @@ class _Slots:
             self._writable = False
             self._report(Problem(self._path.name, "was changed by another process"))
             return
-        self._mapped, self._fresh, self._fresh_rows = mapped, [], 0
+        self._mapped = mapped.knowing([*([self._mapped] if self._mapped else []), fresh])
+        self._fresh, self._fresh_rows = [], 0
 
     def _add(self, batch: list[tuple[int, int, bytes]]) -> None:
         try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from mcp_memory.index.block import Block
 from mcp_memory.index.filters import Admitted
 from mcp_memory.index.schema import ORDINAL_BITS
-from mcp_memory.index.vectors import worth_scanning
+from mcp_memory.index.vectors import nearest, worth_scanning
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,46 @@ def test_vectors_are_copied_only_where_few_of_a_block_pass(alive: int, dead: int
     found = worth_scanning(block, Admitted(table))
     assert (found is not block) == gathered
     assert len(found.ids) == (alive if gathered else 50)
+
+
+RNG = np.random.default_rng(5)
+
+
+MIDDLES = RNG.normal(size=(60, 384))
+
+
+def some_vectors(count: int) -> np.ndarray:
+    """Around some middles, as the passages of a subject are."""
+    near = MIDDLES[RNG.integers(0, len(MIDDLES), count)] + RNG.normal(scale=0.7, size=(count, 384))
+    return np.clip(near * 40, -127, 127).astype(np.int8)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_signs_find_the_nearest_however_vectors_are_divided_among_blocks(share: float) -> None:
+    vectors, ids = some_vectors(3000), np.arange(3000, dtype=np.int64) << ORDINAL_BITS
+    admitted = Admitted(RNG.random(3000) < share)
+    whole = Block(ids, vectors)
+    cuts = [0, 2000, 2000, 2700, 3000]
+    divided = [Block(ids[a:b], vectors[a:b]) for a, b in pairwise(cuts)]
+    missed = 0
+    for query in some_vectors(20)[:, None, :]:
+        (found,) = nearest([whole], query, 400, admitted)
+        assert 400 <= len(found.ids) < 600
+        assert admitted.mask(found.ids).all()
+        parts = nearest(divided, query, 400, admitted)
+        assert [chunk for part in parts for chunk in part.ids] == found.ids.tolist()
+        best = np.argsort(-whole.cosines(query)[admitted.table])[:10]
+        missed += len(set(ids[admitted.table][best].tolist()) - set(found.ids.tolist()))
+    assert missed == 0
+
+
+def test_a_block_takes_over_what_its_parts_know() -> None:
+    vectors, ids = some_vectors(50), np.arange(50, dtype=np.int64)
+    parts = [Block(ids[:30], vectors[:30]), Block(ids[30:], vectors[30:])]
+    assert parts[0].signs.shape == (30, 48)
+    assert parts[1].lengths.shape == (20,)
+    whole = Block(ids, vectors).knowing(parts)
+    assert {"signs", "lengths"} <= vars(whole).keys()
+    fresh = Block(ids, vectors)
+    assert np.array_equal(whole.signs, fresh.signs)
+    assert np.array_equal(whole.lengths, fresh.lengths)
