@@ -161,11 +161,11 @@ class Drafter:
 def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
     """What a language model has said of the topic, and the places in its sources of those that are new since; nothing
     where any of what it had read is gone or says something else: its words might stay, and nobody could tell which."""
-    if page is None or page.record.meta.get("provisional") or page.record.meta.get("source") in {None, EXTRACTIVE}:
-        return "", frozenset()
-    told = set(sources_of(page.text))
+    meta = frontmatter.parse(page.text).meta if page else {}
+    told = {str(each) for each in meta.get("derived_from") or ()}
     earlier = [child for child in topic.children if child.id in told]
-    if {child.id for child in earlier} != told or covers(earlier) != page.record.meta.get("covers"):
+    is_by_model = meta.get("source") not in {None, EXTRACTIVE}
+    if page is None or not is_by_model or len(earlier) != len(told) or covers(earlier) != meta.get("covers"):
         return "", frozenset()
     return gist(page.body), {place for place, child in enumerate(topic.children) if child.id not in told}
 

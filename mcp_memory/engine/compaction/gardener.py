@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from math import inf
 from time import monotonic
 from typing import Any
@@ -40,6 +41,7 @@ KEEPS_FAILING = 3
 OFF = "topics.automatic is off: mcp-memory compact does it"
 HELD = "a run was taken back: it goes on after the next mcp-memory compact"
 NOTHING = "nothing to do"
+QUIET = "something has changed: it waits for quiet"
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +96,7 @@ class Gardener:
         self._why_idle = "the index is not complete yet"
         await self._model.settled.wait()
         self._schedule.changed()  # whatever happened while nobody was here
-        self._why_idle = "nobody has looked yet"
+        self._why_idle = NOTHING
         while True:
             await self._until_due()
             await self._look_after()
@@ -102,13 +104,14 @@ class Gardener:
     def status(self) -> dict[str, Any]:
         """`next_s`: in how many seconds the topics are looked at, and compacted if there is anything to do."""
         course, due_in_s = self._compactor.course, self._schedule.due_in_s
-        is_idle = course.now.phase == IDLE
+        is_idle, is_on = course.now.phase == IDLE, self._why_idle != OFF
+        why = QUIET if self._schedule.is_waiting and self._why_idle == NOTHING else self._why_idle
         return {
-            "automatic": self._why_idle != OFF,
+            "automatic": is_on,
             "phase": course.now.phase,
             "progress": [course.now.done, course.now.total],
-            "why_idle": self._why_idle if is_idle else None,
-            "next_s": round(due_in_s, 1) if is_idle and due_in_s is not None and self._why_idle != OFF else None,
+            "why_idle": why if is_idle else None,
+            "next_s": round(due_in_s, 1) if is_idle and is_on and due_in_s is not None else None,
             "last": {"run": course.last.run, "about": course.last.about} if course.last else None,
             "failures": self._failures,
             "failure": self._failure or None,
@@ -126,65 +129,65 @@ class Gardener:
         """One look, and a run where there is something to do. What goes wrong with it must not end the daemon."""
         enough = 1 if self._schedule.is_overdue else self._config.min_leaves
         self._schedule.begin()
-        rest_s: float | None = None
+        again_in_s: float | None = None
+        rests = False
         try:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
             whole, self._tree_changed = self._tree_changed, False
             work = await self._compactor.outstanding(whole=whole)
-            if not work.is_worth_a_run(enough=enough) and "compaction" not in self._health.faults:
-                self._why_idle, rest_s = self._waiting(work)
-                if work.fresh and rest_s is None:
-                    self._schedule.put_off()
-                    return
-            elif await self._compactor.is_held():
-                self._why_idle, self._tree_changed = HELD, True
+            if work.is_worth_a_run(enough=enough) or "compaction" in self._health.faults:
+                again_in_s, rests = await self._tended(work)
+            elif work.fresh and not work.without_vectors:
+                self._why_idle = f"new notes are few ({work.fresh}): they wait for more, but not for ever"
+                self._tree_changed |= work.provisional > 0
+                self._schedule.put_off()
+                return
             else:
-                rest_s = await self._tended(work)
+                again_in_s = self._waiting(work)
+        except Refused as error:  # no fault: it is read-only, or a person has to say what became of it
+            self._why_idle, self._tree_changed = error.message, True
+            again_in_s = self._config.longest_wait_s
         except McpMemoryError as error:
-            rest_s = self._refused(error) if isinstance(error, Refused) else self._failed(error.message)
+            again_in_s, rests = self._failed(error.message), True
         except Exception as error:  # a fault of ours: it is said, and tried again
-            rest_s = self._failed(place_of(error))
-        self._schedule.end(rest_s=rest_s)
+            again_in_s, rests = self._failed(place_of(error)), True
+        self._schedule.end(again_in_s=again_in_s, rests=rests)
 
-    def _waiting(self, work: Outstanding) -> tuple[str, float | None]:
-        """Why there is nothing to do, and when to look again, if not at the next change."""
-        if work.without_vectors:
-            self._tree_changed |= work.provisional > 0
-            why = f"{work.without_vectors} notes have no vectors yet: {self._model.reason}"
-            return why, self._config.quiet_s if self._model.embedder else self._config.longest_wait_s
-        if work.fresh:
-            return f"{work.fresh} new notes are few: they wait for more, for a while", None
+    def _waiting(self, work: Outstanding) -> float | None:
+        """There is nothing to do, and why; in how many seconds to look again, if not at the next change."""
+        again_in_s: float | None = None
+        self._why_idle = NOTHING
         if work.provisional:
-            return f"{work.provisional} pages wait for the language model", self._until_asked_s()
-        return NOTHING, None
+            self._why_idle = f"pages wait for the language model ({work.provisional})"
+            again_in_s, self._tree_changed = self._compactor.provisional.again_in_s(), True
+        if work.without_vectors:
+            self._why_idle = f"new notes have no vectors yet ({work.without_vectors}): {self._model.reason}"
+            again_in_s = self._config.quiet_s if self._model.embedder else self._config.longest_wait_s
+        return again_in_s
 
-    async def _tended(self, work: Outstanding) -> float | None:
-        """How long to rest after the run, if at all. Raises what a run raises."""
+    async def _tended(self, work: Outstanding) -> tuple[float | None, bool]:
+        """In how many seconds to look again, and whether to rest until then. Raises what a run raises."""
+        if await self._compactor.is_held():
+            self._why_idle, self._tree_changed = HELD, True
+            return None, False
 
         async def lull(unless: Callable[[], bool]) -> None:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S, unless=unless)
 
         report = await self._compactor.tend(lull)
+        if report.done:
+            log.info("compaction %s: %d jobs", report.run, len(report.done))
         if report.failed:
-            return self._failed(report.failed[0])
-        self._failures, self._failure, self._why_idle = 0, "", NOTHING
+            return self._failed(report.failed[0]), True
+        self._failures, self._failure = 0, ""
         if report.cut:
             self._why_idle, self._tree_changed = "a person's command came first", True
-            return self._config.quiet_s
-        if report.provisional or work.provisional:
-            return self._until_asked_s()
-        return self._config.quiet_s if work.without_vectors else None
-
-    def _until_asked_s(self) -> float | None:
-        self._tree_changed = True
-        return self._compactor.provisional.again_in_s()
-
-    def _refused(self, error: Refused) -> float:
-        """No fault: the vault is read-only, or a person has to say what became of it."""
-        self._why_idle, self._tree_changed = error.message, True
-        return self._config.longest_wait_s
+            return self._config.quiet_s, False
+        unwritten = work.provisional - work.improvable + len(report.provisional)
+        return self._waiting(replace(work, provisional=unwritten)), False
 
     def _failed(self, why: str) -> float:
+        """In how many seconds to try again."""
         if why != self._failure:
             log.warning("compaction: %s", why)
         self._failures, self._failure, self._tree_changed = self._failures + 1, why, True
