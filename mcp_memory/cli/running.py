@@ -185,6 +185,7 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("model", status["model"] or f"keywords only ({status['model_state']})"),
         ("indexed", f"{status['notes']} notes, {status['chunks']} chunks, {status['pending']} without vectors yet"),
         ("watching", _watching(status)),
+        ("topics", _compaction(status["compaction"])),
         ("process", f"pid {address.pid}, version {address.version}"),
     ]
     if status["phase"] != "idle":
@@ -200,6 +201,20 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
 def _watching(status: dict[str, Any]) -> str:
     last, took = status["last_sweep_s"], status["sweep_took_s"]
     return f"{status['watching']}" + (f" (the last {last:.0f} s ago, in {took:.2f} s)" if last is not None else "")
+
+
+def _compaction(compaction: dict[str, Any]) -> str:
+    """What it does or why it does nothing, when it looks again, and what the last run did."""
+    done, total = compaction["progress"]
+    if compaction["why_idle"] is None:
+        said = f"{compaction['phase']}, {done} of {total}" if total else f"{compaction['phase']}"
+    else:
+        said = compaction["why_idle"]
+    if compaction["next_s"] is not None:
+        said += f"; looks again in {compaction['next_s']:.0f} s"
+    if last := compaction["last"]:
+        said += f"; last run {last['run']}: {last['about']}"
+    return said
 
 
 def _paste(settings: Settings, address: Address) -> None:

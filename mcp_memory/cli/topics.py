@@ -10,7 +10,7 @@ from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, head, say, tell
 from mcp_memory.cli.drawing import counted, drawn, drawn_preview
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.daemon.asking import LONG_S
+from mcp_memory.daemon.asking import compaction_s
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
 
@@ -81,42 +81,42 @@ def show(common: Common, note: str, as_json: bool) -> None:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Draw the tree as it would be; change nothing.")
+@click.option("--topic", metavar="PATH", help="Only this topic, by its folder: its page, and what joins it.")
 @click.option("--undo", metavar="RUN", help="Take a run back: its notes return, its pages go.")
 @click.option("--runs", is_flag=True, help="List the runs that can be taken back.")
 @located
 @as_json
 @click.pass_obj
-def compact(common: Common, dry_run: bool, undo: str | None, runs: bool, as_json: bool) -> None:
+def compact(common: Common, dry_run: bool, topic: str | None, undo: str | None, runs: bool, as_json: bool) -> None:
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
     Notes of one subject move from topics/_fresh/ into a folder with a page, _summary.md, that says what they say and
     links to each. Notes are moved and never edited. Few of a kind wait for more, and so do the newest notes
-    (topics.fresh_tail_count).
+    (topics.fresh_tail_count). A daemon does this by itself when things are quiet (topics.automatic).
 
     \b
     mcp-memory compact --dry-run               what would move where
     mcp-memory compact                         do it
+    mcp-memory compact --topic topics/01-x     for one topic alone
     mcp-memory compact --runs                  the runs that can be taken back
     mcp-memory compact --undo 20261121T093005  take one run back
     """
     if dry_run + runs + (undo is not None) > 1:
         raise InvalidInput("more than one of --dry-run, --undo and --runs", hint="pass one of them")
+    if topic is not None and (runs or undo is not None):
+        raise InvalidInput("--topic beside --undo or --runs", hint="pass it alone or with --dry-run")
     settings = common.settings()
     if runs:
         _list(ask(settings, "runs", {}), as_json=as_json)
         return
-    answer = ask(settings, "compact", {"undo": undo, "dry_run": dry_run or None}, deadline_s=_deadline_s(settings))
+    asked = {"undo": undo, "dry_run": dry_run or None, "topic": topic}
+    answer = ask(settings, "compact", asked, deadline_s=compaction_s(settings))
     if as_json:
         emit(answer)
     elif dry_run:
         _tell_preview(answer, settings)
     else:
         _tell(answer, settings, undone=undo is not None)
-
-
-def _deadline_s(settings: Settings) -> float:
-    """A language model may take its time for each summary of a day."""
-    return LONG_S + settings.summarizer.calls_a_day * settings.summarizer.timeout_s
 
 
 def _dates(note: dict[str, Any]) -> str:
@@ -137,9 +137,12 @@ def _tell(answer: dict[str, Any], settings: Settings, *, undone: bool) -> None:
         say(f"undone: {line}" if undone else line)
     for line in answer["left"]:
         say(f"left: {line}")
+    for line in answer["provisional"]:
+        say(f"provisional page, of the notes' own sentences: {line}")
     if not answer["done"]:
         say("nothing to undo" if undone else "nothing to do")
     if undone:
+        say("the daemon files nothing by itself until the next: mcp-memory compact")
         return
     _tell_waiting(answer["waiting"], settings, answer)
     if answer["done"]:

@@ -16,6 +16,12 @@ from mcp_memory.settings.state import was_served
 LONG_S = 3600.0
 """A reindex of a large vault with a slow model."""
 
+
+def compaction_s(settings: Settings) -> float:
+    """The longest that a compaction may take: a language model may take its time for each answer of a day."""
+    return LONG_S + settings.summarizer.day_s
+
+
 Own = Callable[[str, Mapping[str, Any]], Any]
 """Answers an operation with an engine of this process, which is opened within `alone`."""
 

@@ -60,6 +60,7 @@ def gathered(engine: Engine) -> Facts:
         read_only=vault.read_only,
         ignored=indexer.ignored,
         damaged_ledger_lines=vault.ledger.damaged_lines,
+        compaction=engine.gardener.trouble,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 import anyio
@@ -16,6 +16,7 @@ from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.building import Builder
 from mcp_memory.engine.compaction.compactor import Compactor
 from mcp_memory.engine.compaction.drafting import Drafter
+from mcp_memory.engine.compaction.gardener import Gardener
 from mcp_memory.engine.draft import Draft, creation, expiry
 from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.engine_config import EngineConfig
@@ -33,23 +34,17 @@ from mcp_memory.engine.recall_request import recall_request
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.target import Targets
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.traffic import Traffic, served
 from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.index.base import Index
-from mcp_memory.models import (
-    Filters,
-    NoteRecord,
-    Receipt,
-    SearchResult,
-)
+from mcp_memory.models import Filters, NoteRecord, Receipt, SearchResult
 from mcp_memory.summarizers.choose import open_summarizer
 
 Mode = Literal["hybrid", "semantic", "keyword"]
-
-log = logging.getLogger(__name__)
 
 
 class Engine:
@@ -86,11 +81,15 @@ class Engine:
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
             vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),
-            vault.runs, config.topics, self.health, clock,
+            vault.runs, config.topics, self.health, clock, config.summarizer.summary_s,
         )  # fmt: skip
+        self.traffic = Traffic()
+        self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
+        self.writer.changed = self.gardener.changed
         self.upkeep = Upkeep(
-            config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher, clock
-        )
+            config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
+            self.gardener, clock,
+        )  # fmt: skip
 
     @property
     def phases(self) -> list[str]:
@@ -111,6 +110,7 @@ class Engine:
 
     # -- the four tools ----------------------------------------------------------------------------------------
 
+    @served
     async def search(
         self,
         query: str,
@@ -142,6 +142,7 @@ class Engine:
         )  # fmt: skip
         return replace(result, degraded=_joined(result.degraded, self._staleness()))
 
+    @served
     async def recall(
         self,
         query: str | None = None,
@@ -173,6 +174,7 @@ class Engine:
             asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence
         )
 
+    @served
     async def append(
         self,
         content: str,
@@ -208,6 +210,7 @@ class Engine:
         old = (await self._targets.find(supersedes))[0] if supersedes else None
         return await self._appending.append(draft, supersedes=old)
 
+    @served
     async def forget(self, target: str, *, restore: bool = False, reason: str | None = None) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
         self.watcher.touch()
@@ -222,11 +225,13 @@ class Engine:
         async with self.compactor.paused():  # it may hold words of the note
             return await self.erasing.erase(path, entry)
 
+    @served
     async def note(self, note_id: str) -> str:
         """One note's text by id or path."""
         path, entry = await self._targets.find(note_id)
         return await self.recaller.notes([(path, entry)], None, 100_000)
 
+    @served
     async def verbatim(self, target: str) -> tuple[NoteFile, str]:
         """A note by id or path, and its text as on disk; of a log entry, the entry's."""
         return await self.recaller.verbatim(*await self._targets.find(target))
@@ -243,7 +248,7 @@ class Engine:
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self._swept, progress)
         tasks.start_soon(self.model.keep)
-        tasks.start_soon(self._finish_compaction)
+        tasks.start_soon(partial(self.gardener.run, self._swept, tends=watch))
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""
@@ -265,12 +270,6 @@ class Engine:
         finally:
             self._swept.set()
         return None
-
-    async def _finish_compaction(self) -> None:
-        """What a crash left of a compaction is done before anything else is filed."""
-        await self._swept.wait()
-        with self.health.watching("compaction"):
-            await self.compactor.finish()
 
     # -- below -------------------------------------------------------------------------------------------------
 

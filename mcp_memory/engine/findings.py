@@ -41,7 +41,8 @@ class Finding:
 class Facts:
     """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
     going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
-    `unfitted` names the model if how sure answers are was fitted to another; else they are None. `noticing` is how
+    `unfitted` names the model if how sure answers are was fitted to another, `compaction` says why it keeps failing;
+    else they are None. `noticing` is how
     changes are noticed."""
 
     root: str
@@ -61,6 +62,7 @@ class Facts:
     read_only: bool = False
     ignored: int = 0
     damaged_ledger_lines: int = 0
+    compaction: str | None = None
 
 
 def findings_of(facts: Facts) -> list[Finding]:
@@ -175,6 +177,12 @@ def _service(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"searches use keywords only: the model is {facts.keywords_only}",
             "see [embedder] in: mcp-memory config show",
+        )
+    if facts.compaction:
+        yield Finding(
+            "warning",
+            f"fresh notes are not filed: compaction keeps failing ({facts.compaction})",
+            "see what it says: mcp-memory compact; the notes are found all the same",
         )
     if facts.unfitted:
         yield Finding(

@@ -173,6 +173,8 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
+    if meta.get("provisional") is True:
+        kept["provisional"] = True
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
     for name in ("earliest_at", "latest_at"):

@@ -107,9 +107,9 @@ async def erase(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def compact(engine: Engine, arguments: Payload) -> Payload:
-    run, dry_run = arguments.get("undo"), arguments.get("dry_run", False)
-    if run is not None and dry_run:
-        raise InvalidInput("both undo and dry_run", hint="pass one of them")
+    run, dry_run, topic = arguments.get("undo"), arguments.get("dry_run", False), arguments.get("topic")
+    if run is not None and (dry_run or topic is not None):
+        raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
     if run is not None:
         return asdict(await engine.compactor.undo(run))
     await engine.upkeep.reconcile()
@@ -119,12 +119,12 @@ async def compact(engine: Engine, arguments: Payload) -> Payload:
     except EmbedderUnavailable as error:
         note = f"{error.message}: a note without a vector waits"
     if dry_run:
-        return {**preview_payload(await engine.compactor.preview()), "note": note}
-    return {**asdict(await engine.compactor.run()), "note": note}
+        return {**preview_payload(await engine.compactor.preview(topic)), "note": note}
+    return {**asdict(await engine.compactor.run(topic)), "note": note}
 
 
 async def runs(engine: Engine, _: Payload) -> Payload:
-    found = await in_thread(engine.compactor.runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    found = await in_thread(engine.vault.runs.every, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
     return {"runs": [run_payload(run, entries) for run, entries in found]}
 
 
@@ -150,7 +150,7 @@ async def status(engine: Engine, _: Payload) -> Payload:
 
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
-    return await in_thread(engine.compactor.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+    return await in_thread(engine.compactor.survey.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
 
 
 def lost_payload(lost: Lost) -> Payload:
@@ -257,7 +257,7 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "recover": (recover, {"ids", "dismiss"}),
     "erase": (erase, {"target", "sure"}),
     "status": (status, set()),
-    "compact": (compact, {"undo", "dry_run"}),
+    "compact": (compact, {"undo", "dry_run", "topic"}),
     "runs": (runs, set()),
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from mcp_memory.engine.compaction.gardener import Gardener
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.lost import SERIOUS, Lost
@@ -36,6 +37,7 @@ class Upkeep:
         indexer: Indexer,
         model: Model,
         watcher: Watcher,
+        gardener: Gardener,
         clock: Callable[[], datetime],
     ) -> None:
         self._root = root
@@ -47,6 +49,7 @@ class Upkeep:
         self._indexer = indexer
         self._model = model
         self._watcher = watcher
+        self._gardener = gardener
         self._clock = clock
 
     async def tidy(self) -> None:
@@ -163,6 +166,7 @@ class Upkeep:
             "last_progress_s": round(monotonic() - progress.at, 1),
             "last_sweep_s": round(monotonic() - last.at, 1) if last else None,
             "sweep_took_s": round(last.took_s, 3) if last else None,
+            "compaction": self._gardener.status(),
             "watching": self._watcher.state,
             "ignored": self._indexer.ignored,
             "pruning_paused": self._indexer.pruning_paused,

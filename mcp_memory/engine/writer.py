@@ -48,6 +48,8 @@ class IndexWriter:
         self._targets: list[Generation] = []
         self.problems: dict[str, Problem] = {}
         """Files that could not be used as they are, by path."""
+        self.changed: Callable[[Sequence[NotePath]], None] = _tell_nobody
+        """Is told, in the event loop, which files the index knows anew or no longer."""
 
     @property
     def generation(self) -> Generation:
@@ -146,6 +148,7 @@ class IndexWriter:
                 path, problem = ready.upsert.note.path, ready.upsert.note.problem
                 self._known[path] = ready.known
                 self.judge([path], {path: Problem(path, problem)} if problem else {})
+                self.changed([path])
             return complete
 
     def _is_known(self, file: NoteFile) -> bool:
@@ -198,6 +201,8 @@ class IndexWriter:
                 await self._apply(current, [only] if only else self._targets)
                 if not only:
                     self._known |= {path: now for path, now in batch.known.items() if self._is_still(path, known)}
+            if current and not only:
+                self.changed([each.note.path for each in current])
             await self.remove([path for path in batch.unusable if path in known], known)
             changed += len(current)
             at += len(batch.paths)
@@ -215,6 +220,7 @@ class IndexWriter:
                 if not only:
                     for path in gone:
                         self._known.pop(path, None)
+                    self.changed(gone)
 
     def distrust(self) -> None:
         """Trust no signature, so that the next sweep reads every file and compares its bytes."""
@@ -271,6 +277,10 @@ class IndexWriter:
                 await in_thread(
                     lambda number=target.number: self._index.apply(number, changes), what="writing the index"
                 )
+
+
+def _tell_nobody(_: Sequence[NotePath]) -> None:
+    return None
 
 
 def _is_news(file: NoteFile, was: Known | None) -> bool:

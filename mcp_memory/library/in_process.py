@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from mcp_memory.daemon.asking import alone
@@ -38,7 +39,10 @@ class InProcess:
         with ExitStack() as opening:
             opening.enter_context(alone(settings))
             self._portal = opening.enter_context(start_blocking_portal(name="mcp-memory"))
-            engine = open_engine(engine_config(settings), progress=progress)
+            config = engine_config(settings)
+            # Notes move when the program says so: it may not be there for long.
+            config = replace(config, topics=replace(config.topics, automatic=False))
+            engine = open_engine(config, progress=progress)
             self._engine = opening.enter_context(self._portal.wrap_async_context_manager(engine))
             self._open = opening.pop_all()
         # Else Python would take it apart at its end, and wait for ever for a thread that it has stopped.

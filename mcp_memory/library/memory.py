@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from mcp_memory.daemon.asking import LONG_S, ask
+from mcp_memory.daemon.asking import ask, compaction_s
 from mcp_memory.daemon.instance import Held
 from mcp_memory.engine.zone import LocalZone
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, NotRunning
@@ -232,7 +232,7 @@ class Memory:
             self._must_be_open()
             try:
                 client = PERSON if operation in _PERSONS_OWN else NAME
-                deadline_s = LONG_S if operation in _PERSONS_OWN else CALL_S
+                deadline_s = compaction_s(self._settings) if operation in _PERSONS_OWN else CALL_S
                 own = partial(self._perform, deadline_s=deadline_s)
                 return ask(self._settings, operation, arguments, own, client=client, deadline_s=deadline_s)
             except (Held, NotRunning):  # who holds the lock works for a moment, or is a daemon that is starting

@@ -24,6 +24,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "embedder.hub_timeout_s": (0.1, inf),
     "embedder.compile_timeout_s": (0.1, inf),
     "embedder.timeout_s": (0.1, inf),
+    "topics.quiet_s": (0.1, 86_400),
+    "topics.longest_wait_s": (0.1, 604_800),
     "topics.fresh_tail_count": (0, inf),
     "topics.leaf_cosine": (-1, 1),
     "topics.min_leaves": (2, inf),

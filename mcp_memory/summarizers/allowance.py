@@ -51,6 +51,14 @@ class Allowance:
             self._refuse(spent, tokens)
             self._keep(replace(spent, calls=spent.calls + 1, tokens=spent.tokens + tokens))
 
+    def free_in_s(self) -> float:
+        """In how many seconds a call may be allowed again; 0 for now."""
+        with self._lock:
+            spent, now, config = self._today(), self._clock(), self._config
+            if spent.calls >= config.calls_a_day or spent.tokens >= config.tokens_a_day:
+                return (spent.day + 1) * _DAY_S - now
+            return spent.silent_until - now if self._is_silent(spent, now) else 0.0
+
     def answered(self, taken: int, cost: int) -> None:
         """What `take` took, and what it came to."""
         with self._lock, suppress(SummarizerUnavailable):  # what was taken is on disk; the next `take` says so
@@ -66,8 +74,7 @@ class Allowance:
 
     def _refuse(self, spent: Spent, tokens: int) -> None:
         config, now = self._config, self._clock()
-        # A clock that was ahead when a call failed must not silence the model until then.
-        if now < spent.silent_until <= now + self._pause_s(spent.failures):
+        if self._is_silent(spent, now):
             raise SummarizerUnavailable(
                 f"the language model failed, and is asked again in {spent.silent_until - now:.0f} s"
             )
@@ -80,6 +87,10 @@ class Allowance:
                 f"{tokens} tokens more would exceed the {config.tokens_a_day} of this day",
                 hint="summarizer.tokens_a_day",
             )
+
+    def _is_silent(self, spent: Spent, now: float) -> bool:
+        """A clock that was ahead when a call failed must not silence the model until then."""
+        return now < spent.silent_until <= now + self._pause_s(spent.failures)
 
     def _today(self) -> Spent:
         day = int(self._clock() // _DAY_S)

@@ -62,6 +62,10 @@ class Summarizer(Protocol):
         """Raises SummarizerUnavailable once it is closed."""
         ...
 
+    def asked_in_s(self) -> float:
+        """In how many seconds a language model may be asked: 0 for now, infinite where there is none. Asks nobody."""
+        ...
+
     def close(self) -> None:
         """Ends a call that waits for an answer; idempotent."""
         ...

@@ -23,3 +23,13 @@ class SummarizerConfig:
     tokens_a_day: int = 1_000_000
     """Of prompts and answers together, four characters each where the endpoint does not say."""
     back_off_s: float = 300.0
+
+    @property
+    def summary_s(self) -> float:
+        """The longest that one summary takes: an answer, and a terser one where that says too much."""
+        return 2 * self.timeout_s
+
+    @property
+    def day_s(self) -> float:
+        """The longest that the answers of a day take."""
+        return self.calls_a_day * self.timeout_s

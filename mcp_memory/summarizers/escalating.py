@@ -46,6 +46,9 @@ class EscalatingSummarizer:
             return self._stood_in(request, f"{self.name} {answer.value}")
         return Summary(answer.title or title_of(request.sources, request.common), answer.text, self.name)
 
+    def asked_in_s(self) -> float:
+        return self._allowance.free_in_s()
+
     def close(self) -> None:
         self._closed.set()
         self._writer.close()

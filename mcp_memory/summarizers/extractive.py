@@ -99,6 +99,9 @@ class ExtractiveSummarizer:
         text = "\n".join(_within(lines, request.budget_tokens * CHARS_PER_TOKEN))
         return Summary(title_of(request.sources, request.common), text, NAME)
 
+    def asked_in_s(self) -> float:
+        return math.inf
+
     def close(self) -> None:
         """Nothing waits."""
 

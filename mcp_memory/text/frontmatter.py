@@ -46,6 +46,7 @@ FIELD_ORDER = (
     "earliest_at",
     "latest_at",
     "stale",
+    "provisional",
     "token_count",
 )
 """The order in which a note's keys are written; unknown ones follow."""

@@ -12,6 +12,12 @@ from dataclasses import dataclass
 class TopicsConfig:
     """Section `[topics]`."""
 
+    automatic: bool = True
+    """Whether the daemon compacts by itself."""
+    quiet_s: float = 60.0
+    """How long nothing has changed before it does …"""
+    longest_wait_s: float = 900.0
+    """… or how long after the first change, if things never get quiet or little has come."""
     fresh_tail_count: int = 32
     """So many of the newest notes stay in `_fresh/`: what is being worked on is not filed away."""
     leaf_cosine: float = 0.3

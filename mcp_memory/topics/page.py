@@ -51,6 +51,8 @@ class Page:
     updated: datetime
     related: Sequence[tuple[str, NotePath]] = ()
     """Titles and paths of other pages."""
+    provisional: bool = False
+    """Whether `text` stands in for one that a language model is to write later."""
 
 
 def render(page: Page) -> bytes:
@@ -62,6 +64,7 @@ def render(page: Page) -> bytes:
         "created": page.created,
         "updated": page.updated,
         "source": page.by,
+        "provisional": page.provisional or None,
         "derived_from": [child.id for child in page.children],
         "depth": 1 + max((child.depth for child in page.children), default=0),
         "node_kind": "condensed",

@@ -75,6 +75,13 @@ def is_topic_name(name: str) -> bool:
     return bool(_NUMBERED.fullmatch(name))
 
 
+def age(path: str) -> tuple[str, int, str]:
+    """Sorts notes by how long they have been there. Within `_fresh/` by number, which grows: 1000 comes after 999."""
+    folder, _, name = path.rpartition("/")
+    number = name.partition("-")[0]
+    return folder, int(number) if number.isascii() and number.isdigit() else 0, name
+
+
 @dataclass(frozen=True, slots=True)
 class _Tree:
     """The topics that hold notes, at any depth below; and the notes, as rows of `vectors`, by age."""
@@ -98,7 +105,7 @@ class _Tree:
         below: dict[str, list[int]] = defaultdict(list)
         topics: dict[str, set[str]] = defaultdict(set)
         heights: dict[str, int] = defaultdict(int)
-        for row in sorted(range(len(paths)), key=lambda row: _age(paths[row])):
+        for row in sorted(range(len(paths)), key=lambda row: age(paths[row])):
             folder = paths[row].rpartition("/")[0]
             if folder == FRESH:
                 fresh.append(row)
@@ -138,7 +145,7 @@ def _filing(tree: _Tree, config: TopicsConfig) -> list[Job]:
     rest = [row for row in ready if row not in taken]
     groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
     founding = [_filed(tree, rows) for rows in groups if len(rows) >= config.min_leaves]
-    return jobs + sorted(founding, key=lambda job: _age(job.leaves[0]))
+    return jobs + sorted(founding, key=lambda job: age(job.leaves[0]))
 
 
 def _condensation(tree: _Tree, config: TopicsConfig) -> list[Job]:
@@ -194,7 +201,7 @@ def _joins(
 
 
 def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None) -> Job:
-    return Job(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=_age)))
+    return Job(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=age)))
 
 
 def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> Job:
@@ -210,13 +217,6 @@ def _upwards(folder: str) -> Iterator[str]:
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]
-
-
-def _age(path: str) -> tuple[str, int, str]:
-    """Within `_fresh/` by number, which grows: 1000 comes after 999."""
-    folder, _, name = path.rpartition("/")
-    number = name.partition("-")[0]
-    return folder, int(number) if number.isascii() and number.isdigit() else 0, name
 
 
 def _joined(folder: str, name: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from mcp_memory.engine.compaction.doing import Touched, do
 from mcp_memory.engine.compaction.journal import Entry, Fate, RunJournal
 from mcp_memory.engine.compaction.steps import Move
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
+from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.topics.plan import FRESH, is_topic_name
 
@@ -41,6 +43,23 @@ def finish(vault: Vault, journal: RunJournal, tell: Tell) -> int:
     for run, entry in unfinished:
         _go_on(vault, journal, run, entry, 0, tell)
     return len(unfinished)
+
+
+@contextmanager
+def stoppable(tell: Tell) -> Generator[Tell]:
+    """A `tell` that ends its job, after the step that is under way, once nobody is there any more who waits for it: a
+    thread cannot be stopped, and must not file on beside the next job or while the engine closes."""
+    left = threading.Event()
+
+    def tell_or_stop(touched: Touched) -> None:
+        if left.is_set():
+            raise DeadlineExceeded("nobody waits for this job any more", hint="the next run finishes it")
+        tell(touched)
+
+    try:
+        yield tell_or_stop
+    finally:
+        left.set()
 
 
 def remove_empty(vault: Vault, folders: set[str]) -> None:

@@ -6,56 +6,44 @@ Summaries are made outside any lock. A job whose sources changed meanwhile is gi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-import anyio
-import numpy as np
-from anyio import from_thread
-
-from mcp_memory.engine.compaction.carrying import carry_out, finish, folders_reached, remove_empty
-from mcp_memory.engine.compaction.doing import Touched, undo
+from mcp_memory.engine.compaction.carrying import carry_out, finish, stoppable
+from mcp_memory.engine.compaction.course import Course
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
-from mcp_memory.engine.compaction.forgotten import quotes_forgotten
-from mcp_memory.engine.compaction.grove import Topic, grow, movable
-from mcp_memory.engine.compaction.journal import Entry, Fate, RunJournal
-from mcp_memory.engine.compaction.preview import Preview, Sketch
-from mcp_memory.engine.compaction.steps import Step, Write
+from mcp_memory.engine.compaction.grove import Topic
+from mcp_memory.engine.compaction.journal import Entry, RunJournal
+from mcp_memory.engine.compaction.outstanding import Left, Outstanding
+from mcp_memory.engine.compaction.preview import Preview
+from mcp_memory.engine.compaction.provisional import Provisional
+from mcp_memory.engine.compaction.report import Report
+from mcp_memory.engine.compaction.reversal import Reversal
+from mcp_memory.engine.compaction.scope import Scope
+from mcp_memory.engine.compaction.steps import Write
+from mcp_memory.engine.compaction.survey import MOST_ROUNDS, Survey
+from mcp_memory.engine.compaction.telling import Telling
+from mcp_memory.engine.compaction.turns import Turns
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
-from mcp_memory.errors import Busy, McpMemoryError, Refused
+from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
+from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import FRESH, Job, plan
+from mcp_memory.topics.plan import Job
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MOST_ROUNDS = 20
-"""Of one run; more levels than a tree can have."""
-
-MOST_NOTES = 1_000_000
 JOB_S = 600.0
+"""For planning, and for filing one job; drafting one may take as long as a language model may, besides."""
 
+Pace = Callable[[], Awaitable[bool]]
+"""Is waited for before each job; False where the run is to end there."""
 
-@dataclass(slots=True)
-class Report:
-    """What a run did, or would do."""
-
-    run: str
-    done: list[str] = field(default_factory=list[str])
-    """A line a job."""
-    left: list[str] = field(default_factory=list[str])
-    """What was not done, and why."""
-    waiting: int = 0
-    """Fresh notes that stay where they are."""
+Lull = Callable[[Callable[[], bool]], Awaitable[None]]
+"""Waits until things are quiet, or what it is given says that there is no time for that."""
 
 
 class Compactor:
@@ -72,104 +60,129 @@ class Compactor:
         config: TopicsConfig,
         health: Health,
         clock: Callable[[], datetime],
+        answer_s: float,
     ) -> None:
+        """`answer_s`: how long the summarizer may take for a page."""
         self._vault = vault
-        self._index = index
-        self._writer = writer
+        self._telling = Telling(writer)
         self._indexer = indexer
         self._drafter = drafter
         self._journal = journal
-        self._config = config
         self._health = health
         self._clock = clock
-        self._running = anyio.Lock()
-        self._at_work = False
-        self.root = vault.layout.in_home("topics")
+        self._draft_s = JOB_S + answer_s
+        self._turns = Turns()
+        self._reversal = Reversal(vault, index, indexer, journal, self._telling)
+        self.provisional = Provisional(drafter.asked_in_s)
+        self.course = Course(health.progress)
+        self.left = Left()
+        """By the last run that had its way with everything."""
+        self.survey = Survey(vault, index, drafter, config, clock)
+        self.root = self.survey.root
 
-    async def run(self) -> Report:
-        """Raises Busy while another run is under way, Refused for a vault that cannot be written, StorageFailed."""
-        async with self._alone():
-            await self._ready()
-            await self._finish()
-            self._health.faults.pop("compaction", None)
-            report = Report(await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal"))
-            for _ in range(MOST_ROUNDS):
-                tree, fresh = await in_thread(self.look, what="looking at the topics")
-                jobs = await in_thread(lambda: self._planned(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
-                if not jobs or not await self._carry_out(report, tree, fresh, jobs):
-                    break
-            await self._renew(report)
-            _, fresh = await in_thread(self.look, what="looking at the topics")
-            report.waiting = len(fresh)
-            await in_thread(self._journal.prune, what="tidying the journal")
+    async def run(self, topic: str | None = None) -> Report:
+        """For a person. `topic`: only what touches this one.
+
+        Raises NotFound where that is none, Busy while another person's is under way, Refused for a vault that cannot be
+        written, StorageFailed.
+        """
+        async with self._alone(self._turns.of_a_person()):
+            self.provisional.forget()
+            report = await self._worked(_at_once, topic)
+            if topic is None:
+                await in_thread(self._journal.go_on, what="the journal")
             return report
+
+    async def tend(self, lull: Lull) -> Report:
+        """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. Raises as `run`."""
+
+        async def pace() -> bool:
+            await lull(lambda: self._turns.are_wanted)
+            return not self._turns.are_wanted
+
+        async with self._alone(self._turns.in_the_background()):
+            return await self._worked(pace)
 
     async def undo(self, run: str) -> Report:
         """Take a run back, latest job first; what somebody changed since stays as it is and is named.
 
         Raises NotFound, Busy and as `run`.
         """
-        async with self._alone():
+        async with self._alone(self._turns.of_a_person()):
             await self._ready()
-            report = Report(run)
-            entries = await in_thread(lambda: self._journal.entries(run), what="reading the journal")
-            for entry in reversed([each for each in entries if each.fate in {Fate.DONE, Fate.ANNOUNCED}]):
-                async with self._indexer.still():
-                    for step in reversed(entry.steps):
-                        await self._take_back(step, report)
-                await in_thread(lambda entry=entry: self._journal.end(run, entry.key, Fate.UNDONE), what="the journal")
-                report.done.append(entry.about)
-            left = {folder for entry in entries for folder in folders_reached(entry)}
-            await in_thread(lambda: remove_empty(self._vault, left), what="removing folders")
+            report = await self._reversal.of(run)
+            await in_thread(self._journal.hold, what="the journal")
             return report
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
         """No run meanwhile, and nothing of one left to do. Raises Busy while one is under way, StorageFailed."""
-        async with self._alone():
+        async with self._alone(self._turns.of_a_person()):
             await self._finish()
             yield
 
     async def finish(self) -> int:
         """Do what a crash left undone; how many jobs that were. Raises StorageFailed."""
-        async with self._running:
-            return await self._finish()
+        async with self._turns.in_the_background():
+            done = await self._finish()
+            for run in (await in_thread(self._journal.runs, what="reading the journal"))[-1:]:
+                await self._ended(run)
+            return done
 
-    async def preview(self) -> Preview:
-        """What `run` would do, with names that it may choose otherwise; changes nothing. Raises NotFound for a note
-        that changes meanwhile."""
+    async def outstanding(self, *, whole: bool) -> Outstanding:
+        """What a run would find to do; of the pages only where the `whole` tree is looked at. Raises
+        IndexUnavailable."""
+        left, may_improve = self.left, self.provisional.may_improve
+        return await in_thread(
+            lambda: self.survey.outstanding(left, may_improve, whole=whole), what="looking at the topics"
+        )
+
+    async def is_held(self) -> bool:
+        """Whether a person has taken a run back, and asked for none since."""
+        return await in_thread(lambda: self._journal.is_held, what="reading the journal")
+
+    async def preview(self, topic: str | None = None) -> Preview:
+        """What `run` would do, with names that it may choose otherwise; changes nothing. Raises NotFound for a `topic`
+        that is none, and for a note that changes meanwhile."""
         await self._indexer.reconcile()
-        return await in_thread(self._previewed, deadline_s=JOB_S, what="planning")
-
-    def look(self) -> tuple[list[Topic], list[NoteRecord]]:
-        """The tree, and the fresh notes that may move. Reads the index: for a worker thread."""
-        now = self._clock()
-        wanted = Filters(shelves=frozenset({Shelf.ACTIVE, Shelf.SUMMARY}), path_prefix=self.root, now=now)
-        records = self._index.notes(wanted, limit=MOST_NOTES)
-        tree = grow(records, self.root, self._vault.filing.made)
-        fresh = [record for record in records if record.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
-        return tree, [each for each in fresh if self._vault.filing.may_move(each.path, each.id)]
-
-    def runs(self) -> list[tuple[str, list[Entry]]]:
-        """Those that can be undone, oldest first. Reads the journal: for a worker thread."""
-        return [(run, self._journal.entries(run)) for run in self._journal.runs()]
+        return await in_thread(lambda: self.survey.previewed(topic), deadline_s=JOB_S, what="planning")
 
     # -- below -------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncGenerator[None]:
-        """Waits for what a crash left, which takes a moment, but not for another run."""
-        if self._at_work:
-            raise Busy(
-                "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
-            )
-        self._at_work = True
-        try:
-            async with self._running:
+    async def _alone(self, turn: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
+        async with turn:
+            try:
                 yield
-        finally:
-            self._at_work = False
-            self._health.progress.step("idle")
+            finally:
+                self.course.rest()
+
+    async def _worked(self, pace: Pace, topic: str | None = None) -> Report:
+        await self._ready()
+        await self._finish()
+        self._health.faults.pop("compaction", None)
+        report = Report(await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal"))
+        tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
+        scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
+        for _ in range(MOST_ROUNDS):
+            self.course.step("planning")
+            planned = await in_thread(lambda: self.survey.planned(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
+            jobs = [job for job in planned if scope.wants(job)]
+            if not jobs or not await self._carry_out(report, tree, fresh, jobs, pace):
+                break
+            tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
+        await self._renew(report, pace, scope)
+        tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
+        report.waiting = len(fresh)
+        if scope == Scope() and not report.cut and not report.failed:
+            self.left = await in_thread(lambda: self.survey.left(tree, fresh), what="looking at the topics")
+        await in_thread(self._journal.prune, what="tidying the journal")
+        if report.done:
+            await self._ended(report.run)
+        return report
+
+    async def _ended(self, run: str) -> None:
+        self.course.ended(run, await in_thread(lambda: self._journal.entries(run), what="reading the journal"))
 
     async def _ready(self) -> None:
         if await in_thread(lambda: self._vault.read_only, deadline_s=10, what="looking at the vault"):
@@ -181,23 +194,11 @@ class Compactor:
     async def _finish(self) -> int:
         async with self._indexer.still():
             return await in_thread(
-                lambda: finish(self._vault, self._journal, self._tell), deadline_s=JOB_S, what="filing"
+                lambda: finish(self._vault, self._journal, self._telling.from_thread), deadline_s=JOB_S, what="filing"
             )
 
-    def _planned(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[Job]:
-        paths = [note.path for note in movable(tree, fresh)]
-        return plan([path[len(self.root) + 1 :] for path in paths], self._meanings(paths), self._config)
-
-    def _previewed(self) -> Preview:
-        sketch = Sketch(self.root, *self.look())
-        sketch.work(self._meanings(sketch.movable), self._config, self._drafter.name, MOST_ROUNDS)
-        return sketch.done(self._vault.filing.made)
-
-    def _meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        return self._index.meanings(paths) if paths else np.zeros((0, 1), dtype=np.float32)
-
     async def _carry_out(
-        self, report: Report, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[Job]
+        self, report: Report, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[Job], pace: Pace
     ) -> int:
         """How many were done."""
         topics = {topic.folder[len(self.root) + 1 :]: topic for top in tree for topic in top.walk()}
@@ -206,7 +207,10 @@ class Compactor:
                  for folder in {f"{self.root}/{job.parent}".rstrip("/") for job in jobs}}  # fmt: skip
         done = 0
         for number, job in enumerate(jobs):
-            self._health.progress.step("compacting", number, len(jobs))
+            self.course.step("compacting", number, len(jobs))
+            if report.cut or not await pace():
+                report.cut = True
+                return 0
             moving = Moving([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
                 report.left.append(f"{', '.join(mixed)}: notes of yours are in it, so it stays where it is")
@@ -219,14 +223,13 @@ class Compactor:
                 return self._drafter.founding(parent, names[parent], moving)
 
             try:
-                entry = await in_thread(draft, deadline_s=JOB_S, what="summarising")
-                await self._do(report.run, entry)
+                entry = await in_thread(draft, deadline_s=self._draft_s, what="summarising")
+                await self._do(report, entry)
             except McpMemoryError as error:
-                report.left.append(error.message)
+                report.give_up(error)
                 continue
             if job.into is None:
                 names[parent] += [_new_folder(entry)]
-            report.done.append(entry.about)
             done += 1
         return done
 
@@ -235,60 +238,66 @@ class Compactor:
         notes = [note for each in topic.walk() for note in each.leaves]
         return await in_thread(lambda: all(may_move(note.path, note.id) for note in notes), what="looking at notes")
 
-    async def _renew(self, report: Report) -> None:
+    async def _renew(self, report: Report, pace: Pace, scope: Scope) -> None:
         """Each page is made from pages below it that are fresh already; so the tree is looked at after each level."""
         tried: set[NotePath] = set()
-        while True:
-            tree, _ = await in_thread(self.look, what="looking at the topics")
-            stale = [topic for top in tree for topic in top.walk() if topic.stale and topic.folder not in tried]
-            lowest = min((topic.depth for topic in stale), default=0)
+        while not report.cut:
+            tree, _ = await in_thread(self.survey.look, what="looking at the topics")
+            due = [topic for top in tree for topic in top.walk()
+                   if topic.folder not in tried and scope.holds(topic.folder, self.root)
+                   and (topic.stale or self.provisional.may_improve(topic))]  # fmt: skip
+            lowest = min((topic.depth for topic in due), default=0)
             if not lowest:
                 return
-            for topic in (topic for topic in stale if topic.depth == lowest):
+            whole = len(tried) + len(due)
+            for topic in (topic for topic in due if topic.depth == lowest):
+                self.course.step("writing pages", len(tried), whole)
+                if not await pace():
+                    report.cut = True
+                    return
                 tried.add(topic.folder)
                 try:
                     entry = await in_thread(
-                        lambda topic=topic: self._drafter.renewing(topic), deadline_s=JOB_S, what="summarising"
+                        lambda topic=topic: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising"
                     )
-                    if entry:
-                        await self._do(report.run, entry)
-                        report.done.append(entry.about)
-                    else:
+                    if entry is None:
                         report.left.append(f"{topic.page_path}: a person's own words; it is left alone")
+                    elif entry.problem and not topic.stale:
+                        self._stands_in(report, entry)  # as before
+                    else:
+                        await self._do(report, entry)
                 except McpMemoryError as error:
-                    report.left.append(error.message)
+                    report.give_up(error)
 
-    async def _do(self, run: str, entry: Entry) -> None:
-        """Whole, or not at all, or left to the next start."""
-        async with self._indexer.still():
-            await in_thread(
-                lambda: carry_out(self._vault, self._journal, run, entry, self._tell), deadline_s=JOB_S, what="filing"
-            )
+    def _stands_in(self, report: Report, entry: Entry) -> None:
+        page = _page_of(entry).path
+        self.provisional.note(page)
+        report.provisional.append(f"{page.rsplit('/', 2)[1]}: {entry.problem}")
 
-    async def _take_back(self, step: Step, report: Report) -> None:
-        try:
-            await self._tell_index(await in_thread(lambda: self._undone(step), what="taking a step back"))
-        except McpMemoryError as error:
-            report.left.append(error.message)
+    async def _do(self, report: Report, entry: Entry) -> None:
+        """Whole, or not at all, or left to the next start: nobody waits for a thread that files on by itself."""
+        with stoppable(self._telling.from_thread) as tell:
+            async with self._indexer.still():
+                await in_thread(
+                    lambda: carry_out(self._vault, self._journal, report.run, entry, tell),
+                    deadline_s=JOB_S,
+                    what="filing",
+                )
+        report.done.append(entry.about)
+        if entry.problem:
+            self._stands_in(report, entry)
 
-    def _undone(self, step: Step) -> Touched:
-        if isinstance(step, Write) and step.before and quotes_forgotten(step.before, self._vault, self._index):
-            raise Refused(f"{step.path} told of a note that is forgotten by now: it stays as it is")
-        return undo(step, self._vault)
 
-    def _tell(self, touched: Touched) -> None:
-        """In a worker thread."""
-        from_thread.run(self._tell_index, touched)
-
-    async def _tell_index(self, touched: Touched) -> None:
-        for file in touched.files:
-            await self._writer.put(file)
-        for path in touched.gone:
-            await self._writer.take_out(path)
+async def _at_once() -> bool:
+    return True
 
 
 def _new_folder(entry: Entry) -> str:
     """The name of the folder that a founding job made: that of the page which it writes last."""
+    return _page_of(entry).path.rsplit("/", 2)[1]
+
+
+def _page_of(entry: Entry) -> Write:
     page = entry.steps[-1]
     assert isinstance(page, Write)
-    return page.path.rsplit("/", 2)[1]
+    return page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -21,10 +21,11 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.summarizers.audit import Audit, audit
 from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
+from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.extractive import title_of
 from mcp_memory.text import frontmatter
 from mcp_memory.text.terms import words
-from mcp_memory.topics.page import PAGE, Child, Page, gist, render
+from mcp_memory.topics.page import PAGE, Child, Page, covers, gist, render
 from mcp_memory.topics.plan import next_number
 
 SHARE = 0.25
@@ -65,7 +66,8 @@ class Drafter:
         page_id = NoteId(str(ULID.from_datetime(self._clock())))
         page = self._page(folder, page_id, summary, children, before=None)
         said = f"{name}: {_counted(moving)} under {summary.title!r}"
-        return _entry("found", moving, str(parent), [*steps, page], said, audit_of(page, sources))
+        entry = _entry("found", moving, str(parent), [*steps, page], said, audit_of(page, sources))
+        return replace(entry, problem=summary.problem)
 
     def joining(self, topic: Topic, moving: Moving) -> Entry:
         """More notes or topics for a topic; its page becomes stale and is made anew with the other stale ones."""
@@ -80,15 +82,18 @@ class Drafter:
         if before and not self._vault.filing.wrote(before):
             return None
         sources = self._sources(topic.leaves, topic.topics)
-        summary = self._summary(sources, topic.depth)
+        summary = self._summary(sources, topic.depth, *_so_far(topic, before))
         # A title stays while its notes do: it may be made of the words of one that is gone.
         title = before.record.title if before and (not sources or _keeps_all(topic, before)) else summary.title
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
-        kept = Summary(title, summary.text, summary.by)
-        step = self._page(topic.folder, page_id, kept, topic.children, before)
+        step = self._page(topic.folder, page_id, replace(summary, title=title), topic.children, before)
         said = f"{topic.name}: page {'made anew' if before else 'made'}"
         key = _key("renew", [topic.covers], topic.folder)
-        return Entry(key, said, [step], _told(audit_of(step, sources)))
+        return Entry(key, said, [step], _told(audit_of(step, sources)), problem=summary.problem)
+
+    def asked_in_s(self) -> float:
+        """As `Summarizer.asked_in_s`."""
+        return self._summarizer.asked_in_s()
 
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
@@ -109,10 +114,12 @@ class Drafter:
             sources.append(Source(record.title, file.body))
         return sources
 
-    def _summary(self, sources: Sequence[Source], depth: int) -> Summary:
+    def _summary(
+        self, sources: Sequence[Source], depth: int, previous: str = "", changed: Set[int] = frozenset()
+    ) -> Summary:
         length = sum(len(source.text) for source in sources) // 4
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
-        return self._summarizer.summarize(Request(sources, budget, depth, self._common(sources)))
+        return self._summarizer.summarize(Request(sources, budget, depth, self._common(sources), previous, changed))
 
     def _common(self, sources: Sequence[Source]) -> Mapping[str, float]:
         said = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
@@ -144,8 +151,23 @@ class Drafter:
         now = self._clock().replace(microsecond=0)
         path = NotePath(f"{folder}/{PAGE}")
         created = (before.record.created if before else None) or now
-        page = Page(page_id, path, summary.title, summary.text, summary.by, children, created, now)
+        page = Page(
+            page_id, path, summary.title, summary.text, summary.by, children, created, now,
+            provisional=summary.provisional,
+        )  # fmt: skip
         return Write(path, render(page).decode(), before.text if before else None)
+
+
+def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
+    """What a language model has said of the topic, and the places in its sources of those that are new since; nothing
+    where any of what it had read is gone or says something else: its words might stay, and nobody could tell which."""
+    meta = frontmatter.parse(page.text).meta if page else {}
+    told = {str(each) for each in meta.get("derived_from") or ()}
+    earlier = [child for child in topic.children if child.id in told]
+    is_by_model = meta.get("source") not in {None, EXTRACTIVE}
+    if page is None or not is_by_model or len(earlier) != len(told) or covers(earlier) != meta.get("covers"):
+        return "", frozenset()
+    return gist(page.body), {place for place, child in enumerate(topic.children) if child.id not in told}
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:

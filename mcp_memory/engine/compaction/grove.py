@@ -67,6 +67,11 @@ class Topic:
         """Whether its page does not say what is in it now, or is missing."""
         return self.ours and (self.page is None or self.page.meta.get("covers") != self.covers)
 
+    @property
+    def provisional(self) -> bool:
+        """Whether its page is to be written by a language model yet."""
+        return self.ours and self.page is not None and self.page.meta.get("provisional") is True
+
     def walk(self) -> Iterator[Topic]:
         """The topics below and itself, deepest first."""
         for topic in self.topics:

@@ -10,7 +10,7 @@ import json
 import re
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import count
@@ -48,6 +48,8 @@ class Entry:
     lost: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The loss audit of the page that the job writes."""
     fate: Fate = Fate.ANNOUNCED
+    problem: str = ""
+    """Why the page is provisional; not kept."""
 
 
 class RunJournal:
@@ -55,6 +57,7 @@ class RunJournal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._hold = folder / "held"
         self._lock = threading.Lock()
 
     def runs(self) -> list[str]:
@@ -88,14 +91,18 @@ class RunJournal:
                     found[key] = Entry(key, said["about"], steps, said["lost"])
                 else:
                     known = found[key]
-                    found[key] = Entry(key, known.about, known.steps, known.lost, Fate(said["fate"]))
+                    found[key] = replace(known, fate=Fate(said["fate"]))
             except (ValueError, KeyError, TypeError):
                 continue
         return list(found.values())
 
+    def every(self) -> list[tuple[str, list[Entry]]]:
+        """The runs with their jobs, oldest first."""
+        return [(run, self.entries(run)) for run in self.runs()]
+
     def unfinished(self) -> list[tuple[str, Entry]]:
         """The jobs that were begun and not ended, with their runs."""
-        return [(run, entry) for run in self.runs() for entry in self.entries(run) if entry.fate is Fate.ANNOUNCED]
+        return [(run, entry) for run, some in self.every() for entry in some if entry.fate is Fate.ANNOUNCED]
 
     def announce(self, run: str, entry: Entry) -> None:
         """To be called before the first step. Raises StorageFailed; then nothing may be done."""
@@ -109,7 +116,7 @@ class RunJournal:
     def about(self, ids: Collection[NoteId]) -> list[str]:
         """The runs that may hold words of one of these notes: that moved it, wrote a page from it, or a page from such
         a page."""
-        entries = {run: self.entries(run) for run in self.runs()}
+        entries = dict(self.every())
         pages = [step.text for some in entries.values() for entry in some for step in entry.steps
                  if isinstance(step, Write)]  # fmt: skip
         told: set[str] = set(ids)
@@ -122,6 +129,22 @@ class RunJournal:
         with self._lock, naming_the_cause(str(self._folder)):
             for run in runs:
                 self._file(run).unlink(missing_ok=True)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a person has taken a run back, and asked for none since."""
+        return self._hold.exists()
+
+    def hold(self) -> None:
+        """What a person took back is not to be done again unasked. Raises StorageFailed."""
+        with naming_the_cause(str(self._hold)):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._hold.touch()
+
+    def go_on(self) -> None:
+        """A person wants runs again. Raises StorageFailed."""
+        with naming_the_cause(str(self._hold)):
+            self._hold.unlink(missing_ok=True)
 
     def prune(self) -> None:
         """Leave the latest `KEPT_RUNS` and those with something unfinished."""

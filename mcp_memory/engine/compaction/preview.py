@@ -47,10 +47,18 @@ class Sketch:
         self.movable = [note.path for note in movable(tree, fresh)]
         self._counting = [rows[path] for path in self.movable]
 
-    def work(self, vectors: NDArray[np.float32], config: TopicsConfig, named: Named, most_rounds: int) -> None:
-        """Do what a run does, round by round. `vectors`: one of each note in `movable`."""
+    def work(
+        self,
+        vectors: NDArray[np.float32],
+        config: TopicsConfig,
+        named: Named,
+        most_rounds: int,
+        wanted: Callable[[Job], bool],
+    ) -> None:
+        """Do what a run does with the jobs that are wanted, round by round. `vectors`: one of each note in
+        `movable`."""
         for _ in range(most_rounds):
-            jobs = plan([self._places[row] for row in self._counting], vectors, config)
+            jobs = list(filter(wanted, plan([self._places[row] for row in self._counting], vectors, config)))
             if not jobs:
                 return
             self._do(jobs, named)

@@ -1,0 +1,44 @@
+"""What a run did, or would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mcp_memory.engine.compaction.carrying import PASSED_OVER
+from mcp_memory.engine.compaction.journal import Entry, Fate
+from mcp_memory.engine.compaction.steps import Move
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.topics.plan import FRESH
+
+
+@dataclass(slots=True)
+class Report:
+    run: str
+    done: list[str] = field(default_factory=list[str])
+    """A line a job."""
+    left: list[str] = field(default_factory=list[str])
+    """What was not done, and why."""
+    provisional: list[str] = field(default_factory=list[str])
+    """Pages in which the notes' own sentences stand in for a language model's, and why."""
+    failed: list[str] = field(default_factory=list[str])
+    """Of what was left, why it was that is no affair of the notes: a full disk, say."""
+    waiting: int = 0
+    """Fresh notes that stay where they are."""
+    cut: bool = False
+    """Whether it made room for a person before it was through."""
+
+    def give_up(self, error: McpMemoryError) -> None:
+        """A job is left to a later run."""
+        self.left.append(error.message)
+        if not isinstance(error, PASSED_OVER):
+            self.failed.append(error.message)
+
+
+def gist_of(entries: Iterable[Entry]) -> str:
+    """What a run did, in a line."""
+    steps = [step for entry in entries if entry.fate is Fate.DONE for step in entry.steps]
+    filed = sum(isinstance(step, Move) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
+    written = sum(not isinstance(step, Move) for step in steps)
+    counts = ((filed, "note", "filed"), (written, "page", "written"))
+    return ", ".join(f"{n} {what}{'' if n == 1 else 's'} {verb}" for n, what, verb in counts if n) or "taken back"
