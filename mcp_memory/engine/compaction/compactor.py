@@ -6,9 +6,8 @@ Summaries are made outside any lock. A job whose sources changed meanwhile is gi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,20 @@ import numpy as np
 from anyio import from_thread
 
 from mcp_memory.engine.compaction.carrying import carry_out, finish, folders_reached, remove_empty
-from mcp_memory.engine.compaction.doing import Touched, undo
+from mcp_memory.engine.compaction.clearing import clearing
+from mcp_memory.engine.compaction.doing import Touched
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
-from mcp_memory.engine.compaction.forgotten import quotes_forgotten
 from mcp_memory.engine.compaction.grove import Topic, grow, movable
 from mcp_memory.engine.compaction.journal import Entry, Fate, RunJournal
+from mcp_memory.engine.compaction.linking import Linkage
+from mcp_memory.engine.compaction.mapping import Mapper
+from mcp_memory.engine.compaction.marking import Marking
+from mcp_memory.engine.compaction.outline import told_of_proposal
 from mcp_memory.engine.compaction.preview import Preview, Sketch
+from mcp_memory.engine.compaction.relating import relating
+from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.steps import Step, Write
+from mcp_memory.engine.compaction.undoing import returning, take_back
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.threads import in_thread
@@ -33,6 +39,7 @@ from mcp_memory.errors import Busy, McpMemoryError, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.page import TOPICS
 from mcp_memory.topics.plan import FRESH, Job, plan
 
 if TYPE_CHECKING:
@@ -43,19 +50,6 @@ MOST_ROUNDS = 20
 
 MOST_NOTES = 1_000_000
 JOB_S = 600.0
-
-
-@dataclass(slots=True)
-class Report:
-    """What a run did, or would do."""
-
-    run: str
-    done: list[str] = field(default_factory=list[str])
-    """A line a job."""
-    left: list[str] = field(default_factory=list[str])
-    """What was not done, and why."""
-    waiting: int = 0
-    """Fresh notes that stay where they are."""
 
 
 class Compactor:
@@ -84,7 +78,10 @@ class Compactor:
         self._clock = clock
         self._running = anyio.Lock()
         self._at_work = False
-        self.root = vault.layout.in_home("topics")
+        self._linkage = Linkage(vault, lambda: writer.standing)
+        self.root = vault.layout.in_home(TOPICS)
+        self._marking = Marking(vault, writer, self.root, lambda: self.look()[0])
+        self._mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
 
     async def run(self) -> Report:
         """Raises Busy while another run is under way, Refused for a vault that cannot be written, StorageFailed."""
@@ -92,13 +89,17 @@ class Compactor:
             await self._ready()
             await self._finish()
             self._health.faults.pop("compaction", None)
-            report = Report(await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal"))
+            report = Report(await self._named())
             for _ in range(MOST_ROUNDS):
                 tree, fresh = await in_thread(self.look, what="looking at the topics")
                 jobs = await in_thread(lambda: self._planned(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
                 if not jobs or not await self._carry_out(report, tree, fresh, jobs):
                     break
+            run = report.run
+            await self._tend(run, report, lambda tree: clearing(tree, self._vault))
             await self._renew(report)
+            await self._tend(run, report, lambda tree: self._related(run, tree))
+            await self._tend(run, report, self._mapper.draft)
             _, fresh = await in_thread(self.look, what="looking at the topics")
             report.waiting = len(fresh)
             await in_thread(self._journal.prune, what="tidying the journal")
@@ -113,15 +114,24 @@ class Compactor:
             await self._ready()
             report = Report(run)
             entries = await in_thread(lambda: self._journal.entries(run), what="reading the journal")
+            pages = returning(step for entry in entries for step in entry.steps)
             for entry in reversed([each for each in entries if each.fate in {Fate.DONE, Fate.ANNOUNCED}]):
                 async with self._indexer.still():
                     for step in reversed(entry.steps):
-                        await self._take_back(step, report)
+                        await self._take_back(step, pages, report)
                 await in_thread(lambda entry=entry: self._journal.end(run, entry.key, Fate.UNDONE), what="the journal")
                 report.done.append(entry.about)
             left = {folder for entry in entries for folder in folders_reached(entry)}
             await in_thread(lambda: remove_empty(self._vault, left), what="removing folders")
+            # The map of a later run does not know of it.
+            await self._tend(await self._named(), report, self._mended)
             return report
+
+    async def mark(self) -> None:
+        """Have the pages that are out of date say so; while a run is at work, it sees to them. Raises StorageFailed."""
+        if not self._at_work and not self._indexer.pruning_paused:
+            async with self._running:
+                await self._marking.mark()
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
@@ -146,7 +156,7 @@ class Compactor:
         now = self._clock()
         wanted = Filters(shelves=frozenset({Shelf.ACTIVE, Shelf.SUMMARY}), path_prefix=self.root, now=now)
         records = self._index.notes(wanted, limit=MOST_NOTES)
-        tree = grow(records, self.root, self._vault.filing.made)
+        tree = grow(records, self.root, self._vault.filing.made, self._vault.filing.is_as_written)
         fresh = [record for record in records if record.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
         return tree, [each for each in fresh if self._vault.filing.may_move(each.path, each.id)]
 
@@ -178,6 +188,15 @@ class Compactor:
         if self._indexer.pruning_paused:
             raise Refused(f"{self._indexer.pruning_paused}", hint="mcp-memory doctor says what to do")
 
+    def _mended(self, tree: Sequence[Topic]) -> Entry | None:
+        """The map, where a link of it leads nowhere."""
+        is_sound = self._linkage.leads(self._mapper.path) <= self._writer.standing.keys()
+        return None if is_sound else self._mapper.draft(tree)
+
+    async def _named(self) -> str:
+        """A name for a run."""
+        return await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal")
+
     async def _finish(self) -> int:
         async with self._indexer.still():
             return await in_thread(
@@ -191,7 +210,7 @@ class Compactor:
     def _previewed(self) -> Preview:
         sketch = Sketch(self.root, *self.look())
         sketch.work(self._meanings(sketch.movable), self._config, self._drafter.name, MOST_ROUNDS)
-        return sketch.done(self._vault.filing.made)
+        return sketch.done(self._vault.filing.made, self._vault.filing.is_as_written)
 
     def _meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         return self._index.meanings(paths) if paths else np.zeros((0, 1), dtype=np.float32)
@@ -213,14 +232,17 @@ class Compactor:
                 continue
             parent = NotePath(f"{self.root}/{job.parent}".rstrip("/"))
 
-            def draft(job: Job = job, moving: Moving = moving, parent: NotePath = parent) -> Entry:
+            def draft(
+                job: Job = job, moving: Moving = moving, parent: NotePath = parent
+            ) -> tuple[Entry, dict[NotePath, int]]:
                 if job.into is not None:
-                    return self._drafter.joining(topics[job.into], moving)
-                return self._drafter.founding(parent, names[parent], moving)
+                    return self._linkage.followed(self._drafter.joining(topics[job.into], moving))
+                return self._linkage.followed(self._drafter.founding(parent, names[parent], moving))
 
             try:
-                entry = await in_thread(draft, deadline_s=JOB_S, what="summarising")
+                entry, foreign = await in_thread(draft, deadline_s=JOB_S, what="summarising")
                 await self._do(report.run, entry)
+                report.links |= {path: count + report.links.get(path, 0) for path, count in foreign.items()}
             except McpMemoryError as error:
                 report.left.append(error.message)
                 continue
@@ -232,7 +254,7 @@ class Compactor:
 
     async def _is_all_ours(self, topic: Topic) -> bool:
         may_move = self._vault.filing.may_move
-        notes = [note for each in topic.walk() for note in each.leaves]
+        notes = [note for each in topic.walk() for note in (*each.leaves, each.page) if note]
         return await in_thread(lambda: all(may_move(note.path, note.id) for note in notes), what="looking at notes")
 
     async def _renew(self, report: Report) -> None:
@@ -254,9 +276,33 @@ class Compactor:
                         await self._do(report.run, entry)
                         report.done.append(entry.about)
                     else:
-                        report.left.append(f"{topic.page_path}: a person's own words; it is left alone")
+                        entry = await in_thread(
+                            lambda topic=topic: self._proposed(topic), deadline_s=JOB_S, what="summarising"
+                        )
+                        if entry:
+                            await self._do(report.run, entry)
+                        report.left.append(told_of_proposal(topic))
                 except McpMemoryError as error:
                     report.left.append(error.message)
+
+    def _proposed(self, topic: Topic) -> Entry | None:
+        """None where what we would say stands there already."""
+        if topic.proposal and topic.proposal.meta.get("covers") == topic.covers:
+            return None
+        return self._drafter.proposing(topic)
+
+    async def _tend(self, run: str, report: Report, draft: Callable[[Sequence[Topic]], Entry | None]) -> None:
+        """What is not of one topic alone; nothing depends on it, so that it ends no run."""
+        try:
+            tree, _ = await in_thread(self.look, what="looking at the topics")
+            if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
+                await self._do(run, entry)
+                report.kept.append(entry.about)
+        except McpMemoryError as error:
+            report.left.append(error.message)
+
+    def _related(self, run: str, tree: Sequence[Topic]) -> Entry | None:
+        return relating(tree, self._journal.written(run), self._vault, self._index)
 
     async def _do(self, run: str, entry: Entry) -> None:
         """Whole, or not at all, or left to the next start."""
@@ -265,16 +311,13 @@ class Compactor:
                 lambda: carry_out(self._vault, self._journal, run, entry, self._tell), deadline_s=JOB_S, what="filing"
             )
 
-    async def _take_back(self, step: Step, report: Report) -> None:
+    async def _take_back(self, step: Step, pages: Mapping[str, str], report: Report) -> None:
         try:
-            await self._tell_index(await in_thread(lambda: self._undone(step), what="taking a step back"))
+            await self._tell_index(
+                await in_thread(lambda: take_back(step, self._vault, self._index, pages), what="taking a step back")
+            )
         except McpMemoryError as error:
             report.left.append(error.message)
-
-    def _undone(self, step: Step) -> Touched:
-        if isinstance(step, Write) and step.before and quotes_forgotten(step.before, self._vault, self._index):
-            raise Refused(f"{step.path} told of a note that is forgotten by now: it stays as it is")
-        return undo(step, self._vault)
 
     def _tell(self, touched: Touched) -> None:
         """In a worker thread."""
