@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from mcp_memory.text.counts import counted
+
 Branch = tuple[str, Sequence["Branch"]]
 """A line, and what hangs below it."""
 
@@ -25,10 +27,6 @@ def drawn_preview(tree: dict[str, Any]) -> list[str]:
     return list(_forest(tops))
 
 
-def counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def _topic(topic: dict[str, Any], state: State, *, changed: bool = False) -> Branch:
     below = [_topic(each, state, changed=changed) for each in topic["topics"] if not changed or _changes(each)]
     notes = [(_note(note), ()) for note in topic["leaves"] if not changed or _moves_alone(note, topic)]
@@ -39,7 +37,9 @@ def _topic(topic: dict[str, Any], state: State, *, changed: bool = False) -> Bra
 
 
 def _state(topic: dict[str, Any]) -> list[str]:
-    return [*(["stale"] if topic["stale"] else []), *([] if topic["ours"] else ["made by a person"])]
+    said = ["made by a person"] if not topic["ours"] else ["page edited by a person"] if topic["edited"] else []
+    said += [f"proposal: {topic['proposal'].rpartition('/')[2]}"] if topic["proposal"] else []
+    return [*(["stale"] if topic["stale"] else []), *said]
 
 
 def _change(topic: dict[str, Any]) -> list[str]:

@@ -8,11 +8,12 @@ import click
 
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, head, say, tell
-from mcp_memory.cli.drawing import counted, drawn, drawn_preview
+from mcp_memory.cli.drawing import drawn, drawn_preview
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.daemon.asking import compaction_s
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
+from mcp_memory.text.counts import counted
 
 
 @click.command()
@@ -23,8 +24,8 @@ from mcp_memory.settings.settings import Settings
 def tree(common: Common, depth: int | None, as_json: bool) -> None:
     """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed.
 
-    `stale`: the topic's page does not say what is in it now. The next compaction makes it anew, unless a person has
-    edited it. Folders that a person made are shown and left alone.
+    `stale`: the topic's page, or one below it, does not say what is in it now. The next compaction makes it anew, or a
+    proposal beside it where a person has edited it. Folders that a person made are shown and left alone.
 
     \b
     mcp-memory tree
@@ -91,8 +92,12 @@ def compact(common: Common, dry_run: bool, topic: str | None, undo: str | None, 
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
     Notes of one subject move from topics/_fresh/ into a folder with a page, _summary.md, that says what they say and
-    links to each. Notes are moved and never edited. Few of a kind wait for more, and so do the newest notes
-    (topics.fresh_tail_count). A daemon does this by itself when things are quiet (topics.automatic).
+    links to each; topics/_index.md is the map of all topics. Notes are moved and never edited, but for the targets of
+    links, which follow what moves. Few of a kind wait for more, and so do the newest notes (topics.fresh_tail_count).
+    A daemon does this by itself when things are quiet (topics.automatic).
+
+    A page that you have edited is yours. Once its notes have changed, a proposal stands beside it,
+    _summary.proposed.md: rename it over yours, or delete yours.
 
     \b
     mcp-memory compact --dry-run               what would move where
@@ -135,17 +140,21 @@ def _tell_preview(answer: dict[str, Any], settings: Settings) -> None:
 def _tell(answer: dict[str, Any], settings: Settings, *, undone: bool) -> None:
     for line in answer["done"]:
         say(f"undone: {line}" if undone else line)
+    for line in answer["kept"]:
+        say(f"brought up to date: {line}")
     for line in answer["left"]:
         say(f"left: {line}")
     for line in answer["provisional"]:
         say(f"provisional page, of the notes' own sentences: {line}")
-    if not answer["done"]:
+    for path, count in answer["links"].items():
+        say(f"left: {counted(count, 'link')} in {path}, which is not the agents' own: the linked notes have moved")
+    if not answer["done"] and not answer["kept"]:
         say("nothing to undo" if undone else "nothing to do")
     if undone:
         say("the daemon files nothing by itself until the next: mcp-memory compact")
         return
     _tell_waiting(answer["waiting"], settings, answer)
-    if answer["done"]:
+    if answer["done"] or answer["kept"]:
         say(f"run {answer['run']}; to take it back: mcp-memory compact --undo {answer['run']}")
 
 

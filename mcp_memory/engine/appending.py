@@ -109,8 +109,11 @@ class Appending:
 
     def _same(self, draft: Draft) -> list[NotePath]:
         """Where the index knows this very content from; the ledger tells it too, but not after a move."""
+        kind, project = draft.kind.name, draft.project
+        since = {each.now for each in self._vault.ledger.written(draft.content_hash, kind, project) if each.now}
         try:
-            found = self._index.find_content(draft.content_hash, draft.kind.name, draft.project)
+            contents = [draft.content_hash, *sorted(since)]
+            found = [note for each in contents for note in self._index.find_content(each, kind, project)]
         except IndexUnavailable:
             return []  # a broken index is no reason to refuse a note
         return [record.path for record in found if not record.path.startswith("@")]

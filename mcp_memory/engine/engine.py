@@ -265,6 +265,8 @@ class Engine:
                 swept = await self.indexer.reconcile()
                 await self.upkeep.tidy()
                 self.model.wake()
+                with self.health.watching("topics"):
+                    await self.compactor.mark()
                 folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
                 return Swept(folders, swept.changed + swept.gone)
         finally:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from mcp_memory.engine.ledger import Ledger, LedgerEntry
-from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.notes import NoteFile, content_hash
+from mcp_memory.engine.ownership import Tier, tier_of
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.vouching import Vouching
-from mcp_memory.errors import NotFound, PathRefused, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, Shelf
+from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import frontmatter
+from mcp_memory.text.redirects import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
 
 PAGE_KIND = "summary"
@@ -55,9 +57,44 @@ class Filing:
         if not self._vouching.vouches(source, note_id):
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
-        self._record(note_id, target, record.content_hash, record.kind, record.project, left=source)
+        kind = PAGE_KIND if record.shelf is Shelf.SUMMARY else record.kind
+        self._record(note_id, target, record.content_hash, kind, record.project, left=source)
         self._backend.move(source, target)
         return self._reader.read(target)
+
+    def owns(self, file: NoteFile) -> bool:
+        """Whether it is the agents' own, so that links in it follow what we move; not where we could not write it back
+        as it is."""
+        record = file.record
+        if record.shelf is Shelf.SUMMARY:
+            return self.wrote(file)
+        if record.problem or record.is_log or record.shelf is Shelf.DELETED:
+            return False
+        vouched = self._vouching.vouches(record.path, record.id)
+        return tier_of(record.path, layout=self._reader.layout, vouched=vouched) is Tier.AGENT
+
+    def relink(self, path: NotePath, before: str, after: str, redirects: Iterable[Redirect]) -> NoteFile:
+        """Change these targets of links in a body (where each begins, what it is, what it is to be), and no other byte.
+        `before` and `after` are sha256 of the body; one that is as after already is left alone.
+
+        Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
+        """
+        self._must_be_there()
+        file = self._reader.read(path)
+        if etag_of(file.body.encode()) == after:
+            return file
+        if etag_of(file.body.encode()) != before:
+            raise PreconditionFailed(f"{path} was changed by somebody else", hint="its links stay as they are")
+        if not self.owns(file):
+            raise Refused(f"{path} is not this installation's own: links in it stay as they are")
+        body = redirected(file.body, redirects)
+        data = (file.text[: file.body_start] + body).encode()
+        record = file.record
+        if record.shelf is Shelf.SUMMARY:
+            return self.write_page(path, data, record.etag)
+        self._record(record.id, path, content_hash(body), record.kind, record.project, told=record.content_hash)
+        written = self._backend.write(path, data, record.etag)
+        return self._reader.note(path, data, written.etag, written.stat)
 
     def write_page(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
         """Put a page under its name; `expected` as for `StorageBackend.write`. Raises as that does."""
@@ -79,7 +116,11 @@ class Filing:
 
     def wrote(self, page: NoteFile) -> bool:
         """Whether a page is as we wrote it, to the byte: a person's own edit is respected."""
-        return bool(self._ledger.written(page.record.etag, PAGE_KIND, None))
+        return self.is_as_written(page.record)
+
+    def is_as_written(self, page: NoteRecord) -> bool:
+        """The same of a page that the index knows."""
+        return bool(self._ledger.written(page.etag, PAGE_KIND, None))
 
     def made(self, page: NotePath) -> bool:
         """Whether we ever wrote a page at this path, so that its folder is a topic of ours."""
@@ -108,7 +149,10 @@ class Filing:
         kind: str,
         project: str | None,
         left: NotePath | None = None,
+        told: str | None = None,
     ) -> None:
         """Before the file is there: a crash in between leaves a place known where nothing is."""
         at = self._clock().timestamp()
-        self._ledger.record(LedgerEntry(note_id, path, content, kind, project, None, at, left))
+        first = self._ledger.first(note_id, told or content)
+        now = content if content != first else None
+        self._ledger.record(LedgerEntry(note_id, path, first, kind, project, None, at, left, now))

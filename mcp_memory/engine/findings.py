@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from mcp_memory.engine.lost import Lost, Why
 from mcp_memory.models import NoteId, NotePath, Problem
+from mcp_memory.topics.page import PAGE, PROPOSAL
 
 Severity = Literal["error", "warning", "info"]
 
@@ -67,7 +68,9 @@ class Facts:
 
 def findings_of(facts: Facts) -> list[Finding]:
     """The gravest first."""
-    found = [*_vault(facts), *_lost(facts.lost), *_files(facts), *_copies(facts), *_service(facts)]
+    found = [
+        *_vault(facts), *_lost(facts.lost), *_files(facts), *_copies(facts), *_proposals(facts), *_service(facts)
+    ]  # fmt: skip
     return by_severity(found)
 
 
@@ -157,6 +160,19 @@ def _copies(facts: Facts) -> Iterator[Finding]:
         if original not in present:
             remedy = f"the original is gone: mv {copy} {beside}, or rm {copy}"
         yield Finding("warning", f"{path} is a conflict copy: another version of {original}", remedy)
+
+
+def _proposals(facts: Facts) -> Iterator[Finding]:
+    for path in facts.paths:
+        folder, slash, name = path.rpartition("/")
+        if name == PROPOSAL and not path.startswith("@"):
+            page = f"{folder}{slash}{PAGE}"
+            proposal, mine = (shlex.quote(f"{facts.root}/{each}") for each in (path, page))
+            yield Finding(
+                "info",
+                f"{page} is a person's own and out of date; {name} beside it says what we would",
+                f"take it: mv {proposal} {mine}, or have a new one: rm {mine}",
+            )
 
 
 def _service(facts: Facts) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ class LedgerEntry:
     session: str | None
     at: float
     left: NotePath | None = None
+    now: str | None = None
+    """What `content` has become, where links in it were rewritten since."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Ledger:
         self._paths: dict[NoteId, dict[NotePath, None]] = {}
         self._at: dict[NotePath, dict[NoteId, str]] = {}
         self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
+        self._first: dict[tuple[NoteId, str], str] = {}
         self.damaged_lines = 0
         self._load()
 
@@ -67,6 +70,10 @@ class Ledger:
     def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
         """Every time this content was about to be written, oldest first."""
         return list(self._by_content.get((content, kind, project), ()))
+
+    def first(self, note_id: NoteId, content: str) -> str:
+        """What a note said when it was written, by what it says now: that, unless we rewrote links in it."""
+        return self._first.get((note_id, content), content)
 
     def record(self, entry: LedgerEntry) -> None:
         """Raises StorageFailed; then nothing was recorded in memory either.
@@ -127,6 +134,7 @@ class Ledger:
                 self._paths.clear()
                 self._at.clear()
                 self._by_content.clear()
+                self._first.clear()
                 for entry in kept:
                     self._remember(entry)
 
@@ -160,6 +168,8 @@ class Ledger:
                 places.pop(path, None)
         places[entry.path] = None
         self._at.setdefault(entry.path, {})[entry.id] = entry.kind
+        if entry.now:
+            self._first[entry.id, entry.now] = entry.content
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
 
 

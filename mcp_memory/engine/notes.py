@@ -16,9 +16,9 @@ from mcp_memory.errors import PathRefused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates, frontmatter, logs
-from mcp_memory.topics.page import MAP, PAGE
+from mcp_memory.topics.page import is_page
 
-ARCHIVE, INBOX, ALWAYS_LOAD, TOPICS = "_archive", "_inbox", "_always-load", "topics"
+ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MAX_ID = 200
 
 _MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")
@@ -91,7 +91,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         signature=signature,
         title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
         kind=kind,
-        shelf=_shelf(meta, folder, PurePosixPath(path).name),
+        shelf=_shelf(meta, folder),
         project=_text(meta.get("project")),
         tags=tuple(_words(meta.get("tags"))),
         session=_text(meta.get("session")),
@@ -173,8 +173,7 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
-    if meta.get("provisional") is True:
-        kept["provisional"] = True
+    kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
     for name in ("earliest_at", "latest_at"):
@@ -183,15 +182,15 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     return kept
 
 
-def _shelf(meta: Mapping[str, Any], folder: str, name: str) -> Shelf:
+def _shelf(meta: Mapping[str, Any], inner: str) -> Shelf:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
         return Shelf.DELETED
-    if folder.startswith(f"{TOPICS}/") and name in {PAGE, MAP}:
+    if is_page(inner):
         return Shelf.SUMMARY
-    if status in (Status.SUPERSEDED, Status.ARCHIVED) or folder.startswith(f"{ARCHIVE}/"):
+    if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
         return Shelf.ARCHIVED
-    return Shelf.INBOX if folder.startswith(f"{INBOX}/") else Shelf.ACTIVE
+    return Shelf.INBOX if inner.startswith(f"{INBOX}/") else Shelf.ACTIVE
 
 
 def _text(value: object) -> str | None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from mcp_memory.engine.notes import ALWAYS_LOAD, Layout
 from mcp_memory.errors import Refused
-from mcp_memory.topics.page import MAP, PAGE
+from mcp_memory.topics.page import is_page
 
 
 class Tier(StrEnum):
@@ -45,7 +45,7 @@ def may_retire(path: str, tier: Tier, *, layout: Layout) -> None:
         )
     if inner.startswith(f"{ALWAYS_LOAD}/"):
         raise Refused(f"{path} is always loaded; only a person changes it", hint="edit or move the file by hand")
-    if inner.startswith("topics/") and inner.rpartition("/")[2] in {PAGE, MAP}:
+    if is_page(inner):
         raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction makes the page anew")
     if path == "MEMORY.md":
         raise Refused("MEMORY.md is curated by a person", hint="edit the file by hand")

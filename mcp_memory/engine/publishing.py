@@ -20,10 +20,8 @@ from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, Sto
 from mcp_memory.models import NoteId, NotePath, Outcome, Shelf
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
-from mcp_memory.topics.page import MAP, PAGE
-
-NUMBERED = "_fresh"
-"""A kind's notes in a folder of this name are numbered."""
+from mcp_memory.topics.page import is_page
+from mcp_memory.topics.plan import FRESH
 
 _NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")
 """More digits are a date or another's own numbering."""
@@ -47,15 +45,17 @@ class NotePublisher:
         """The note that holds this very content and counts; looked for where the ledger knows it from, and `same`. For
         a draft that is to be stored but once each counts, and one that is active comes first."""
         wanted = (draft.content_hash, draft.kind.name, draft.project)
+        known = self._ledger.written(*wanted)
+        contents = {draft.content_hash, *(each.now for each in known)}
         now = self._clock()
         retired: NoteFile | None = None
-        for path in dict.fromkeys([*(known.path for known in reversed(self._ledger.written(*wanted))), *same]):
+        for path in dict.fromkeys([*(each.path for each in reversed(known)), *same]):
             try:
                 file = self._reader.read(path)
             except (NotFound, Refused, PathRefused, StorageFailed):
                 continue  # announced but never published, moved since, or no longer a note
             record = file.record
-            if (record.content_hash, record.kind, record.project) != wanted:
+            if record.content_hash not in contents or (record.kind, record.project) != wanted[1:]:
                 continue
             if record.shelf is Shelf.ACTIVE and (record.expires_at is None or record.expires_at > now):
                 return Stored(file, Outcome.DUPLICATE)
@@ -92,11 +92,11 @@ class NotePublisher:
                 raise Refused("only a person writes to _always-load/", hint="use another folder")
             if folded == "memory.md" or folded.startswith("memory/"):
                 raise Refused(f"{draft.path} is kept for MEMORY.md and the daily log", hint="use kind='log', or notes/")
-            if folded.startswith("topics/") and folded.rpartition("/")[2] in {PAGE, MAP}:
+            if is_page(folded):
                 raise Refused(f"{draft.path} is the page of a topic", hint="choose another name")
             return NotePath(draft.path)
         folder, stem = draft.kind.folder, slug(draft.heading)
-        if folder.endswith(NUMBERED):
+        if folder.endswith(FRESH):  # numbered in their order
             return layout.in_home(f"{folder}/{self._next_number(folder):03}-{stem}{tail}.md")
         return layout.in_home(f"{folder}/{stem}{tail}.md")
 

@@ -9,6 +9,7 @@ from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.recovery import RecoveryJournal
 from mcp_memory.engine.undo import Undo
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.text.counts import counted
 
 
 class Traces:
@@ -24,15 +25,15 @@ class Traces:
         """A line for each place; `ids` are those under which the whole note was known. Raises StorageFailed."""
         found: list[str] = []
         if entries := [each for each in self._recovery.of(path) if entry in {None, each.entry}]:
-            found.append(f"what the recovery journal has of it: {_count(len(entries), 'entry', 'entries')}")
+            found.append(f"what the recovery journal has of it: {counted(len(entries), 'entry', 'entries')}")
         if [each for each in self._undo.entries(path) if entry in {None, each}]:
             found.append("its mark as forgotten")
         if kept := self._undo.of_note(ids):
-            found.append(f"the bytes kept for a restore: {_count(len(kept), 'file', 'files')}")
+            found.append(f"the bytes kept for a restore: {counted(len(kept), 'file')}")
         if runs := self._runs.about(ids):
-            found.append(f"the journal of {_count(len(runs), 'compaction', 'compactions')}, which no one can undo then")
+            found.append(f"the journal of {counted(len(runs), 'compaction')}, which no one can undo then")
         if lines := self._ledger.about(ids):
-            found.append(f"what the ledger says of it: {_count(lines, 'line', 'lines')}")
+            found.append(f"what the ledger says of it: {counted(lines, 'line')}")
         return found
 
     def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
@@ -44,7 +45,3 @@ class Traces:
         self._undo.release(*self._undo.of_note(ids))
         self._runs.forget(self._runs.about(ids))
         self._ledger.erase(ids)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -15,6 +15,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.text.counts import counted
 from mcp_memory.text.visible import visible
 
 FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
@@ -75,7 +76,7 @@ def _listed(topics: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]]) -
         topic, indent = waiting.pop()
         name = f"[{topic['title']}](<{topic['page']}>)" if topic["page"] else topic["title"]
         days = " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
-        yield f"{indent}- {name} · {topic['notes']} notes · {days}"
+        yield f"{indent}- {name} · {counted(topic['notes'], 'note')} · {days}"
         for note in topic["leaves"]:
             filed.add(note["path"])
             yield f"{indent}  {_line(note)}"

@@ -34,6 +34,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "topics.condensed_min_fanout": (2, inf),
     "topics.max_topics": (2, 500),
     "topics.max_depth": (1, 20),
+    "topics.map_tokens": (100, 20_000),
     "summarizer.timeout_s": (0.1, 3600),
     "summarizer.calls_a_day": (1, inf),
     "summarizer.tokens_a_day": (1, inf),

@@ -3,4 +3,5 @@
 cluster   vectors to groups
 plan      notes to jobs
 page      a topic's `_summary.md`
+map       `_index.md`, which names all of them
 """

@@ -31,3 +31,5 @@ class TopicsConfig:
     """Fewer topics side by side get no parent."""
     max_topics: int = 16
     max_depth: int = 6
+    map_tokens: int = 2000
+    """The length of the map of all topics, `_index.md`; 4 characters a token."""

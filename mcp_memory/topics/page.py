@@ -8,13 +8,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.text import frontmatter
+from mcp_memory.text.counts import counted
 from mcp_memory.text.links import relative_link
 from mcp_memory.text.tokens import count_tokens
 
+TOPICS = "topics"
+"""The folder of all topics, below home."""
+
 PAGE = "_summary.md"
+PROPOSAL = "_summary.proposed.md"
+"""What we would say where a person has edited the page."""
 MAP = "_index.md"
+"""Right in the folder of all topics."""
+
+_GENERATED = frozenset({PAGE, PROPOSAL, MAP})
 
 CHILDREN, RELATED = "## Children", "## Related"
 
@@ -76,8 +86,14 @@ def render(page: Page) -> bytes:
     }
     parts = [page.text.strip(), CHILDREN, _list(_child(page.path, child) for child in page.children)]
     if page.related:
-        parts += [RELATED, _list(_link(page.path, title, path) for title, path in page.related)]
+        parts.append(render_related(page.path, page.related))
     return frontmatter.render(meta, "\n\n".join(parts)).encode(errors="replace")
+
+
+def is_page(inner: str) -> bool:
+    """Whether a path below home is that of a file which is made from other notes."""
+    folder, _, name = inner.rpartition("/")
+    return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
 
 
 def covers(children: Iterable[Child]) -> str:
@@ -85,6 +101,38 @@ def covers(children: Iterable[Child]) -> str:
     has moved."""
     told = "\n".join(sorted(f"{child.id} {child.covers}" for child in children))
     return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def related_part(page: str) -> str:
+    """A page's list of related topics, with its heading; empty where it has none."""
+    at = _related_at(page)
+    return page[at:].strip() if at >= 0 else ""
+
+
+def with_related(page: str, part: str) -> str:
+    """The page with this list of related topics in place of its own."""
+    at = _related_at(page)
+    kept = (page[:at] if at >= 0 else page).rstrip("\n")
+    return f"{kept}\n\n{part}\n" if part else f"{kept}\n"
+
+
+def render_related(page: NotePath, related: Iterable[tuple[str, NotePath]]) -> str:
+    """The list of related topics in a page at this path, by their titles and pages; empty without any."""
+    lines = _list(link(page, title, path) for title, path in related)
+    return f"{RELATED}\n\n{lines}" if lines else ""
+
+
+def marked(text: str, *, stale: bool) -> str:
+    """A page's text with `stale: true` in its frontmatter, or without; every other byte as it was. Raises InvalidInput
+    for a frontmatter that cannot be changed."""
+    return frontmatter.patch(text, {"stale": True if stale else None})
+
+
+def unmarked(text: str) -> str:
+    try:
+        return marked(text, stale=False)
+    except InvalidInput:
+        return text
 
 
 def gist(body: str) -> str:
@@ -98,18 +146,24 @@ def etag_of(data: bytes) -> Etag:
 
 
 def _child(page: NotePath, child: Child) -> str:
-    link = _link(page, child.title, child.path)
-    said = [f"{child.notes} notes"] if child.depth else []
-    said += [_span(child.earliest, child.latest)] if child.latest else []
-    return f"{link} ({', '.join(said)})" if said else link
+    shown = link(page, child.title, child.path)
+    said = [counted(child.notes, "note")] if child.depth else []
+    said += [span(child.earliest, child.latest)] if child.latest else []
+    return f"{shown} ({', '.join(said)})" if said else shown
 
 
-def _span(earliest: datetime | None, latest: datetime | None) -> str:
+def _related_at(page: str) -> int:
+    return page.find(f"\n{RELATED}\n", max(0, page.rfind(f"\n{CHILDREN}\n")))
+
+
+def span(earliest: datetime | None, latest: datetime | None) -> str:
+    """In days."""
     days = [when.date().isoformat() for when in (earliest, latest) if when]
     return " to ".join(dict.fromkeys(days))
 
 
-def _link(page: NotePath, title: str, path: NotePath) -> str:
+def link(page: NotePath, title: str, path: NotePath) -> str:
+    """From the page at this path to that one."""
     label = _LABEL.sub(lambda mark: chr(92) + mark[0], " ".join(title.split()))
     return f"[{label}]({relative_link(page, path)})"
 

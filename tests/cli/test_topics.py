@@ -70,10 +70,11 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
 
     told = stocked.run("compact").ok().out
     after = files(stocked)
-    pages = {path for path in after if path.endswith("_summary.md")}
-    assert len(pages) == 2
+    pages = {path for path in after if path.endswith("_summary.md")} | {"topics/_index.md"}
+    assert len(pages) == 3
     planned_places = {note["path"] for topic in dry["topics"] for note in topic["leaves"]}
-    assert after.keys() - before.keys() == planned_places | {topic["page"] for topic in dry["topics"]}
+    assert after.keys() - before.keys() == planned_places | pages
+    assert pages == {"topics/_index.md"} | {topic["page"] for topic in dry["topics"]}
     assert sorted(after[path] for path in after.keys() - pages) == sorted(before.values()), "moved, never edited"
     for topic in dry["topics"]:
         assert f"{topic['path'].rpartition('/')[2]}: 3 notes under" in told
@@ -145,7 +146,7 @@ def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):
     below = top["topics"][0]
     note = stocked.run("show", below["leaves"][0]["id"], "--json").ok().json
     assert [topic["path"] for topic in note["in"]] == [top["path"], below["path"]]
-    assert len(stocked.run("compact", "--undo", report["run"], "--json").ok().json["done"]) == 3
+    assert len(stocked.run("compact", "--undo", report["run"], "--json").ok().json["done"]) == 4
     assert (files(stocked), folders(stocked)) == before
 
 
@@ -167,7 +168,7 @@ def test_a_new_note_joins_and_its_topic_is_told_anew(stocked: Place):
     assert "Jupiter" not in planned, "only what would change is drawn"
     assert files(stocked) == before
     told = stocked.run("compact").ok().out
-    assert "1 notes more" in told
+    assert "1 note more" in told
     assert "page made anew" in told
     drawn = stocked.run("tree").ok().out
     assert "mine  (1 note, made by a person)" in drawn

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 from mcp_memory.engine.compaction.doing import Touched, do
 from mcp_memory.engine.compaction.journal import Entry, Fate, RunJournal
-from mcp_memory.engine.compaction.steps import Move
+from mcp_memory.engine.compaction.steps import Move, Remove
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
-from mcp_memory.topics.plan import FRESH, is_topic_name
+from mcp_memory.topics.plan import is_topic_name
 
 Tell = Callable[[Touched], None]
 """Is told what each step did, so that answers follow at once."""
@@ -69,9 +69,10 @@ def remove_empty(vault: Vault, folders: set[str]) -> None:
 
 
 def folders_left(entry: Entry) -> set[str]:
-    """The topics' folders that its notes came from."""
+    """The topics' folders that its notes came from, or lost a page."""
     left = {step.source.rpartition("/")[0] for step in entry.steps if isinstance(step, Move)}
-    return {folder for folder in left if not folder.endswith(f"/{FRESH}")}
+    left |= {step.path.rpartition("/")[0] for step in entry.steps if isinstance(step, Remove)}
+    return {folder for folder in left if is_topic_name(folder.rpartition("/")[2])}
 
 
 def folders_reached(entry: Entry) -> set[str]:

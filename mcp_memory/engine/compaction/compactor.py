@@ -10,19 +10,25 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 
-from mcp_memory.engine.compaction.carrying import carry_out, finish, stoppable
+from mcp_memory.engine.compaction.clearing import clearing
+from mcp_memory.engine.compaction.committing import JOB_S, Committer
 from mcp_memory.engine.compaction.course import Course
-from mcp_memory.engine.compaction.drafting import Drafter, Moving
+from mcp_memory.engine.compaction.drafting import Drafter
+from mcp_memory.engine.compaction.filer import Filer, Pace
 from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.compaction.journal import Entry, RunJournal
+from mcp_memory.engine.compaction.linking import Linkage
+from mcp_memory.engine.compaction.mapping import Mapper
+from mcp_memory.engine.compaction.marking import Marking
 from mcp_memory.engine.compaction.outstanding import Left, Outstanding
 from mcp_memory.engine.compaction.preview import Preview
 from mcp_memory.engine.compaction.provisional import Provisional
+from mcp_memory.engine.compaction.relating import relating
+from mcp_memory.engine.compaction.renewal import Renewal
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.reversal import Reversal
 from mcp_memory.engine.compaction.scope import Scope
-from mcp_memory.engine.compaction.steps import Write
-from mcp_memory.engine.compaction.survey import MOST_ROUNDS, Survey
+from mcp_memory.engine.compaction.survey import Survey
 from mcp_memory.engine.compaction.telling import Telling
 from mcp_memory.engine.compaction.turns import Turns
 from mcp_memory.engine.health import Health
@@ -30,17 +36,9 @@ from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
-from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import Job
-
-JOB_S = 600.0
-"""For planning, and for filing one job; drafting one may take as long as a language model may, besides."""
-
-Pace = Callable[[], Awaitable[bool]]
-"""Is waited for before each job; False where the run is to end there."""
 
 Lull = Callable[[Callable[[], bool]], Awaitable[None]]
 """Waits until things are quiet, or what it is given says that there is no time for that."""
@@ -63,22 +61,28 @@ class Compactor:
         answer_s: float,
     ) -> None:
         """`answer_s`: how long the summarizer may take for a page."""
+        draft_s = JOB_S + answer_s
         self._vault = vault
-        self._telling = Telling(writer)
+        self._index = index
+        self._writer = writer
         self._indexer = indexer
-        self._drafter = drafter
         self._journal = journal
         self._health = health
         self._clock = clock
-        self._draft_s = JOB_S + answer_s
         self._turns = Turns()
-        self._reversal = Reversal(vault, index, indexer, journal, self._telling)
         self.provisional = Provisional(drafter.asked_in_s)
         self.course = Course(health.progress)
         self.left = Left()
         """By the last run that had its way with everything."""
-        self.survey = Survey(vault, index, drafter, config, clock)
-        self.root = self.survey.root
+        self.survey = survey = Survey(vault, index, drafter, config, clock)
+        self.root = survey.root
+        self._linkage = Linkage(vault, lambda: writer.standing)
+        self._mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
+        self._marking = Marking(vault, writer, self.root, lambda: survey.look()[0])
+        self._committer = committer = Committer(vault, index, indexer, journal, Telling(writer))
+        self._filer = Filer(vault, survey, drafter, self._linkage, committer, self.provisional, self.course, draft_s)
+        self._renewal = Renewal(survey, drafter, committer, self.provisional, self.course, draft_s)
+        self._reversal = Reversal(vault, journal, committer)
 
     async def run(self, topic: str | None = None) -> Report:
         """For a person. `topic`: only what touches this one.
@@ -111,20 +115,31 @@ class Compactor:
         async with self._alone(self._turns.of_a_person()):
             await self._ready()
             report = await self._reversal.of(run)
+            # The map of a later run does not know of it.
+            mended = Report(await self._named(), left=report.left)
+            await self._renewal.touch(mended, self._mended)
+            report.kept += mended.kept
             await in_thread(self._journal.hold, what="the journal")
             return report
+
+    async def mark(self) -> None:
+        """Have the pages that are out of date say so; while a run is at work, it sees to them. Raises StorageFailed,
+        IndexUnavailable."""
+        if not self._turns.are_taken and not self._indexer.pruning_paused:
+            async with self._turns.in_the_background():
+                await self._marking.mark()
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
         """No run meanwhile, and nothing of one left to do. Raises Busy while one is under way, StorageFailed."""
         async with self._alone(self._turns.of_a_person()):
-            await self._finish()
+            await self._committer.finish()
             yield
 
     async def finish(self) -> int:
         """Do what a crash left undone; how many jobs that were. Raises StorageFailed."""
         async with self._turns.in_the_background():
-            done = await self._finish()
+            done = await self._committer.finish()
             for run in (await in_thread(self._journal.runs, what="reading the journal"))[-1:]:
                 await self._ended(run)
             return done
@@ -159,27 +174,36 @@ class Compactor:
 
     async def _worked(self, pace: Pace, topic: str | None = None) -> Report:
         await self._ready()
-        await self._finish()
+        await self._committer.finish()
         self._health.faults.pop("compaction", None)
-        report = Report(await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal"))
+        report = Report(await self._named())
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
-        for _ in range(MOST_ROUNDS):
-            self.course.step("planning")
-            planned = await in_thread(lambda: self.survey.planned(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
-            jobs = [job for job in planned if scope.wants(job)]
-            if not jobs or not await self._carry_out(report, tree, fresh, jobs, pace):
-                break
-            tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
-        await self._renew(report, pace, scope)
+        await self._filer.file(report, scope, pace)
+        await self._renewal.touch(report, lambda tree: clearing(tree, self._vault))
+        await self._renewal.renew(report, scope, pace)
+        await self._renewal.touch(report, lambda tree: self._related(report.run, tree))
+        await self._renewal.touch(report, self._mapper.draft)
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         report.waiting = len(fresh)
         if scope == Scope() and not report.cut and not report.failed:
             self.left = await in_thread(lambda: self.survey.left(tree, fresh), what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
-        if report.done:
+        if report.done or report.kept:
             await self._ended(report.run)
         return report
+
+    def _related(self, run: str, tree: Sequence[Topic]) -> Entry | None:
+        return relating(tree, self._journal.written(run), self._vault, self._index)
+
+    def _mended(self, tree: Sequence[Topic]) -> Entry | None:
+        """The map, where a link of it leads nowhere."""
+        is_sound = self._linkage.leads(self._mapper.path) <= self._writer.standing.keys()
+        return None if is_sound else self._mapper.draft(tree)
+
+    async def _named(self) -> str:
+        """A name for a run."""
+        return await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal")
 
     async def _ended(self, run: str) -> None:
         self.course.ended(run, await in_thread(lambda: self._journal.entries(run), what="reading the journal"))
@@ -191,113 +215,6 @@ class Compactor:
         if self._indexer.pruning_paused:
             raise Refused(f"{self._indexer.pruning_paused}", hint="mcp-memory doctor says what to do")
 
-    async def _finish(self) -> int:
-        async with self._indexer.still():
-            return await in_thread(
-                lambda: finish(self._vault, self._journal, self._telling.from_thread), deadline_s=JOB_S, what="filing"
-            )
-
-    async def _carry_out(
-        self, report: Report, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[Job], pace: Pace
-    ) -> int:
-        """How many were done."""
-        topics = {topic.folder[len(self.root) + 1 :]: topic for top in tree for topic in top.walk()}
-        notes = {record.path[len(self.root) + 1 :]: record for record in fresh}
-        names = {folder: [t.name for t in topics.values() if t.folder.rpartition("/")[0] == folder]
-                 for folder in {f"{self.root}/{job.parent}".rstrip("/") for job in jobs}}  # fmt: skip
-        done = 0
-        for number, job in enumerate(jobs):
-            self.course.step("compacting", number, len(jobs))
-            if report.cut or not await pace():
-                report.cut = True
-                return 0
-            moving = Moving([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
-            if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
-                report.left.append(f"{', '.join(mixed)}: notes of yours are in it, so it stays where it is")
-                continue
-            parent = NotePath(f"{self.root}/{job.parent}".rstrip("/"))
-
-            def draft(job: Job = job, moving: Moving = moving, parent: NotePath = parent) -> Entry:
-                if job.into is not None:
-                    return self._drafter.joining(topics[job.into], moving)
-                return self._drafter.founding(parent, names[parent], moving)
-
-            try:
-                entry = await in_thread(draft, deadline_s=self._draft_s, what="summarising")
-                await self._do(report, entry)
-            except McpMemoryError as error:
-                report.give_up(error)
-                continue
-            if job.into is None:
-                names[parent] += [_new_folder(entry)]
-            done += 1
-        return done
-
-    async def _is_all_ours(self, topic: Topic) -> bool:
-        may_move = self._vault.filing.may_move
-        notes = [note for each in topic.walk() for note in each.leaves]
-        return await in_thread(lambda: all(may_move(note.path, note.id) for note in notes), what="looking at notes")
-
-    async def _renew(self, report: Report, pace: Pace, scope: Scope) -> None:
-        """Each page is made from pages below it that are fresh already; so the tree is looked at after each level."""
-        tried: set[NotePath] = set()
-        while not report.cut:
-            tree, _ = await in_thread(self.survey.look, what="looking at the topics")
-            due = [topic for top in tree for topic in top.walk()
-                   if topic.folder not in tried and scope.holds(topic.folder, self.root)
-                   and (topic.stale or self.provisional.may_improve(topic))]  # fmt: skip
-            lowest = min((topic.depth for topic in due), default=0)
-            if not lowest:
-                return
-            whole = len(tried) + len(due)
-            for topic in (topic for topic in due if topic.depth == lowest):
-                self.course.step("writing pages", len(tried), whole)
-                if not await pace():
-                    report.cut = True
-                    return
-                tried.add(topic.folder)
-                try:
-                    entry = await in_thread(
-                        lambda topic=topic: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising"
-                    )
-                    if entry is None:
-                        report.left.append(f"{topic.page_path}: a person's own words; it is left alone")
-                    elif entry.problem and not topic.stale:
-                        self._stands_in(report, entry)  # as before
-                    else:
-                        await self._do(report, entry)
-                except McpMemoryError as error:
-                    report.give_up(error)
-
-    def _stands_in(self, report: Report, entry: Entry) -> None:
-        page = _page_of(entry).path
-        self.provisional.note(page)
-        report.provisional.append(f"{page.rsplit('/', 2)[1]}: {entry.problem}")
-
-    async def _do(self, report: Report, entry: Entry) -> None:
-        """Whole, or not at all, or left to the next start: nobody waits for a thread that files on by itself."""
-        with stoppable(self._telling.from_thread) as tell:
-            async with self._indexer.still():
-                await in_thread(
-                    lambda: carry_out(self._vault, self._journal, report.run, entry, tell),
-                    deadline_s=JOB_S,
-                    what="filing",
-                )
-        report.done.append(entry.about)
-        if entry.problem:
-            self._stands_in(report, entry)
-
 
 async def _at_once() -> bool:
     return True
-
-
-def _new_folder(entry: Entry) -> str:
-    """The name of the folder that a founding job made: that of the page which it writes last."""
-    return _page_of(entry).path.rsplit("/", 2)[1]
-
-
-def _page_of(entry: Entry) -> Write:
-    page = entry.steps[-1]
-    assert isinstance(page, Write)
-    return page

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_memory.engine.compaction.steps import Move, Step, Write
-from mcp_memory.engine.filing import Filing
+from mcp_memory.engine.compaction.steps import Move, Relink, Remove, Step, Write
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
-from mcp_memory.models import NotePath
-from mcp_memory.topics.page import etag_of
+from mcp_memory.errors import NotFound, PreconditionFailed
+from mcp_memory.models import Etag, NotePath
+from mcp_memory.text.redirects import Redirect
+from mcp_memory.topics.page import unmarked
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,33 +24,68 @@ class Touched:
 
 def do(step: Step, vault: Vault) -> Touched:
     """Raises what the vault raises; a step that was done before does nothing."""
-    filing = vault.filing
     match step:
         case Move():
-            return Touched((filing.move(step.source, step.target, step.id),), (step.source,))
+            return Touched((vault.filing.move(step.source, step.target, step.id),), (step.source,))
+        case Relink():
+            return Touched((vault.filing.relink(step.path, step.before, step.after, step.redirects),))
         case Write():
-            return Touched((_write(step.path, step.text, step.before, filing, vault),))
+            return Touched((_write(step.path, step.text, step.before, vault),))
+        case Remove():
+            return _removed(step.path, step.text, vault)
 
 
 def undo(step: Step, vault: Vault) -> Touched:
     """Raises what the vault raises: NotFound or PreconditionFailed where somebody changed it since."""
-    filing = vault.filing
     match step:
         case Move():
-            return Touched((filing.move(step.target, step.source, step.id),), (step.target,))
+            return Touched((vault.filing.move(step.target, step.source, step.id),), (step.target,))
+        case Relink():
+            back = _reversed(step.redirects)
+            return Touched((vault.filing.relink(step.path, step.after, step.before, back),))
         case Write():
-            if step.before is not None:
-                return Touched((_write(step.path, step.before, step.text, filing, vault),))
-            filing.remove_page(step.path, etag_of(step.text.encode()))
-            return Touched(gone=(step.path,))
+            if step.before is None:
+                return _removed(step.path, step.text, vault)
+            return Touched((_write(step.path, step.before, step.text, vault),))
+        case Remove():
+            return Touched((_write(step.path, step.text, None, vault),))
 
 
-def _write(path: NotePath, text: str, before: str | None, filing: Filing, vault: Vault) -> NoteFile:
-    data = text.encode()
-    try:
-        return filing.write_page(path, data, None if before is None else etag_of(before.encode()))
-    except (AlreadyExists, PreconditionFailed, NotFound):
-        file = vault.read(path)
-        if file.record.etag != etag_of(data):
-            raise
+def _write(path: NotePath, text: str, before: str | None, vault: Vault) -> NoteFile:
+    file = _read(path, vault)
+    if file and file.text == text:
         return file
+    if before is None:
+        return vault.filing.write_page(path, text.encode(), None)
+    return vault.filing.write_page(path, text.encode(), _expected(path, file, before))
+
+
+def _removed(path: NotePath, text: str, vault: Vault) -> Touched:
+    if file := _read(path, vault):
+        vault.filing.remove_page(path, _expected(path, file, text))
+    return Touched(gone=(path,))
+
+
+def _expected(path: NotePath, file: NoteFile | None, text: str) -> Etag:
+    """The etag of a page that says this, whether or not it is marked as stale by now."""
+    if file is None:
+        raise NotFound(f"{path} is gone")
+    if unmarked(file.text) != unmarked(text):
+        raise PreconditionFailed(f"{path} was changed by somebody else", hint="it stays as it is")
+    return file.record.etag
+
+
+def _read(path: NotePath, vault: Vault) -> NoteFile | None:
+    try:
+        return vault.read(path)
+    except NotFound:
+        return None
+
+
+def _reversed(redirects: Sequence[Redirect]) -> list[Redirect]:
+    back: list[Redirect] = []
+    shift = 0
+    for at, old, new in redirects:
+        back.append((at + shift, new, old))
+        shift += len(new) - len(old)
+    return back

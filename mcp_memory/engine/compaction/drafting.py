@@ -24,8 +24,10 @@ from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.extractive import title_of
 from mcp_memory.text import frontmatter
+from mcp_memory.text.counts import counted
+from mcp_memory.text.redirects import unlinked
 from mcp_memory.text.terms import words
-from mcp_memory.topics.page import PAGE, Child, Page, covers, gist, render
+from mcp_memory.topics.page import PAGE, PROPOSAL, Child, Page, covers, gist, related_part, render, with_related
 from mcp_memory.topics.plan import next_number
 
 SHARE = 0.25
@@ -95,6 +97,16 @@ class Drafter:
         """As `Summarizer.asked_in_s`."""
         return self._summarizer.asked_in_s()
 
+    def proposing(self, topic: Topic) -> Entry:
+        """What we would say in place of a person's own page, in a file beside it."""
+        before = self._vault.read(topic.proposal.path) if topic.proposal else None
+        sources = self._sources(topic.leaves, topic.topics)
+        page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
+        step = self._page(topic.folder, page_id, self._summary(sources, topic.depth), topic.children, before, PROPOSAL)
+        said = f"{topic.page_path} is a person's own and out of date: {topic.proposal_path} says what we would"
+        key = _key("propose", [topic.covers], topic.folder)
+        return Entry(key, said, [step], _told(audit_of(step, sources)))
+
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
         from words of their own, whoever is to summarise them."""
@@ -136,7 +148,7 @@ class Drafter:
             for each in topic.walk():
                 below = each.folder[len(topic.folder) :]
                 steps += [_move(record, f"{target}{below}") for record in each.leaves]
-                steps += [_move(each.page, f"{target}{below}")] if each.page else []
+                steps += [_move(page, f"{target}{below}") for page in (each.page, each.proposal) if page]
             if topic.page:
                 children.append(_at(as_child(topic), f"{target}/{PAGE}"))
         for record in moving.leaves:
@@ -146,16 +158,25 @@ class Drafter:
         return steps, children
 
     def _page(
-        self, folder: NotePath, page_id: NoteId, summary: Summary, children: Sequence[Child], before: NoteFile | None
+        self,
+        folder: NotePath,
+        page_id: NoteId,
+        summary: Summary,
+        children: Sequence[Child],
+        before: NoteFile | None,
+        name: str = PAGE,
     ) -> Write:
         now = self._clock().replace(microsecond=0)
-        path = NotePath(f"{folder}/{PAGE}")
+        path = NotePath(f"{folder}/{name}")
+        text = unlinked(summary.text, path)
         created = (before.record.created if before else None) or now
         page = Page(
-            page_id, path, summary.title, summary.text, summary.by, children, created, now,
-            provisional=summary.provisional,
-        )  # fmt: skip
-        return Write(path, render(page).decode(), before.text if before else None)
+            page_id, path, summary.title, text, summary.by, children, created, now, provisional=summary.provisional
+        )
+        written = render(page).decode()
+        if before is None:
+            return Write(path, written)
+        return Write(path, with_related(written, related_part(before.text)), before.text)
 
 
 def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
@@ -228,5 +249,5 @@ def _short_slug(title: str) -> str:
 
 
 def _counted(moving: Moving) -> str:
-    said = [f"{len(moving.leaves)} notes"] if moving.leaves else []
-    return " and ".join(said + ([f"{len(moving.topics)} topics"] if moving.topics else []))
+    said = [counted(len(moving.leaves), "note")] if moving.leaves else []
+    return " and ".join(said + ([counted(len(moving.topics), "topic")] if moving.topics else []))

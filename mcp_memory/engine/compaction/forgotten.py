@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
@@ -9,15 +11,18 @@ from mcp_memory.models import NoteId, NoteRecord, Shelf
 from mcp_memory.text import frontmatter
 
 
-def quotes_forgotten(page: str, vault: Vault, index: Index) -> bool:
-    """Whether a page's text was made from a note that is forgotten or gone, or from such a page. Reads files and the
-    index: for a worker thread."""
+def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[str, str] | None = None) -> bool:
+    """Whether a page's text was made from a note that is forgotten or gone, or from such a page. `returning`: texts of
+    pages that are about to come back, by id. Reads files and the index: for a worker thread."""
     waiting, seen = sources_of(page), set[str]()
     while waiting:
         each = waiting.pop()
         if each in seen:
             continue
         seen.add(each)
+        if returning and each in returning:
+            waiting += sources_of(returning[each])
+            continue
         records = [record for record in index.note_by_id(NoteId(each)) if record.shelf is not Shelf.DELETED]
         if not records:
             return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_memory.models import NotePath, NoteRecord, Shelf
-from mcp_memory.topics.page import PAGE, Child, covers
+from mcp_memory.topics.page import PAGE, PROPOSAL, Child, covers
 from mcp_memory.topics.plan import FRESH
 
 
@@ -23,6 +23,14 @@ class Topic:
     page: NoteRecord | None
     ours: bool
     """Whether we made it; in a folder that a person made nothing is written."""
+    edited: bool = False
+    """Whether its page is a person's own, who made it or edited ours: it is never written over."""
+    proposal: NoteRecord | None = None
+    """What we would say in place of such a page, in a file beside it."""
+
+    @property
+    def proposal_path(self) -> NotePath:
+        return NotePath(f"{self.folder}/{PROPOSAL}")
 
     @property
     def page_path(self) -> NotePath:
@@ -70,7 +78,12 @@ class Topic:
     @property
     def provisional(self) -> bool:
         """Whether its page is to be written by a language model yet."""
-        return self.ours and self.page is not None and self.page.meta.get("provisional") is True
+        return not self.edited and self.page is not None and self.page.meta.get("provisional") is True
+
+    @property
+    def outdated(self) -> bool:
+        """Whether its page, or one below that goes into it, is to be made anew."""
+        return not self.edited and (self.stale or any(topic.outdated for topic in self.topics))
 
     def walk(self) -> Iterator[Topic]:
         """The topics below and itself, deepest first."""
@@ -79,11 +92,17 @@ class Topic:
         yield self
 
 
-def grow(records: Iterable[NoteRecord], root: str, ours: Callable[[NotePath], bool]) -> list[Topic]:
+def grow(
+    records: Iterable[NoteRecord],
+    root: str,
+    ours: Callable[[NotePath], bool],
+    as_written: Callable[[NoteRecord], bool],
+) -> list[Topic]:
     """The topics right in `root` (`topics`, below home); `_fresh/` is none. `ours` tells of a page's path whether we
-    ever wrote one there."""
+    ever wrote one there, `as_written` of a page whether it is as we wrote it."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
+    proposals: dict[str, NoteRecord] = {}
     folders: set[str] = set()
     for record in sorted(records, key=lambda record: record.path):
         folder, _, name = record.path.rpartition("/")
@@ -91,6 +110,8 @@ def grow(records: Iterable[NoteRecord], root: str, ours: Callable[[NotePath], bo
             continue
         if name == PAGE:
             pages[folder] = record
+        elif name == PROPOSAL:
+            proposals[folder] = record
         elif record.shelf is Shelf.ACTIVE:
             leaves[folder].append(record)
         else:
@@ -103,12 +124,15 @@ def grow(records: Iterable[NoteRecord], root: str, ours: Callable[[NotePath], bo
         below[folder.rpartition("/")[0]].append(folder)
 
     def topic(folder: str) -> Topic:
+        page = pages.get(folder)
         return Topic(
             NotePath(folder),
             leaves[folder],
             [topic(each) for each in below[folder]],
-            pages.get(folder),
+            page,
             ours(NotePath(f"{folder}/{PAGE}")),
+            edited=page is not None and not as_written(page),
+            proposal=proposals.get(folder),
         )
 
     return [topic(folder) for folder in below[root]]

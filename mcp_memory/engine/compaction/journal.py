@@ -6,6 +6,7 @@ steps hold all that they write. What is done can be taken back from here, as lon
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
@@ -17,10 +18,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.engine.compaction.steps import Move, Step, Write, as_json, from_json
+from mcp_memory.engine.compaction.steps import Move, Relink, Remove, Step, Write, as_json, from_json
 from mcp_memory.engine.durable import append_line
 from mcp_memory.errors import NotFound
-from mcp_memory.models import NoteId
+from mcp_memory.models import NoteId, NotePath
 from mcp_memory.storage.causes import naming_the_cause
 
 _ID = re.compile(r"^id: (\S+)$", re.MULTILINE)
@@ -50,6 +51,16 @@ class Entry:
     fate: Fate = Fate.ANNOUNCED
     problem: str = ""
     """Why the page is provisional; not kept."""
+
+    @property
+    def page(self) -> NotePath:
+        """The page that the job writes last."""
+        return next(step.path for step in reversed(self.steps) if isinstance(step, Write))
+
+
+def key_of(verb: str, told: Iterable[str]) -> str:
+    """Of a job that does this with these, in whatever order."""
+    return hashlib.sha256("\n".join([verb, *sorted(told)]).encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 class RunJournal:
@@ -100,6 +111,11 @@ class RunJournal:
         """The runs with their jobs, oldest first."""
         return [(run, self.entries(run)) for run in self.runs()]
 
+    def written(self, run: str) -> set[NotePath]:
+        """The pages that a run wrote; none for one that did nothing."""
+        entries = self.entries(run) if run in self.runs() else []
+        return {step.path for entry in entries for step in entry.steps if isinstance(step, Write)}
+
     def unfinished(self) -> list[tuple[str, Entry]]:
         """The jobs that were begun and not ended, with their runs."""
         return [(run, entry) for run, some in self.every() for entry in some if entry.fate is Fate.ANNOUNCED]
@@ -118,7 +134,7 @@ class RunJournal:
         a page."""
         entries = dict(self.every())
         pages = [step.text for some in entries.values() for entry in some for step in entry.steps
-                 if isinstance(step, Write)]  # fmt: skip
+                 if isinstance(step, Write | Remove)]  # fmt: skip
         told: set[str] = set(ids)
         while more := {page_id for text in pages if _names(text, told) and (page_id := _id_of(text))} - told:
             told |= more
@@ -163,8 +179,19 @@ class RunJournal:
 
 
 def _mentions(entry: Entry, ids: Collection[str]) -> bool:
-    texts = (f"{step.id}" if isinstance(step, Move) else f"{step.text}{step.before or ''}" for step in entry.steps)
-    return any(_names(text, ids) for text in texts)
+    return any(_names(_told(step), ids) for step in entry.steps)
+
+
+def _told(step: Step) -> str:
+    match step:
+        case Move():
+            return step.id
+        case Write():
+            return f"{step.text}{step.before or ''}"
+        case Remove():
+            return step.text
+        case Relink():
+            return ""  # it stands beside the moves of what its links lead to
 
 
 def _names(text: str, ids: Collection[str]) -> bool:

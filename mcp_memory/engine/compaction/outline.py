@@ -10,6 +10,7 @@ from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.compaction.journal import Entry, Fate
 from mcp_memory.engine.compaction.preview import Preview
 from mcp_memory.models import NoteRecord
+from mcp_memory.topics.page import PROPOSAL
 
 Payload = dict[str, Any]
 
@@ -52,11 +53,21 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
         "notes": topic.notes,
         "earliest": _day(earliest),
         "latest": _day(latest),
-        "stale": topic.stale,
+        "stale": topic.stale or topic.outdated,
+        "edited": topic.edited,
+        "proposal": topic.proposal.path if topic.proposal else None,
         "ours": topic.ours,
         "topics": [topic_payload(each, depth and depth - 1) for each in topic.topics] if _goes_on(depth) else [],
         "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
     }
+
+
+def told_of_proposal(topic: Topic) -> str:
+    """That a person's own page is out of date, and what to do."""
+    return (
+        f"{topic.page_path} is a person's own words, and out of date: {PROPOSAL} beside it says what has come of its "
+        f"notes; rename that over yours, or delete yours"
+    )
 
 
 def note_payload(note: NoteRecord) -> Payload:

@@ -38,7 +38,7 @@ class Sketch:
 
     def __init__(self, root: str, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> None:
         below = [topic for top in tree for topic in top.walk()]
-        pages = [topic.page for topic in below if topic.page]
+        pages = [page for topic in below for page in (topic.page, topic.proposal) if page]
         self._root = root
         self._records = [*fresh, *(note for topic in below for note in topic.leaves), *pages]
         self._places = [record.path[len(root) + 1 :] for record in self._records]
@@ -63,15 +63,21 @@ class Sketch:
                 return
             self._do(jobs, named)
 
-    def done(self, made: Callable[[NotePath], bool]) -> Preview:
-        """`made` tells of a page's path as it is now whether we ever wrote one there."""
+    def done(self, made: Callable[[NotePath], bool], as_written: Callable[[NoteRecord], bool]) -> Preview:
+        """`made` tells of a page's path as it is now whether we ever wrote one there, `as_written` of a page whether it
+        is as we wrote it."""
         records = [
             replace(record, path=NotePath(f"{self._root}/{place}"))
             for record, place in zip(self._records, self._places, strict=True)
         ]
         came_from = {now.path: before.path for now, before in zip(records, self._records, strict=True)}
         new = {record.path for record in records[self._known :]}
-        tree = grow(records, self._root, lambda page: page in new or made(came_from.get(page, page)))
+        tree = grow(
+            records,
+            self._root,
+            lambda page: page in new or made(came_from.get(page, page)),
+            lambda page: not page.etag or as_written(page),
+        )
         return Preview(
             tree,
             [record for record in records if _folder(record.path) == f"{self._root}/{FRESH}"],

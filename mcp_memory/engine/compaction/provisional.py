@@ -7,6 +7,8 @@ from math import inf
 from time import monotonic
 
 from mcp_memory.engine.compaction.grove import Topic
+from mcp_memory.engine.compaction.journal import Entry
+from mcp_memory.engine.compaction.report import Report
 from mcp_memory.models import NotePath
 
 AGAIN_S = 6 * 3600.0
@@ -32,10 +34,13 @@ class Provisional:
         asked_in_s = self._asked_in_s()
         return None if asked_in_s == inf else asked_in_s or AGAIN_S
 
-    def note(self, page: NotePath) -> None:
-        """A page was to be written by the model, and was not."""
+    def note_of(self, entry: Entry, report: Report) -> None:
+        """A job was done; if its page was to be written by the model, and was not, the report says so."""
+        if not entry.problem:
+            return
         if self._asked_in_s() == 0:  # else nobody asks for a while anyhow, and the page may be in time after that
-            self._in_vain[page] = self._clock()
+            self._in_vain[entry.page] = self._clock()
+        report.provisional.append(f"{entry.page.rsplit('/', 2)[1]}: {entry.problem}")
 
     def forget(self) -> None:
         """A person wants all of them tried."""

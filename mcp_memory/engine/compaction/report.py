@@ -1,32 +1,44 @@
-"""What a run did, or would do."""
+"""The report: what a run did, or would do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mcp_memory.engine.compaction.carrying import PASSED_OVER
 from mcp_memory.engine.compaction.journal import Entry, Fate
-from mcp_memory.engine.compaction.steps import Move
+from mcp_memory.engine.compaction.steps import Move, Write
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NotePath
+from mcp_memory.text.counts import counted
 from mcp_memory.topics.plan import FRESH
 
 
 @dataclass(slots=True)
 class Report:
+    """Lines are for people."""
+
     run: str
     done: list[str] = field(default_factory=list[str])
     """A line a job."""
+    kept: list[str] = field(default_factory=list[str])
+    """What was brought up to date besides: pages of empty topics, lists of related ones, the map."""
     left: list[str] = field(default_factory=list[str])
     """What was not done, and why."""
     provisional: list[str] = field(default_factory=list[str])
     """Pages in which the notes' own sentences stand in for a language model's, and why."""
     failed: list[str] = field(default_factory=list[str])
     """Of what was left, why it was that is no affair of the notes: a full disk, say."""
+    links: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
+    """Files that are not ours, and how many links in them lead to where something was; they are as they were."""
     waiting: int = 0
     """Fresh notes that stay where they are."""
     cut: bool = False
     """Whether it made room for a person before it was through."""
+
+    def count_links(self, found: Mapping[NotePath, int]) -> None:
+        for path, count in found.items():
+            self.links[path] = self.links.get(path, 0) + count
 
     def give_up(self, error: McpMemoryError) -> None:
         """A job is left to a later run."""
@@ -39,6 +51,7 @@ def gist_of(entries: Iterable[Entry]) -> str:
     """What a run did, in a line."""
     steps = [step for entry in entries if entry.fate is Fate.DONE for step in entry.steps]
     filed = sum(isinstance(step, Move) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
-    written = sum(not isinstance(step, Move) for step in steps)
-    counts = ((filed, "note", "filed"), (written, "page", "written"))
-    return ", ".join(f"{n} {what}{'' if n == 1 else 's'} {verb}" for n, what, verb in counts if n) or "taken back"
+    written = sum(isinstance(step, Write) for step in steps)
+    said = [f"{counted(filed, 'note')} filed"] if filed else []
+    said += [f"{counted(written, 'page')} written"] if written else []
+    return ", ".join(said) or "taken back"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.text.redirects import Redirect
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,17 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Relink:
+    """Targets of links in a body are written anew, in their order. `before` and `after` are hashes of the body: what
+    its frontmatter says of it meanwhile is nobody's business."""
+
+    path: NotePath
+    before: str
+    after: str
+    redirects: Sequence[Redirect]
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """A page is written. `before` is what stood there, None for nothing."""
 
@@ -27,7 +39,17 @@ class Write:
     before: str | None = None
 
 
-Step = Move | Write
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A page goes; `text` is what it says."""
+
+    path: NotePath
+    text: str
+
+
+Step = Move | Relink | Write | Remove
+
+_KINDS: Mapping[str, type[Step]] = {kind.__name__.lower(): kind for kind in (Move, Relink, Write, Remove)}
 
 
 def as_json(step: Step) -> dict[str, Any]:
@@ -36,4 +58,5 @@ def as_json(step: Step) -> dict[str, Any]:
 
 def from_json(value: Mapping[str, Any]) -> Step:
     """Raises KeyError or TypeError for what is no step."""
-    return Move(**value["move"]) if "move" in value else Write(**value["write"])
+    ((kind, values),) = value.items()
+    return _KINDS[kind](**values)

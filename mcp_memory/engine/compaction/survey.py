@@ -18,6 +18,7 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.page import TOPICS
 from mcp_memory.topics.plan import FRESH, Job, plan
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ class Survey:
         self._drafter = drafter
         self._config = config
         self._clock = clock
-        self.root = vault.layout.in_home("topics")
+        self.root = vault.layout.in_home(TOPICS)
 
     def look(self) -> tuple[list[Topic], list[NoteRecord]]:
         """The tree, and the fresh notes that may move."""
         records = self._records(self.root)
-        tree = grow(records, self.root, self._vault.filing.made)
+        tree = grow(records, self.root, self._vault.filing.made, self._vault.filing.is_as_written)
         return tree, self._fresh(records)
 
     def planned(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[Job]:
@@ -60,7 +61,7 @@ class Survey:
         scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
         sketch = Sketch(self.root, tree, fresh)
         sketch.work(self._meanings(sketch.movable), self._config, self._drafter.name, MOST_ROUNDS, scope.wants)
-        preview = sketch.done(self._vault.filing.made)
+        preview = sketch.done(self._vault.filing.made, self._vault.filing.is_as_written)
         if not scope.folder:
             return preview
         below = [each for top in preview.tree for each in top.walk()]

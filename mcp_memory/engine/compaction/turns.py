@@ -23,6 +23,11 @@ class Turns:
         """Whether a person waits: who works in the background is to stop."""
         return self._persons
 
+    @property
+    def are_taken(self) -> bool:
+        """Whether anybody works, or waits to."""
+        return self._persons or self._lock.locked()
+
     @asynccontextmanager
     async def of_a_person(self) -> AsyncGenerator[None]:
         """Raises Busy while another person's is under way."""

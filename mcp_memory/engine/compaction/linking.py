@@ -1,0 +1,96 @@
+"""Linking: who links to what is about to move, so that every link in our own files leads on to where it did."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from mcp_memory.engine.compaction.journal import Entry
+from mcp_memory.engine.compaction.steps import Move, Relink, Write
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import Etag, NotePath, Shelf
+from mcp_memory.text.redirects import destinations, endings, redirected, redirects
+from mcp_memory.topics.page import etag_of
+
+
+class Linkage:
+    """Where the links of each file lead, as far as it has any; a file is read again when its bytes are other ones.
+    Reads files: for one worker thread at a time."""
+
+    def __init__(self, vault: Vault, standing: Callable[[], Mapping[NotePath, Etag]]) -> None:
+        """`standing`: the files that there are."""
+        self._vault = vault
+        self._standing = standing
+        self._etags: dict[NotePath, Etag] = {}
+        self._leads: dict[NotePath, set[str]] = {}
+        self._from: dict[str, set[NotePath]] = defaultdict(set)
+
+    def followed(self, entry: Entry) -> tuple[Entry, dict[NotePath, int]]:
+        """A job whose moves are followed by the links in files that we own; and how many links to what it moves there
+        are in those that we do not. Files whose page the job writes anew are its own affair."""
+        moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, Move)}
+        if not moved:
+            return entry, {}
+        standing = self._standing()
+        written = {step.path for step in entry.steps if isinstance(step, Write)}
+        relinks: list[Relink] = []
+        foreign: dict[NotePath, int] = {}
+
+        def exists(path: str) -> bool:
+            return path in standing or os.path.exists(f"{self._vault.absolute('')}/{path}")  # noqa: PTH110 -- raises nothing
+
+        for path in sorted({*map(NotePath, moved), *self._linking_to(moved, standing)}):
+            target = moved.get(path, path)
+            file = self._read(path)
+            if file is None or target in written or file.record.shelf is Shelf.DELETED:
+                continue
+            found = redirects(file.text, file.body_start, path, moved, exists)
+            if not found:
+                continue
+            if self._vault.filing.owns(file):
+                after = etag_of(redirected(file.body, found).encode())
+                relinks.append(Relink(target, etag_of(file.body.encode()), after, found))
+            else:
+                foreign[path] = len(found)
+        at = max(number for number, step in enumerate(entry.steps) if isinstance(step, Move)) + 1
+        return replace(entry, steps=[*entry.steps[:at], *relinks, *entry.steps[at:]]), foreign
+
+    def leads(self, path: NotePath) -> set[str]:
+        """The paths that a file's links may lead to."""
+        self._look(path, self._standing().get(path))
+        return self._leads.get(path, set())
+
+    def _linking_to(self, moved: Iterable[str], standing: Mapping[NotePath, Etag]) -> set[NotePath]:
+        for path in self._etags.keys() | standing.keys():
+            if not path.startswith("@"):  # a source's links stay within it
+                self._look(path, standing.get(path))
+        return {holder for path in moved for end in endings(path) for holder in self._from.get(end, ())}
+
+    def _look(self, path: NotePath, etag: Etag | None) -> None:
+        if self._etags.get(path) == etag:
+            return
+        for lead in self._leads.pop(path, ()):
+            self._from[lead].discard(path)
+        self._etags.pop(path, None)
+        file = self._read(path) if etag else None
+        if file and etag:
+            self._etags[path] = etag
+            leads = destinations(file.text, file.body_start, path) if _may_link(file.body) else set[str]()
+            for lead in leads:
+                self._from[lead].add(path)
+            if leads:
+                self._leads[path] = leads
+
+    def _read(self, path: NotePath) -> NoteFile | None:
+        try:
+            return self._vault.read(path)
+        except McpMemoryError:
+            return None
+
+
+def _may_link(body: str) -> bool:
+    return "[[" in body or "](" in body or "]:" in body

@@ -1,0 +1,96 @@
+"""The renewal of pages: those that do not say what is in their topic, and those a language model is to write yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mcp_memory.engine.compaction.committing import JOB_S, Committer
+from mcp_memory.engine.compaction.course import Course
+from mcp_memory.engine.compaction.drafting import Drafter
+from mcp_memory.engine.compaction.filer import Pace
+from mcp_memory.engine.compaction.grove import Topic
+from mcp_memory.engine.compaction.journal import Entry
+from mcp_memory.engine.compaction.outline import told_of_proposal
+from mcp_memory.engine.compaction.provisional import Provisional
+from mcp_memory.engine.compaction.report import Report
+from mcp_memory.engine.compaction.scope import Scope
+from mcp_memory.engine.compaction.survey import Survey
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NotePath
+
+Draft = Callable[[Sequence[Topic]], Entry | None]
+
+
+class Renewal:
+    """To be used alone."""
+
+    def __init__(
+        self,
+        survey: Survey,
+        drafter: Drafter,
+        committer: Committer,
+        provisional: Provisional,
+        course: Course,
+        draft_s: float,
+    ) -> None:
+        """`draft_s`: how long drafting a page may take."""
+        self._survey = survey
+        self._drafter = drafter
+        self._committer = committer
+        self._provisional = provisional
+        self._course = course
+        self._draft_s = draft_s
+
+    async def renew(self, report: Report, scope: Scope, pace: Pace) -> None:
+        """Each page is made from pages below it that are fresh already; so the tree is looked at after each level.
+        Raises IndexUnavailable."""
+        tried: set[NotePath] = set()
+        while not report.cut:
+            tree, _ = await in_thread(self._survey.look, what="looking at the topics")
+            due = [topic for top in tree for topic in top.walk()
+                   if topic.folder not in tried and scope.holds(topic.folder, self._survey.root)
+                   and (topic.stale or self._provisional.may_improve(topic))]  # fmt: skip
+            lowest = min((topic.depth for topic in due), default=0)
+            if not lowest:
+                return
+            whole = len(tried) + len(due)
+            for topic in (topic for topic in due if topic.depth == lowest):
+                self._course.step("writing pages", len(tried), whole)
+                if not await pace():
+                    report.cut = True
+                    return
+                tried.add(topic.folder)
+                try:
+                    await self._one(report, topic)
+                except McpMemoryError as error:
+                    report.give_up(error)
+
+    async def touch(self, report: Report, draft: Draft) -> None:
+        """What is not of one topic alone; nothing depends on it, so that it ends no run."""
+        try:
+            tree, _ = await in_thread(self._survey.look, what="looking at the topics")
+            if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
+                await self._committer.commit(report.run, entry)
+                report.kept.append(entry.about)
+        except McpMemoryError as error:
+            report.give_up(error)
+
+    async def _one(self, report: Report, topic: Topic) -> None:
+        entry = await in_thread(lambda: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising")
+        if entry is None:
+            entry = await in_thread(lambda: self._proposed(topic), deadline_s=self._draft_s, what="summarising")
+            if entry:
+                await self._committer.commit(report.run, entry)
+            report.left.append(told_of_proposal(topic))
+            return
+        if not entry.problem or topic.stale:  # else it would only say again what it says
+            await self._committer.commit(report.run, entry)
+            report.done.append(entry.about)
+        self._provisional.note_of(entry, report)
+
+    def _proposed(self, topic: Topic) -> Entry | None:
+        """None where what we would say stands there already."""
+        if topic.proposal and topic.proposal.meta.get("covers") == topic.covers:
+            return None
+        return self._drafter.proposing(topic)
