@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
+from functools import partial
 
 from mcp_memory.engine.compaction.carrying import carry_out, finish, stoppable
 from mcp_memory.engine.compaction.course import Course
@@ -132,10 +133,8 @@ class Compactor:
     async def outstanding(self, *, whole: bool) -> Outstanding:
         """What a run would find to do; of the pages only where the `whole` tree is looked at. Raises
         IndexUnavailable."""
-        left, may_improve = self.left, self.provisional.may_improve
-        return await in_thread(
-            lambda: self.survey.outstanding(left, may_improve, whole=whole), what="looking at the topics"
-        )
+        look = partial(self.survey.outstanding, self.left, self.provisional.may_improve, whole=whole)
+        return await in_thread(look, what="looking at the topics")
 
     async def is_held(self) -> bool:
         """Whether a person has taken a run back, and asked for none since."""
@@ -229,7 +228,7 @@ class Compactor:
                 report.give_up(error)
                 continue
             if job.into is None:
-                names[parent] += [_new_folder(entry)]
+                names[parent] += [_folder_of(_page_of(entry))]
             done += 1
         return done
 
@@ -270,19 +269,16 @@ class Compactor:
                     report.give_up(error)
 
     def _stands_in(self, report: Report, entry: Entry) -> None:
-        page = _page_of(entry).path
+        page = _page_of(entry)
         self.provisional.note(page)
-        report.provisional.append(f"{page.rsplit('/', 2)[1]}: {entry.problem}")
+        report.provisional.append(f"{_folder_of(page)}: {entry.problem}")
 
     async def _do(self, report: Report, entry: Entry) -> None:
         """Whole, or not at all, or left to the next start: nobody waits for a thread that files on by itself."""
         with stoppable(self._telling.from_thread) as tell:
             async with self._indexer.still():
-                await in_thread(
-                    lambda: carry_out(self._vault, self._journal, report.run, entry, tell),
-                    deadline_s=JOB_S,
-                    what="filing",
-                )
+                filing = partial(carry_out, self._vault, self._journal, report.run, entry, tell)
+                await in_thread(filing, deadline_s=JOB_S, what="filing")
         report.done.append(entry.about)
         if entry.problem:
             self._stands_in(report, entry)
@@ -292,12 +288,13 @@ async def _at_once() -> bool:
     return True
 
 
-def _new_folder(entry: Entry) -> str:
-    """The name of the folder that a founding job made: that of the page which it writes last."""
-    return _page_of(entry).path.rsplit("/", 2)[1]
-
-
-def _page_of(entry: Entry) -> Write:
+def _page_of(entry: Entry) -> NotePath:
+    """What a founding or renewing job writes last."""
     page = entry.steps[-1]
     assert isinstance(page, Write)
-    return page
+    return page.path
+
+
+def _folder_of(page: NotePath) -> str:
+    """Its name."""
+    return page.rsplit("/", 2)[1]
