@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,16 @@ from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
 from tests.promises.test_nothing_stale import mount, permit, unmounted_at_last
 
-SETTINGS = {"MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0", "MCP_MEMORY_TOPICS_MIN_LEAVES": "3"}
+SETTINGS = {
+    "MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0",
+    "MCP_MEMORY_TOPICS_MIN_LEAVES": "3",
+    "MCP_MEMORY_TOPICS_AUTOMATIC": "false",
+}
+SOON = {
+    "MCP_MEMORY_TOPICS_AUTOMATIC": "true",
+    "MCP_MEMORY_TOPICS_QUIET_S": "0.5",
+    "MCP_MEMORY_TOPICS_LONGEST_WAIT_S": "2",
+}
 
 BREAD = [
     "Sourdough bread bakes 45 minutes at 230 degrees.",
@@ -127,6 +137,29 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []
     assert "2 jobs: 2 undone" in stocked.run("compact", "--runs").ok().out
     assert stocked.run("recall", "--id", leaf["id"]).ok().out.count(BREAD[0]) >= 1
+
+
+def test_a_daemon_files_by_itself_and_a_person_for_one_topic(tmp_path: Path, model_cache: Path):
+    place = Place(tmp_path, model_cache, SETTINGS | SOON).make()
+    with place.started():
+        for text in BREAD:
+            place.run("append", text).ok()
+        until = time.monotonic() + 30
+        while not (facts := place.run("status", "--json").ok().json["compaction"])["last"]:
+            assert time.monotonic() < until, facts
+            time.sleep(0.1)
+        run = facts["last"]["run"]
+        assert facts["last"]["about"] == "3 notes filed, 1 page written"
+        (row,) = [line for line in place.run("status").ok().out.splitlines() if line.startswith("  topics")]
+        assert f"last run {run}: 3 notes filed, 1 page written" in row
+        assert "by itself until the next" in place.run("compact", "--undo", run).ok().out
+        place.run("compact").ok()
+        (topic,) = place.run("tree", "--json").ok().json["topics"]
+        assert "nothing to do" in place.run("compact", "--topic", topic["path"]).ok().out
+        assert "nothing to do" in place.run("compact", "--topic", topic["path"], "--dry-run").ok().out
+        refused = place.run("compact", "--topic", "topics/99-none")
+        assert refused.code and "'topics/99-none' is no topic" in refused.err and "mcp-memory tree" in refused.err
+        assert place.run("compact", "--topic", topic["path"], "--undo", run).code
 
 
 def test_without_a_daemon_and_topics_within_a_topic(stocked: Place):

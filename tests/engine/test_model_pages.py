@@ -169,7 +169,7 @@ async def test_one_topic_alone(toy_world: World) -> None:
         report = await engine.compactor.run(f"./{tea}/")
         assert report.waiting == 4 and len(report.done) == 2
         changed = {path for path, data in toy_world.files().items() if before.get(path) != data}
-        assert changed and all(path.startswith(tea) for path in changed)
+        assert changed and all(path.startswith(tea) for path in changed - {"topics/_index.md"})
         assert "says Ada" in page_of(toy_world).body and "says Bob" not in page_of(toy_world, "night-train").body
         name = rail.rpartition("/")[2]
         assert len((await engine.compactor.run(name)).done) == 2, "by its name below topics/, too"

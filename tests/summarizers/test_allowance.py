@@ -142,3 +142,25 @@ def test_many_at_once_get_no_more_than_one_by_one(file: Path, clock: Clock):
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(takes, range(60))) == 20
     assert json.loads(file.read_bytes())["calls"] == 20
+
+
+def test_it_says_when_it_allows_a_call_again_and_counts_none(file: Path, clock: Clock):
+    allowance = Allowance(CONFIG, file, clock)
+    assert allowance.free_in_s() == 0
+    allowance.take(10)
+    allowance.failed()
+    pause_s = allowance.free_in_s()
+    assert 0 < pause_s == Allowance(CONFIG, file, clock).free_in_s()
+    clock.now += pause_s / 2
+    assert allowance.free_in_s() == pytest.approx(pause_s / 2)
+    with pytest.raises(SummarizerUnavailable):
+        allowance.take(10)
+    clock.now += pause_s / 2
+    assert allowance.free_in_s() == 0
+    allowance.take(90)
+    assert allowance.free_in_s() == (NOON // 86_400 + 1) * 86_400 - clock.now, "the day's tokens are used up"
+    clock.now += allowance.free_in_s()
+    assert allowance.free_in_s() == 0
+    for _ in range(3):
+        allowance.take(1)
+    assert 0 < allowance.free_in_s() <= 86_400, "and here its calls"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
+from functools import partial
 
 from mcp_memory.engine.compaction.clearing import clearing
 from mcp_memory.engine.compaction.committing import JOB_S, Committer
@@ -147,10 +148,8 @@ class Compactor:
     async def outstanding(self, *, whole: bool) -> Outstanding:
         """What a run would find to do; of the pages only where the `whole` tree is looked at. Raises
         IndexUnavailable."""
-        left, may_improve = self.left, self.provisional.may_improve
-        return await in_thread(
-            lambda: self.survey.outstanding(left, may_improve, whole=whole), what="looking at the topics"
-        )
+        look = partial(self.survey.outstanding, self.left, self.provisional.may_improve, whole=whole)
+        return await in_thread(look, what="looking at the topics")
 
     async def is_held(self) -> bool:
         """Whether a person has taken a run back, and asked for none since."""

@@ -11,6 +11,7 @@ from mcp_memory.engine.compaction.steps import Move, Write
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.text.counts import counted
+from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.plan import FRESH
 
 
@@ -51,7 +52,7 @@ def gist_of(entries: Iterable[Entry]) -> str:
     """What a run did, in a line."""
     steps = [step for entry in entries if entry.fate is Fate.DONE for step in entry.steps]
     filed = sum(isinstance(step, Move) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
-    written = sum(isinstance(step, Write) for step in steps)
+    written = sum(isinstance(step, Write) and step.path.endswith(f"/{PAGE}") for step in steps)
     said = [f"{counted(filed, 'note')} filed"] if filed else []
     said += [f"{counted(written, 'page')} written"] if written else []
     return ", ".join(said) or "taken back"
