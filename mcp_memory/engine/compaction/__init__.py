@@ -10,6 +10,7 @@ linking    links that follow what moves
 forgotten  what pages may no longer say
 marking    `stale: true` in pages that are out of date
 clearing   pages that have had their day
+renaming   folders whose name nothing in them says any more
 relating   the topics that are nearest to a topic
 mapping    the map of all topics
 preview    the tree as a run would leave it

@@ -27,6 +27,7 @@ from mcp_memory.engine.compaction.marking import Marking
 from mcp_memory.engine.compaction.outline import told_of_proposal
 from mcp_memory.engine.compaction.preview import Preview, Sketch
 from mcp_memory.engine.compaction.relating import relating
+from mcp_memory.engine.compaction.renaming import renaming
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.steps import Step, Write
 from mcp_memory.engine.compaction.undoing import returning, take_back
@@ -98,6 +99,8 @@ class Compactor:
             run = report.run
             await self._tend(run, report, lambda tree: clearing(tree, self._vault))
             await self._renew(report)
+            while await self._tend(run, report, lambda tree: self._renamed(run, tree)):
+                pass
             await self._tend(run, report, lambda tree: self._related(run, tree))
             await self._tend(run, report, self._mapper.draft)
             _, fresh = await in_thread(self.look, what="looking at the topics")
@@ -291,15 +294,21 @@ class Compactor:
             return None
         return self._drafter.proposing(topic)
 
-    async def _tend(self, run: str, report: Report, draft: Callable[[Sequence[Topic]], Entry | None]) -> None:
-        """What is not of one topic alone; nothing depends on it, so that it ends no run."""
+    async def _tend(self, run: str, report: Report, draft: Callable[[Sequence[Topic]], Entry | None]) -> bool:
+        """What is not of one topic alone, so that it ends no run; whether there was anything to do."""
         try:
             tree, _ = await in_thread(self.look, what="looking at the topics")
             if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
                 await self._do(run, entry)
                 report.kept.append(entry.about)
+                return True
         except McpMemoryError as error:
             report.left.append(error.message)
+        return False
+
+    def _renamed(self, run: str, tree: Sequence[Topic]) -> Entry | None:
+        entry = renaming(tree, self._journal.written(run), self._vault)
+        return self._linkage.followed(entry)[0] if entry else None
 
     def _related(self, run: str, tree: Sequence[Topic]) -> Entry | None:
         return relating(tree, self._journal.written(run), self._vault, self._index)

@@ -21,7 +21,7 @@ from typing import Any
 from mcp_memory.engine.compaction.steps import Move, Relink, Remove, Step, Write, as_json, from_json
 from mcp_memory.engine.durable import append_line
 from mcp_memory.errors import NotFound
-from mcp_memory.models import NoteId, NotePath
+from mcp_memory.models import NoteId
 from mcp_memory.storage.causes import naming_the_cause
 
 _ID = re.compile(r"^id: (\S+)$", re.MULTILINE)
@@ -99,10 +99,11 @@ class RunJournal:
                 continue
         return list(found.values())
 
-    def written(self, run: str) -> set[NotePath]:
-        """The pages that a run wrote; none for one that did nothing."""
+    def written(self, run: str) -> set[NoteId]:
+        """The pages that a run wrote, wherever they are by now; none for one that did nothing."""
         entries = self.entries(run) if run in self.runs() else []
-        return {step.path for entry in entries for step in entry.steps if isinstance(step, Write)}
+        texts = [step.text for entry in entries for step in entry.steps if isinstance(step, Write)]
+        return {NoteId(page_id) for text in texts if (page_id := _id_of(text))}
 
     def unfinished(self) -> list[tuple[str, Entry]]:
         """The jobs that were begun and not ended, with their runs."""
