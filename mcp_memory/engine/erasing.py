@@ -18,8 +18,10 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath
-from mcp_memory.topics.page import PAGE
+from mcp_memory.models import Filters, NoteId, NotePath, Shelf
+from mcp_memory.text.links import find_links, resolve
+from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, with_related
+from mcp_memory.topics.plan import is_topic_name
 
 DEADLINE_S = 120.0
 
@@ -83,6 +85,10 @@ class Erasing:
         """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
         holders, ids = self._holders(path, entry), self._ids(path, entry)
         pages = self._our_pages(path)
+        beside = self._beside(pages)
+        for page in beside:
+            file = self._vault.read(page)
+            self._vault.filing.write_page(page, with_related(file.text, "").encode(), file.record.etag)
         for page in pages:
             self._vault.erase(page)
         for each in holders:
@@ -90,16 +96,34 @@ class Erasing:
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)
-        return [*pages, *holders]
+        return [*pages, *beside, *holders]
 
     def _our_pages(self, path: NotePath) -> list[NotePath]:
-        """Those of the topics above that are as we wrote them: they may say what the note says."""
+        """Those of the topics above that are as we wrote them, and the map: they may say what the note says."""
         return [page for page in self._pages(path) if self._vault.filing.wrote(self._vault.read(page))]
+
+    def _beside(self, pages: Sequence[NotePath]) -> list[NotePath]:
+        """Pages of ours that name one of these as related."""
+        topics = self._vault.layout.in_home(TOPICS)
+        others = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY}), path_prefix=topics), limit=1_000_000)
+        found: list[NotePath] = []
+        for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
+            file = self._read(path)
+            links = find_links(related_part(file.text)) if file else []
+            if any(resolve(link.target, path) in pages for link in links):
+                found.append(path)
+        return found
 
     def _pages(self, path: NotePath) -> list[NotePath]:
         root = self._vault.roots().get("")
-        above = [NotePath(f"{folder}/{PAGE}") for folder in PurePosixPath(path).parents]
+        above = [
+            NotePath(f"{folder}/{name}") for folder in PurePosixPath(path).parents for name in (PAGE, PROPOSAL, MAP)
+        ]
         return [page for page in above if root and page != path and (root / page).is_file()]
+
+    def _named_after(self, path: NotePath) -> list[str]:
+        """The folders of topics above."""
+        return [str(folder) for folder in PurePosixPath(path).parents if is_topic_name(folder.name)]
 
     def _holders(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The file, and the conflict copies of it, as far as they hold what is to go."""
@@ -134,6 +158,8 @@ class Erasing:
                     yield f"an editor's own copy: rm {shlex.quote(str(swap))}"
         for left in self._vault.standing_leftovers():
             yield f"a temporary file with unknown bytes: {root / left.path}"
+        for folder in self._named_after(path):
+            yield f"the name of the folder {folder}, as far as it is made of its words: mcp-memory compact renames it"
         for page in self._pages(path):
             if not self._vault.filing.wrote(self._vault.read(page)):
                 yield f"the page {page}, which a person wrote on: look at it"

@@ -16,7 +16,7 @@ from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import frontmatter
 from mcp_memory.text.redirects import Redirect, redirected
-from mcp_memory.topics.page import PAGE, etag_of
+from mcp_memory.topics.page import etag_of
 
 PAGE_KIND = "summary"
 """Of a page in the ledger."""
@@ -108,10 +108,10 @@ class Filing:
         """Raises NotFound, PreconditionFailed where it is not as we wrote it, StorageFailed."""
         self._must_be_there()
         self._backend.remove_generated(path, expected)
+        self._backend.settle(min_age_s=0, path=path)  # else it is held for a while, and its folder with it
 
     def remove_folder(self, folder: NotePath) -> bool:
         """False where something is in it."""
-        self._backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))  # a page just removed is held for a while
         return self._backend.rmdir_empty(folder)
 
     def wrote(self, page: NoteFile) -> bool:

@@ -150,6 +150,11 @@ def slug(title: str) -> str:
     return stem
 
 
+def short_slug(title: str) -> str:
+    """A folder's name: of the title's first phrase, at most 40 characters."""
+    return slug(title.partition(",")[0])[:40].strip("-")
+
+
 def _when(value: object, zone: tzinfo) -> datetime | None:
     moment = dates.as_datetime(value, zone)
     return moment and _fixed(moment)

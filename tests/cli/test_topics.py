@@ -91,7 +91,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert "1 fresh note waiting: a topic begins with 3 of a kind" in told
     (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
     assert f"run {run['run']}; to take it back: mcp-memory compact --undo {run['run']}" in told
-    assert (run["jobs"], run["done"], run["undone"]) == (2, 2, 0)
+    assert (run["jobs"], run["done"], run["undone"]) == (3, 3, 0)
     assert stocked.run("compact").ok().out.splitlines()[0] == "nothing to do"
     assert files(stocked) == after
 
@@ -132,7 +132,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert [text for text in [*BREAD, *STARS] if told["text"].count(f"[{text}]") != 1] == []
 
     undone = stocked.run("compact", "--undo", run["run"]).ok().out
-    assert undone.count("undone: ") == 2
+    assert undone.count("undone: ") == 3
     assert (files(stocked), folders(stocked)) == (before, places)
     assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []
     assert "2 jobs: 2 undone" in stocked.run("compact", "--runs").ok().out

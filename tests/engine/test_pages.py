@@ -266,3 +266,34 @@ async def test_related_topics_are_linked_and_stay_so_when_they_move(toy_world: W
     async with toy_world.engine(topics=config) as engine:
         await engine.compactor.run()
         assert not list(dangling(toy_world))
+
+
+async def test_a_folder_is_not_called_after_what_was_erased(toy_world: World) -> None:
+    zebra = [f"Zebra zebra zebra tea number {n} of zebra." for n in range(3)]
+    plain = ["Zebra tea number 8 of horse, horse.", "Zebra tea number 9 of horse, horse."]
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, leaf_cosine=0.3)) as engine:
+        ids = await told(engine, [*(text.replace("ebra", "ephyr") for text in zebra), *plain])
+        await engine.compactor.run()
+        (topic,) = await tree_of(engine)
+        assert "zephyr" in topic.name
+        for note_id in ids[:3]:
+            await engine.erase(note_id, sure=True)
+        await engine.compactor.run()
+        (now,) = await tree_of(engine)
+        assert "zephyr" not in now.name and now.ours and not now.stale and now.notes == 2
+        assert not [path for path, data in toy_world.files().items() if b"zephyr" in (path.encode() + data).lower()]
+        assert not list(dangling(toy_world))
+        before = toy_world.files()
+        assert not (again := await engine.compactor.run()).done and not again.kept and toy_world.files() == before
+
+
+async def test_an_erased_note_leaves_no_word_on_the_pages_beside_its_own(toy_world: World) -> None:
+    async with toy_world.engine(topics=replace(NESTED, condensed_min_fanout=9)) as engine:
+        ids = await told(engine, grown())
+        await engine.compactor.run()
+        assert sum(b"Kyoto" in data for path, data in toy_world.files().items() if path.endswith(PAGE)) == 4
+        for note_id in ids[6:9]:
+            await engine.erase(note_id, sure=True)
+        assert not [path for path, data in toy_world.files().items() if b"kyoto" in data.lower()]
+        await engine.compactor.run()
+        assert not list(dangling(toy_world))

@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.engine.compaction.carrying import carry_out, finish
+from mcp_memory.engine.compaction.doing import undo
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
-from mcp_memory.engine.compaction.journal import RunJournal
+from mcp_memory.engine.compaction.journal import Entry, RunJournal
+from mcp_memory.engine.compaction.linking import Linkage
+from mcp_memory.engine.compaction.steps import Remove, Write
 from mcp_memory.engine.vault import Stored, Vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
@@ -25,11 +28,15 @@ from mcp_memory.models import Outcome, Shelf
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text import logs
 from mcp_memory.text.links import find_links, resolve
-from mcp_memory.topics.page import PAGE
+from mcp_memory.text.redirects import redirected
+from mcp_memory.topics.map import Spot, render_map
+from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, gist, marked, render_related, unmarked, with_related
+from mcp_memory.topics.plan import is_topic_name
 from tests.engine.test_forget import vault_in
 from tests.engine.world import NOON, draft
 from tests.faults.driver import ACTIONS, shim
 
+MAPPED = f"topics/{MAP}"
 OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"
 ANSWERED, REFUSED = 0, 10
 
@@ -79,13 +86,18 @@ def judge_restore(vault: Vault, answered: bool) -> list[str]:
 
 
 def tea_notes(vault: Vault) -> None:
-    for number in range(4):
-        vault.append(draft(f"Tea number {number} is green.", "note"))
+    """Three that nobody links to, one that links to a fact, and the fact, which links to one of the three."""
+    first, *_ = [vault.append(draft(f"Tea number {number} is green.", "note")).file.record.path for number in range(3)]
+    fact = vault.append(draft(f"[Tea](../../{first}#cold) and [[{first.removesuffix('.md')}|it]] are [old](gone.md)."))
+    vault.append(draft(f"Tea number 3 is [told](../../{fact.file.record.path}) of.", "note"))
 
 
 def compact(vault: Vault) -> None:
-    leaves = [vault.read(path).record for path in sorted(TEA)]
+    files = {path: vault.read(path) for path in TEA}
+    leaves = [file.record for path, file in sorted(files.items()) if path.startswith("topics/_fresh/")]
     entry = Drafter(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).founding("topics", [], Moving(leaves))
+    standing = {path: file.record.etag for path, file in files.items()}
+    entry, _ = Linkage(vault, lambda: standing).followed(entry)
     carry_out(vault, journal_of(vault), "run", entry, lambda _: None)
 
 
@@ -93,13 +105,14 @@ def judge_compact(vault: Vault, answered: bool) -> list[str]:
     """After any end each leaf is there once; after the next start all are filed, or none was touched."""
     faults: list[str] = []
     before = tea_of(vault)
-    if sorted(before.values()) != sorted(TEA.values()):
+    if without_targets(before) != without_targets(TEA):
         faults.append(f"{len(before)} leaves before the next start")
     finish(vault, journal_of(vault), lambda _: None)
     after = tea_of(vault)
-    filed = [path for path in after if not path.startswith("topics/_fresh/")]
-    if sorted(after.values()) != sorted(TEA.values()) or len(filed) not in ([4] if answered else [0, 4]):
+    filed = [path for path in after if is_topic_name(path.split("/")[1])]
+    if without_targets(after) != without_targets(TEA) or len(filed) not in ([4] if answered else [0, 4]):
         faults.append(f"{len(filed)} of {len(after)} leaves are filed")
+    faults += dangling(vault)
     pages = [path for path in vault.list().files if path.endswith(PAGE)]
     if len(pages) != bool(filed):
         faults.append(f"{len(pages)} pages")
@@ -111,6 +124,74 @@ def judge_compact(vault: Vault, answered: bool) -> list[str]:
     if finish(vault, journal_of(vault), lambda _: None):
         faults.append("there is still something to finish")
     return faults
+
+
+def filed_with_proposal(vault: Vault) -> None:
+    tea_notes(vault)
+    TEA.update(tea_of(vault))
+    compact(vault)
+    (page,) = [path for path in vault.list().files if path.endswith(PAGE)]
+    vault.filing.write_page(page.replace(PAGE, PROPOSAL), vault.read(page).text.encode(), None)
+
+
+def tend(vault: Vault) -> None:
+    """What follows at the end of a run and between two: the proposal goes, the page gets a list of related topics, the
+    map is drawn; then the page is marked as stale."""
+    page = page_of_tea()
+    file, proposal = vault.read(page), page.replace(PAGE, PROPOSAL)
+    spot = Spot(file.record.id, file.record.title, page, 0, 4)
+    text = render_map("01MAP", MAPPED, [spot], lambda _: gist(file.body), 500, NOON, NOON)
+    related = with_related(file.text, render_related(page, [("Itself", page)]))
+    steps = [Remove(proposal, vault.read(proposal).text), Write(page, related, file.text), Write(MAPPED, text)]
+    carry_out(vault, journal_of(vault), "tended", Entry("tend", "tended", steps), lambda _: None)
+    vault.filing.write_page(page, marked(related, stale=True).encode(), vault.read(page).record.etag)
+
+
+def page_of_tea() -> str:
+    (folder,) = {path.rpartition("/")[0] for path in TEA if is_topic_name(path.split("/")[1])}
+    return f"{folder}/{PAGE}"
+
+
+def judge_tend(vault: Vault, answered: bool) -> list[str]:
+    """After the next start all is done or nothing is; the page is ours, marked or not; undone, it is as it was."""
+    before = len(vault.list().files)
+    finish(vault, journal_of(vault), lambda _: None)
+    files = vault.list().files
+    page = page_of_tea()
+    text = vault.read(page).text
+    done = [MAPPED in files, page.replace(PAGE, PROPOSAL) not in files, "Itself" in unmarked(text)]
+    faults = [] if len(set(done)) == 1 and (done[0] or not answered) else [f"done in part: {done}"]
+    if answered and unmarked(text) == text:
+        faults.append("the mark was lost")
+    if not vault.filing.wrote(vault.read(page)) or before not in {6, 7}:
+        faults.append(f"the page is not ours, or one of {before} files is somebody's")
+    if finish(vault, journal_of(vault), lambda _: None):
+        faults.append("there is still something to finish")
+    faults += dangling(vault)
+    for entry in journal_of(vault).entries("tended") if done[0] else ():
+        for step in reversed(entry.steps):
+            undo(step, vault)
+    if "Itself" in vault.read(page).text or MAPPED in vault.list().files or len(vault.list().files) != 7:
+        faults.append("it could not be taken back")
+    return faults
+
+
+def without_targets(files: dict[str, str]) -> list[str]:
+    """The texts, with their links leading nowhere."""
+    return sorted(
+        redirected(text, [(link.target_start, link.target, "") for link in find_links(text)]) for text in files.values()
+    )
+
+
+def dangling(vault: Vault) -> list[str]:
+    files = vault.list().files
+    return [
+        f"{path} links to {link.target}"
+        for path in files
+        for link in find_links(vault.read(path).body)
+        if link.target != "gone.md"
+        and (f"{link.target}.md" if link.kind == "wiki" else resolve(link.target, path)) not in files
+    ]
 
 
 def tea_of(vault: Vault) -> dict[str, str]:
@@ -160,6 +241,7 @@ ORIGINAL = ""
 TEA: dict[str, str] = {}
 ACTS = {
     "compact": Act(tea_notes, compact, judge_compact),
+    "tend": Act(filed_with_proposal, tend, judge_tend),
     "append": Act(None, lambda vault: vault.append(draft("Tea at five")), judge_append),
     "supersede": Act(
         lambda vault: vault.append(draft("Tea at four")),

@@ -12,6 +12,7 @@ What is done
     drafting     a job of the plan made into steps, with its page written
     linking      links that follow what moves
     clearing     pages that have had their day
+    renaming     folders whose name nothing in them says any more
     relating     the topics that are nearest to a topic
     mapping      the map of all topics
     forgotten    what pages may no longer say

@@ -25,6 +25,7 @@ from mcp_memory.engine.compaction.outstanding import Left, Outstanding
 from mcp_memory.engine.compaction.preview import Preview
 from mcp_memory.engine.compaction.provisional import Provisional
 from mcp_memory.engine.compaction.relating import relating
+from mcp_memory.engine.compaction.renaming import renaming
 from mcp_memory.engine.compaction.renewal import Renewal
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.reversal import Reversal
@@ -181,6 +182,8 @@ class Compactor:
         await self._filer.file(report, scope, pace)
         await self._renewal.touch(report, lambda tree: clearing(tree, self._vault))
         await self._renewal.renew(report, scope, pace)
+        while await self._renewal.touch(report, lambda tree: self._renamed(report.run, tree)):
+            pass
         await self._renewal.touch(report, lambda tree: self._related(report.run, tree))
         await self._renewal.touch(report, self._mapper.draft)
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
@@ -191,6 +194,10 @@ class Compactor:
         if report.done or report.kept:
             await self._ended(report.run)
         return report
+
+    def _renamed(self, run: str, tree: Sequence[Topic]) -> Entry | None:
+        entry = renaming(tree, self._journal.written(run), self._vault)
+        return self._linkage.followed(entry)[0] if entry else None
 
     def _related(self, run: str, tree: Sequence[Topic]) -> Entry | None:
         return relating(tree, self._journal.written(run), self._vault, self._index)

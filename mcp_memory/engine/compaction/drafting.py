@@ -14,7 +14,7 @@ from mcp_memory.engine.compaction.forgotten import sources_of
 from mcp_memory.engine.compaction.grove import Topic, as_child, leaf
 from mcp_memory.engine.compaction.journal import Entry
 from mcp_memory.engine.compaction.steps import Move, Step, Write
-from mcp_memory.engine.notes import NoteFile, slug
+from mcp_memory.engine.notes import NoteFile, short_slug
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
@@ -240,12 +240,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _named(siblings: Iterable[str], title: str) -> str:
     """A new topic's folder."""
-    return f"{next_number(siblings):02}-{_short_slug(title)}"
-
-
-def _short_slug(title: str) -> str:
-    """Of the title's first phrase."""
-    return slug(title.partition(",")[0])[:40].strip("-")
+    return f"{next_number(siblings):02}-{short_slug(title)}"
 
 
 def _counted(moving: Moving) -> str:

@@ -111,10 +111,11 @@ class RunJournal:
         """The runs with their jobs, oldest first."""
         return [(run, self.entries(run)) for run in self.runs()]
 
-    def written(self, run: str) -> set[NotePath]:
-        """The pages that a run wrote; none for one that did nothing."""
+    def written(self, run: str) -> set[NoteId]:
+        """The pages that a run wrote, wherever they are by now; none for one that did nothing."""
         entries = self.entries(run) if run in self.runs() else []
-        return {step.path for entry in entries for step in entry.steps if isinstance(step, Write)}
+        texts = [step.text for entry in entries for step in entry.steps if isinstance(step, Write)]
+        return {NoteId(page_id) for text in texts if (page_id := _id_of(text))}
 
     def unfinished(self) -> list[tuple[str, Entry]]:
         """The jobs that were begun and not ended, with their runs."""

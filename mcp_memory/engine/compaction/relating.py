@@ -12,7 +12,7 @@ from mcp_memory.engine.compaction.journal import Entry, key_of
 from mcp_memory.engine.compaction.steps import Write
 from mcp_memory.engine.vault import Vault
 from mcp_memory.index.base import Index
-from mcp_memory.models import NotePath
+from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.counts import counted
 from mcp_memory.topics.page import related_part, render_related, with_related
 
@@ -24,7 +24,7 @@ LEAST_COSINE = 0.5
 """Between the middles of two topics."""
 
 
-def relating(tree: Sequence[Topic], written: Collection[NotePath], vault: Vault, index: Index) -> Entry | None:
+def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, index: Index) -> Entry | None:
     """The pages whose list is to be made anew: of those just `written`, and of those with a link that leads nowhere or
     does not name its topic as it is called now. A relation alone makes no page stale, so none waits for another.
 
@@ -37,7 +37,7 @@ def relating(tree: Sequence[Topic], written: Collection[NotePath], vault: Vault,
         if not topic.ours or topic.edited:
             continue
         text = vault.read(topic.page_path).text
-        if topic.page_path in written or not _holds(topic.page_path, related_part(text), titles):
+        if (topic.page and topic.page.id in written) or not _holds(topic.page_path, related_part(text), titles):
             texts[topic.page_path] = text
     steps = [step for step in _rewritten(topics, texts, index) if step.text != step.before]
     if not steps:

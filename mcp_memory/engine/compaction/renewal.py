@@ -66,15 +66,17 @@ class Renewal:
                 except McpMemoryError as error:
                     report.give_up(error)
 
-    async def touch(self, report: Report, draft: Draft) -> None:
-        """What is not of one topic alone; nothing depends on it, so that it ends no run."""
+    async def touch(self, report: Report, draft: Draft) -> bool:
+        """What is not of one topic alone, so that it ends no run; whether anything was done."""
         try:
             tree, _ = await in_thread(self._survey.look, what="looking at the topics")
             if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
                 await self._committer.commit(report.run, entry)
                 report.kept.append(entry.about)
+                return True
         except McpMemoryError as error:
             report.give_up(error)
+        return False
 
     async def _one(self, report: Report, topic: Topic) -> None:
         entry = await in_thread(lambda: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising")
