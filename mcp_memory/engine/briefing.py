@@ -6,7 +6,6 @@ prompt cache holds: no time of day is in it, and of freshness only what is stale
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from mcp_memory.engine.model import RETURN_WAIT_S, Model
 from mcp_memory.engine.recall import Recalled, Recaller
 from mcp_memory.engine.target import named_by
 from mcp_memory.engine.threads import in_thread
-from mcp_memory.errors import DeadlineExceeded, StorageFailed
+from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Shelf
 from mcp_memory.text.tokens import count_tokens
@@ -32,8 +31,6 @@ ANSWER_S = 0.15
 """What a prompt's passages take at most on a busy machine; a model at rest is waited for only with the time beyond."""
 
 LOOK_S = 5.0
-
-log = logging.getLogger(__name__)
 
 
 class FiltersFrom(Protocol):
@@ -110,7 +107,7 @@ class Briefer:
 
     async def reset(self, session: str) -> None:
         """Its context is empty, or it is over."""
-        await self._kept(lambda: self._given.reset(session))
+        await in_thread(lambda: self._given.reset(session), deadline_s=LOOK_S, what="forgetting what was given")
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """The notes that were quoted, by the ids of briefings; forgotten ones are left out."""
@@ -124,15 +121,8 @@ class Briefer:
         if not recalled.assembly.excerpts:
             return Briefing()
         marks = [mark_of(passage) for passage in passages]
-        await self._kept(lambda: self._given.add(session, marks))
+        await in_thread(lambda: self._given.add(session, marks), deadline_s=LOOK_S, what="keeping what was given")
         return Briefing(replace(recalled, frame=replace(recalled.frame, as_of=None)).text, tuple(notes))
-
-    async def _kept(self, work: Callable[[], None]) -> None:
-        """A full disk is no reason to say less: after a restart something may be said twice."""
-        try:
-            await in_thread(work, deadline_s=LOOK_S, what="keeping what was given")
-        except StorageFailed as error:
-            log.warning("what a session was given is kept in memory alone: %s", error.message)
 
     def _behind(self, recalled: Recalled) -> tuple[list[Passage], list[NoteId]]:
         """The passages that stand in notes as they are quoted, and these notes."""

@@ -8,16 +8,17 @@ power cut ends the sessions too.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import time
 
 from mcp_memory.engine.durable import append_line
 from mcp_memory.latest import Latest
 from mcp_memory.models import Passage
-from mcp_memory.storage.causes import naming_the_cause
 
 KEPT_S = 14 * 86_400.0
 """After so long without a word, a session is taken for over."""
@@ -31,6 +32,8 @@ MOST_PASSAGES = 10_000
 _IN_MEMORY = 64
 _LINE = re.compile(r"[0-9a-f]{16}")
 
+log = logging.getLogger(__name__)
+
 
 def mark_of(passage: Passage) -> str:
     """16 hexadecimal digits that stand for these words of this note."""
@@ -39,7 +42,10 @@ def mark_of(passage: Passage) -> str:
 
 
 class Given:
-    """Marks by session; a session is named by any text. Thread-safe; methods raise StorageFailed."""
+    """Marks by session; a session is named by any text. Thread-safe.
+
+    A disk that fails is no reason to tell an agent less: marks then hold in memory, and a restart may repeat some.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,7 +58,6 @@ class Given:
             return self._known(self._file(session))
 
     def add(self, session: str, marks: Iterable[str]) -> None:
-        """Holds in memory even where it cannot be written."""
         file = self._file(session)
         with self._lock:
             known = self._known(file)
@@ -63,7 +68,7 @@ class Given:
                 self._drop(file)
                 known = frozenset[str]()
             self._sessions.put(file, known | new.keys())
-            with naming_the_cause(str(file)):
+            with _in_memory_alone():
                 append_line(file, "\n".join(new).encode(), synced=False)
 
     def reset(self, session: str) -> None:
@@ -78,11 +83,11 @@ class Given:
 
     def _drop(self, file: Path) -> None:
         self._sessions.put(file, frozenset())
-        with naming_the_cause(str(file)):
+        with _in_memory_alone():
             file.unlink(missing_ok=True)
 
     def _expire(self) -> None:
-        with naming_the_cause(str(self._folder)):
+        with _in_memory_alone():
             newest = sorted(((each.stat().st_mtime, each) for each in self._folder.glob("*")), reverse=True)
             oldest = time() - KEPT_S
             for number, (written, file) in enumerate(newest):
@@ -95,9 +100,15 @@ class Given:
 
 def _read(file: Path) -> frozenset[str]:
     """Nothing where there is no file; a line that was cut short counts for nothing."""
-    with naming_the_cause(str(file)):
-        try:
-            lines = file.read_text(encoding="ascii", errors="replace").splitlines()
-        except FileNotFoundError:
-            return frozenset()
+    lines: list[str] = []
+    with _in_memory_alone(), suppress(FileNotFoundError):
+        lines = file.read_text(encoding="ascii", errors="replace").splitlines()
     return frozenset(line for line in lines if _LINE.fullmatch(line))
+
+
+@contextmanager
+def _in_memory_alone() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        log.warning("what sessions were given is kept in memory alone: %s", error.strerror)
