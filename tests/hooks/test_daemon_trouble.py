@@ -10,7 +10,7 @@ import pytest
 
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.daemon.instance import is_held
-from mcp_memory.errors import NotRunning
+from mcp_memory.errors import DeadlineExceeded, NotRunning
 from tests.daemon.place import RUN_S, Place, end, eventually
 from tests.daemon.test_impostor import REPLIES, impostor
 from tests.hooks.client import Session, logged
@@ -96,6 +96,6 @@ def test_the_start_of_a_session_starts_it_for_the_prompts_to_come(place: Place):
 def _answers(place: Place) -> bool:
     try:
         Connection(Address.read(place.state.daemon), place.credentials).verify()
-    except NotRunning:
+    except (NotRunning, DeadlineExceeded):
         return False
     return True
