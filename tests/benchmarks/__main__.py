@@ -7,7 +7,7 @@ import json
 import sys
 
 from mcp_memory.telemetry import switch_off
-from tests.benchmarks import appending, footprint, indexing, retrieval, search, shell, silence, sizes, topics
+from tests.benchmarks import appending, footprint, hooks, indexing, retrieval, search, shell, silence, sizes, topics
 from tests.benchmarks.figures import HEADER, Figure, line
 
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     "append": appending.append,
     "footprint": footprint.footprint,
     "shell": shell.shell,
+    "hooks": hooks.hooks,
     "start": shell.start,
 }
 
