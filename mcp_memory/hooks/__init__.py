@@ -15,11 +15,12 @@ from typing import NoReturn
 def run(arguments: Sequence[str]) -> NoReturn:
     """`mcp-memory hook ARGUMENTS`. The process ends with exit code 0, whatever happens."""
     try:
-        from mcp_memory.hooks.command import hook
-        from mcp_memory.hooks.deadline import Deadline
+        from mcp_memory.hooks.command import budget_ms, hook
+        from mcp_memory.hooks.deadline import Deadline, process_age_s
         from mcp_memory.hooks.streams import read_input, write_output
 
-        hook(arguments, os.environ, read_input, write_output, Deadline().armed())
+        deadline = Deadline(budget_ms(arguments[:1]), process_age_s()).armed()
+        hook(arguments, os.environ, read_input, write_output, deadline)
     except BaseException as error:  # a broken installation, too
         _complain(error)
     finally:

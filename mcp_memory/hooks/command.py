@@ -75,7 +75,7 @@ def hook(
         # A turn ends without a word of ours; what becomes of its transcript is not decided here.
         if options.event == STOP or not _enabled(given):
             return
-        deadline.set(_budget_ms(given, options.event))
+        deadline.set(budget_ms(arguments, given))
         said = read(data)
         line.session = said.session
         if answer := _answer(options, said, state, deadline, line):
@@ -84,6 +84,15 @@ def hook(
         line.failed(error)
     line.ms = deadline.taken_ms
     line.write(log or fallback(environ))
+
+
+def budget_ms(arguments: Sequence[str], given: Given | None = None) -> float:
+    """Of one call; what holds by default as long as the settings are not known. Raises ConfigInvalid."""
+    key, default = ("session_start_ms", SESSION_START_MS) if START in arguments[:1] else ("prompt_ms", PROMPT_MS)
+    try:
+        return float(str(_key(given, key, default))) if given else default
+    except ValueError as error:
+        raise ConfigInvalid(f"hooks.{key} is no number") from error
 
 
 def _answer(options: Options, said: Said, state: StateFolder, deadline: Deadline, line: Line) -> bytes:
@@ -142,14 +151,6 @@ def _settings(options: Options, environ: Mapping[str, str]) -> Given:
 
 def _enabled(given: Given) -> bool:
     return str(_key(given, "enabled", True)).lower() not in {"false", "0", "no"}
-
-
-def _budget_ms(given: Given, event: str) -> float:
-    key, default = ("session_start_ms", SESSION_START_MS) if event == START else ("prompt_ms", PROMPT_MS)
-    try:
-        return float(str(_key(given, key, default)))
-    except ValueError as error:
-        raise ConfigInvalid(f"hooks.{key} is no number") from error
 
 
 def _key(given: Given, key: str, default: object) -> object:

@@ -1,4 +1,4 @@
-"""Memory in front of the agent: what a hook costs beside a bare interpreter, and what 100 prompts of one session bring."""
+"""Memory in front of the agent: what a hook costs beside a bare interpreter, and what 100 prompts are told."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 from mcp_memory.client.connection import Address
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
@@ -23,6 +24,7 @@ from tests.benchmarks.site import Daemon, Site, fresh, indexed
 
 ROUNDS = 200
 HUNG_ROUNDS = 50
+WORK_ROUNDS = 50
 ADDED_MS = 60.0
 DEVELOPER = Path(__file__).parents[1] / "eval" / "developer"
 PROMPTS = 100
@@ -50,6 +52,7 @@ def hooks() -> Iterator[Figure]:
             about = f"{p50 / base:.1f} × `python -c pass`, {base:.3g} ms"
             yield Figure(f"hook: {name}, p50 over a bare interpreter", p50 - base, "ms", ADDED_MS, about=about)
         yield Figure(f"hook: {name}, p99", p99, "ms", budget, about=f"{p99 / base:.1f} × a bare interpreter's p50")
+    yield Figure("hook: prompt, processor time over a bare interpreter", _work_ms(site), "ms", ADDED_MS)
     yield from _session()
 
 
@@ -63,6 +66,22 @@ def _hook(site: Site, event: str) -> Timed:
         return _run(site, SCRIPT, "hook", event, "--client", "benchmarks", data=json.dumps(said))
 
     return call
+
+
+def _work_ms(site: Site) -> float:
+    """Mean processor time of a prompt's hook, less that of an interpreter: other work on the machine adds little."""
+    with site.daemon() as daemon:
+        daemon.until_complete()
+        bare, ours = (_used_ms(call) for call in (_bare(site), _hook(site, "prompt")))
+    return ours - bare
+
+
+def _used_ms(call: Timed) -> float:
+    before = getrusage(RUSAGE_CHILDREN)
+    for number in range(WORK_ROUNDS):
+        call(number)
+    after = getrusage(RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / WORK_ROUNDS * 1e3
 
 
 def _run(site: Site, program: str, *arguments: str, data: str) -> float:

@@ -23,7 +23,7 @@ from mcp_memory.hooks.command import hook
 from mcp_memory.hooks.deadline import Deadline
 from mcp_memory.hooks.streams import read_input, write_output
 written = []
-hook(sys.argv[1:], os.environ, read_input, written.append, Deadline())
+hook(sys.argv[1:], os.environ, read_input, written.append, Deadline(10_000))
 new = {name.partition(".")[0] for name in set(sys.modules) - before} - {*sys.stdlib_module_names, "mcp_memory"}
 print(json.dumps({"written": b"".join(written).decode(), "new": sorted(new), "all": [*sys.modules]}))
 """
