@@ -13,6 +13,7 @@ from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.hooks import journal, run
+from mcp_memory.hooks.command import USAGE
 from mcp_memory.hooks.report import HooksReport, SessionReport, report
 
 
@@ -20,6 +21,9 @@ from mcp_memory.hooks.report import HooksReport, SessionReport, report
 @click.pass_context
 def hook(ctx: click.Context) -> None:
     """Put memory in front of an agent: what its client's command hooks run."""
+    if {"-h", "--help"} & set(ctx.args):
+        say(USAGE.rstrip())
+        return
     common: Common = ctx.obj
     given = ["--vault", common.vault] if common.vault else []
     given += ["--config", str(common.config)] if common.config else []

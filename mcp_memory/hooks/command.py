@@ -20,12 +20,16 @@ from mcp_memory.settings.given import Given
 from mcp_memory.settings.given import read as read_settings
 from mcp_memory.settings.state import StateFolder, vault_folder
 
-USAGE = """usage: mcp-memory hook EVENT --client NAME [--vault DIR] [--config FILE]
+USAGE = """usage: mcp-memory hook EVENT --client NAME [OPTIONS]
 
 What a client's command hook runs: reads the client's JSON from standard input, and prints what belongs into the agent's
 context in the form that Claude Code and Codex take. EVENT is session-start, prompt, pre-compact, stop or session-end.
 With any fault, and past its budget ([hooks] in the configuration), it prints nothing and ends with exit code 0;
 `mcp-memory hooks report` says what came of it.
+
+  --client NAME  whose hook it is: claude-code, codex …; each has a token of its own
+  --vault DIR    the vault's folder; default: as configured
+  --config FILE  another configuration file
 
 example:  echo '{"session_id": "1", "prompt": "how do we deploy?"}' | mcp-memory hook prompt --client codex
 """
