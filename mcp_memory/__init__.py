@@ -16,6 +16,7 @@ index        the derived search index
 engine       vault, indexer, watcher, search, recall behind one façade
 settings     configuration from file, environment and flags
 client       the standard-library client of a running daemon
+hooks        what agents' clients run: memory in front of an agent
 server       the MCP server: four tools, resources, prompts
 daemon       one process a vault: lock, socket, lifecycle
 evaluation   question sets, metrics and intervals

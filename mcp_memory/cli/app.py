@@ -59,6 +59,8 @@ _COMMANDS = {
     "config": "upkeep:config",
     "token": "upkeep:token",
     "headers": "upkeep:headers",
+    "hook": "hooks:hook",
+    "hooks": "hooks:hooks",
     "uninstall": "uninstall:uninstall",
 }
 

@@ -8,7 +8,8 @@ cut beforehand (`preparing`, `passages`). `model` loads the embedder behind the 
 the index to its vectors, and embeds whatever lacks one (`embedding`); appends and sweeps wake it, and questions ask it
 with `patience`. Writes go through `vault` alone: `publishing` for notes, `daily_log` for entries, `patching` for
 frontmatter, each announced first: notes in `ledger`, entries in `recovery`. `search` ranks passages, `recall` packs
-them, `similar` compares what is appended. `retiring` forgets and restores with what `undo` keeps. `shared_files` looks
+them, `briefing` puts them before an agent that has not asked, what is `given` to its session once, `similar` compares
+what is appended. `retiring` forgets and restores with what `undo` keeps. `shared_files` looks
 for entries that somebody's save took away (`lost`), `doctor` makes `findings` of that and all else, `erasing` removes
 a note with its `traces`. All of them report to `health`.
 

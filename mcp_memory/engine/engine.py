@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
+from mcp_memory.engine.briefing import Briefer
 from mcp_memory.engine.building import Builder
 from mcp_memory.engine.compaction.compactor import Compactor
 from mcp_memory.engine.compaction.drafting import Drafter
@@ -24,6 +25,7 @@ from mcp_memory.engine.erasing import Erasing, Erasure
 from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
 from mcp_memory.engine.forgetting import Forgetting
 from mcp_memory.engine.freshness import Freshness
+from mcp_memory.engine.given import Given
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
@@ -72,6 +74,8 @@ class Engine:
             self.watcher.hint, self.model.wanting,
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
+        given = Given(config.state / "given")
+        self.briefer = Briefer(self.recaller, index, self.model, given, config.recall, self._filters, self._staleness)
         self._targets = Targets(index, vault.ledger.places_of)
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
@@ -167,12 +171,13 @@ class Engine:
             return await self.recaller.notes(wanted, asked.lines, asked.budget_tokens)
         filters = self._filters(kinds=asked.kinds, project=project)
         if asked.question is None:
-            return await self.recaller.start(filters.project, asked.budget_tokens, filters.kinds)
+            return (await self.recaller.start(filters.project, asked.budget_tokens, filters.kinds)).text
         stale = self._staleness()
         await self.model.returned()
-        return await self.recaller.question(
+        recalled = await self.recaller.question(
             asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence
         )
+        return recalled.text
 
     @served
     async def append(

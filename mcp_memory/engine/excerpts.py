@@ -29,6 +29,10 @@ class Excerpt:
     def end(self) -> int:
         return self.start + len(self.text)
 
+    def holds(self, passage: Passage) -> bool:
+        """Whether this, made of passages, quotes all of that one."""
+        return self.path == passage.note.path and self.start <= passage.chunk.start and passage.chunk.end <= self.end
+
 
 def excerpt_of(passage: Passage) -> Excerpt:
     chunk, note = passage.chunk, passage.note
@@ -37,12 +41,13 @@ def excerpt_of(passage: Passage) -> Excerpt:
 
 
 def label(note: NoteRecord, headings: Sequence[str]) -> str:
-    """Headings, kind and date, but for what the path says already: each character is one less for the notes."""
+    """Headings, kind and dates, but for what the path says already: each character is one less for the notes."""
     when = note.updated or note.created
     day = when.date().isoformat() if when else ""
     kind = "" if note.is_log or f"/{note.kind}/" in f"/{note.path}" else note.kind
     place = " > ".join(each for each in headings if each not in note.path)
-    parts = (place, kind, day if day not in note.path else "")
+    until = f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""
+    parts = (place, kind, day if day not in note.path else "", until)
     return " · ".join(part[:MAX_LABEL_CHARS] for part in parts if part)
 
 

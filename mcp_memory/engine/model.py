@@ -108,11 +108,11 @@ class Model:
         if self._resting:
             self._called.set()
 
-    async def returned(self) -> None:
-        """Waits for a model at rest, for RETURN_WAIT_S at most; at once where it cannot come back now."""
+    async def returned(self, within_s: float = RETURN_WAIT_S) -> None:
+        """Waits for a model at rest, so long at most; at once where it cannot come back now."""
         if self._resting:
             self._called.set()
-            with anyio.move_on_after(RETURN_WAIT_S):
+            with anyio.move_on_after(within_s):
                 await self._returned.wait()
 
     async def run(self, swept: anyio.Event, progress: Progress | None) -> None:

@@ -14,6 +14,7 @@ from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.compaction.outline import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
+from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
@@ -22,6 +23,8 @@ from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 Payload = dict[str, Any]
 
 LOOK_DEADLINE_S = 30.0
+BRIEF_MS = 5000
+"""Where nobody says how long they can wait."""
 
 
 async def perform(engine: Engine, operation: str, arguments: Mapping[str, Any]) -> Payload:
@@ -52,6 +55,30 @@ async def search(engine: Engine, arguments: Payload) -> Payload:
 
 async def recall(engine: Engine, arguments: Payload) -> Payload:
     return {"text": await engine.recall(**arguments)}
+
+
+async def brief(engine: Engine, arguments: Payload) -> Payload:
+    """What a session is to be told at its start, or with its `prompt`."""
+    engine.watcher.touch()
+    session, project = arguments["session"], arguments.get("project")
+    deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
+    prompt = arguments.get("prompt")
+    if prompt is None:
+        briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
+    else:
+        briefing = await engine.briefer.prompt(session, checked_query(prompt), project, deadline_s=deadline_s)
+    return {"text": briefing.text, "tokens": briefing.tokens, "notes": list(briefing.notes)}
+
+
+async def emptied(engine: Engine, arguments: Payload) -> Payload:
+    """The session's context is emptied, or it is over."""
+    await engine.briefer.reset(arguments["session"])
+    return {}
+
+
+async def titles(engine: Engine, arguments: Payload) -> Payload:
+    found = await engine.briefer.titles(arguments["ids"])
+    return {"notes": {each: {"path": note.path, "title": note.title} for each, note in found.items()}}
 
 
 async def append(engine: Engine, arguments: Payload) -> Payload:
@@ -220,11 +247,15 @@ _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
+    "within_ms": _WHOLE,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
 _REQUIRED = {
     "search": {"query"},
+    "brief": {"session"},
+    "emptied": {"session"},
+    "titles": {"ids"},
     "append": {"content"},
     "forget": {"target"},
     "restore": {"target"},
@@ -244,6 +275,9 @@ _APPEND = {
 _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "search": (search, _SEARCH),
     "recall": (recall, _RECALL),
+    "brief": (brief, {"session", "prompt", "project", "within_ms"}),
+    "emptied": (emptied, {"session"}),
+    "titles": (titles, {"ids"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason"}),
     "restore": (restore, {"target"}),

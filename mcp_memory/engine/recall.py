@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from mcp_memory.engine.assemble import Assembly, Frame, fit, pack, render, with_notice
+from mcp_memory.engine.assemble import Assembly, Frame, choose, fit, render, with_notice
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten
 from mcp_memory.engine.config import RecallConfig
-from mcp_memory.engine.excerpts import Excerpt, excerpt_of, label, once, stretches
+from mcp_memory.engine.excerpts import Excerpt, label, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread
@@ -18,7 +18,7 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.index.confidence_config import UNSURE
-from mcp_memory.models import Filters, NotePath, Shelf
+from mcp_memory.models import Filters, NotePath, Passage, Shelf
 from mcp_memory.text import logs
 from mcp_memory.text.frontmatter import BOM
 from mcp_memory.text.links import find_links, resolve
@@ -32,11 +32,27 @@ PASSAGE_CHARS = 80
 """So many passages are ranked as would fill the budget at this length each: ranking 100 takes half of a recall. At 100
 characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
+STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
+"""Of which every session is told, in this order; a commitment until it expires."""
+
 READ_DEADLINE_S = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What is recalled, and which passages of the index it is made of; none are named where it is whole notes."""
+
+    frame: Frame
+    assembly: Assembly
+    passages: tuple[Passage, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return render(self.frame, self.assembly)
+
+
 class Recaller:
-    """Three ways to recall; each returns text whose length stays within its budget (4 characters a token)."""
+    """Three ways to recall; the text of each stays within its budget (4 characters a token)."""
 
     def __init__(
         self, vault: Vault, index: Index, searcher: Searcher, config: RecallConfig, clock: Callable[[], datetime]
@@ -54,9 +70,11 @@ class Recaller:
         budget_tokens: int,
         remarks: Sequence[str] = (),
         least_confidence: float = 0.0,
-    ) -> str:
+        known: Callable[[Passage], bool] = lambda _: False,
+    ) -> Recalled:
         """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence: then
-        the query is taken for a whole prompt, which may want nothing that is stored."""
+        the query is taken for a whole prompt, which may want nothing that is stored. What is `known` to the reader is
+        left out."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
@@ -64,14 +82,13 @@ class Recaller:
         # What is stored tells less about a prompt than its meaning does: without that the bar is a question's.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
         if ranked.confidence < least:
-            return render(frame, Assembly(()))
+            return Recalled(frame, Assembly(()))
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        passages = [each.passage for each in ranked.passages]
-        excerpts = pack(passages, room)
-        # An answer that says nothing although something is known would be worse than a passage that is cut.
-        found = Assembly(tuple(excerpts)) if excerpts else fit([excerpt_of(p) for p in passages[:1]], room)
-        return render(frame, with_notice(found, stale, frame.room(budget_tokens)) if stale else found)
+        found, passages = choose([each.passage for each in ranked.passages], room, known)
+        if stale:
+            found = with_notice(found, stale, frame.room(budget_tokens))
+        return Recalled(frame, found, passages)
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
@@ -95,13 +112,14 @@ class Recaller:
 
         return await in_thread(look, deadline_s=READ_DEADLINE_S, what="reading the note")
 
-    async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> str:
-        """What every session should know: standing orders, MEMORY.md, preferences, the latest logs."""
+    async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> Recalled:
+        """What every session should know: standing orders, MEMORY.md, preferences, open commitments, the latest
+        logs."""
         excerpts = await in_thread(
             lambda: list(self._standing(project, kinds)), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         frame = self._frame("Memory at session start", budget_tokens)
-        return render(frame, fit(excerpts, frame.room(budget_tokens)))
+        return Recalled(frame, fit(excerpts, frame.room(budget_tokens)))
 
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
@@ -118,10 +136,10 @@ class Recaller:
         always = Filters(path_prefix=self._vault.layout.in_home(f"{ALWAYS_LOAD}/"), now=now, project=project)
         paths = sorted(record.path for record in self._index.notes(always))
         paths.append(NotePath("MEMORY.md"))
-        wanted = Filters(kinds=kinds or frozenset({"preference"}), now=now, project=project)
-        # A stranger's file must not speak to every session, whatever kind it calls itself.
-        inside = self._vault.layout.below_home
-        paths += [record.path for record in self._index.notes(wanted, limit=100) if inside(record.path) is not None]
+        for wanted in [kinds] if kinds else STANDING_KINDS:
+            found = self._index.notes(Filters(kinds=wanted, now=now, project=project), limit=100)
+            # A stranger's file must not speak to every session, whatever kind it calls itself.
+            paths += [record.path for record in found if self._vault.layout.below_home(record.path) is not None]
         days = (now.date() - timedelta(days=back) for back in range(self._config.log_days))
         paths += [path for day in days for path in reversed(self._vault.logs_of(day))]
         for path in dict.fromkeys(paths):

@@ -46,6 +46,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "recall.log_days": (0, 366),
     "recall.phases.*.budget_tokens": (100, 200_000),
     "recall.phases.*.least_confidence": (0, 1),
+    "hooks.session_start_ms": (100, 10_000),
+    "hooks.prompt_ms": (100, 10_000),
     "watch.longest_wait_s": (0.1, inf),
     "watch.active_sweep_s": (1, inf),
     "watch.idle_sweep_s": (1, inf),

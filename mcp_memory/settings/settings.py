@@ -11,6 +11,7 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.index.confidence_config import ConfidenceConfig
+from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import read
 from mcp_memory.settings.limits import check
 from mcp_memory.settings.state import StateFolder, vault_folder
@@ -42,6 +43,15 @@ class DaemonConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class HooksConfig:
+    """Section `[hooks]`. `mcp-memory hook` reads it by itself: this module would take as long as its whole answer."""
+
+    enabled: bool = True
+    session_start_ms: int = SESSION_START_MS
+    prompt_ms: int = PROMPT_MS
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it, and where it came from."""
 
@@ -54,6 +64,7 @@ class Settings:
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
+    hooks: HooksConfig = field(default_factory=HooksConfig)
     kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
     file: Path | None = None
     """The configuration file that was read, if any."""

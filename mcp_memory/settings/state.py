@@ -73,6 +73,10 @@ class StateFolder:
     def log(self) -> Path:
         return self.root / "log" / "daemon.log"
 
+    @property
+    def hooks(self) -> Path:
+        return self.root / "log" / "hooks.jsonl"
+
     def make(self) -> None:
         """Create the folder, private from the start.
 

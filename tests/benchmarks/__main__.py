@@ -11,6 +11,7 @@ from tests.benchmarks import (
     appending,
     compaction,
     footprint,
+    hooks,
     indexing,
     retrieval,
     search,
@@ -35,6 +36,7 @@ PARTS = {
     "append": appending.append,
     "footprint": footprint.footprint,
     "shell": shell.shell,
+    "hooks": hooks.hooks,
     "start": shell.start,
 }
 

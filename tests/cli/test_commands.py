@@ -15,7 +15,9 @@ CONFIG = ["path", "show", "default"]
 
 
 @pytest.mark.parametrize(
-    "command", [[name] for name in _COMMANDS] + [["config", name] for name in CONFIG], ids=" ".join
+    "command",
+    [[name] for name in _COMMANDS] + [["config", name] for name in CONFIG] + [["hooks", "report"]],
+    ids=" ".join,
 )
 def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
     shown = CliRunner().invoke(commands, [*command, "--help"], prog_name="mcp-memory")

@@ -1,0 +1,87 @@
+"""hook, hooks: what agents' clients run, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from mcp_memory.cli.asking import ask
+from mcp_memory.cli.console import emit, head, say
+from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.hooks import journal, run
+from mcp_memory.hooks.command import USAGE
+from mcp_memory.hooks.report import HooksReport, SessionReport, report
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
+@click.pass_context
+def hook(ctx: click.Context) -> None:
+    """Put memory in front of an agent: what its client's command hooks run."""
+    if {"-h", "--help"} & set(ctx.args):
+        say(USAGE.rstrip())
+        return
+    common: Common = ctx.obj
+    given = ["--vault", common.vault] if common.vault else []
+    given += ["--config", str(common.config)] if common.config else []
+    run([*ctx.args, *given])
+
+
+@click.group()
+@located
+def hooks() -> None:
+    """What the hooks have put in front of agents.
+
+    \b
+    mcp-memory hooks report
+    """
+
+
+@hooks.command("report")
+@click.option("--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest.")
+@located
+@as_json
+@click.pass_obj
+def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
+    """What each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
+
+    Whether an agent made use of it is not known here: that takes its transcript.
+
+    \b
+    mcp-memory hooks report --sessions 3
+    """
+    settings = common.settings()
+    files = [journal.fallback(os.environ), settings.state.hooks]
+    found = report((line for file in files for line in journal.lines(file)), sessions)
+    ids = list(dict.fromkeys(note for each in found.sessions for note in each.notes))
+    notes: Mapping[str, Any] = ask(settings, "titles", {"ids": ids})["notes"] if ids else {}
+    if as_json:
+        emit({**asdict(found), "titles": notes})
+        return
+    for each in found.sessions:
+        _draw(each, notes)
+    _sum_up(found)
+
+
+def _draw(session: SessionReport, notes: Mapping[str, Any]) -> None:
+    head(f"{session.client} {session.session}  (last {session.last})")
+    said = f"{session.given} times given something, {session.silent} times nothing, {session.failed} times failed"
+    say(f"  {session.calls} calls: {said}; {session.tokens} tokens")
+    for note in session.notes:
+        known = notes.get(note)
+        say(f"    {known['path']}  {known['title']}" if known else f"    {note}  (forgotten, or gone)")
+
+
+def _sum_up(found: HooksReport) -> None:
+    if not found.sessions:
+        say("no hook was called yet: see mcp-memory hook --help")
+    if found.prompts:
+        tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
+        say(f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}")
+    if found.p50_ms is not None and found.p99_ms is not None:
+        say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
+    for cause, count in sorted(found.failures.items(), key=lambda each: -each[1]):
+        say(f"failed      {count} × {cause}")

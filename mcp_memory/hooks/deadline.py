@@ -1,0 +1,69 @@
+"""The deadline of a hook: one for all that it does, whatever it waits for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+
+RESERVE_MS = 40.0
+"""Kept for the line in the log; past it the process ends where it stands."""
+
+MOST_AGE_S = 5.0
+"""More is a clock of another kind, as in some containers."""
+
+
+class OverBudget(BaseException):
+    """The time is up. No `except` in between takes it for an error of its own."""
+
+
+class Deadline:
+    """Of what began `age_s` ago."""
+
+    def __init__(self, budget_ms: float, age_s: float = 0.0) -> None:
+        self._began = time.monotonic() - age_s
+        self._is_armed = self._rang = False
+        self._until = 0.0
+        self.set(budget_ms)
+
+    def armed(self) -> Deadline:
+        """With an alarm clock that raises OverBudget: a read, a disk or a lock may hang."""
+        self._is_armed = True
+        signal.signal(signal.SIGALRM, self._ring)
+        self._wind()
+        return self
+
+    def set(self, budget_ms: float) -> None:
+        self._until = self._began + (budget_ms - RESERVE_MS) / 1000
+        if self._is_armed:
+            self._wind()
+
+    @property
+    def left_ms(self) -> float:
+        return max(0.0, self._until - time.monotonic()) * 1000
+
+    @property
+    def taken_ms(self) -> float:
+        return (time.monotonic() - self._began) * 1000
+
+    def _wind(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._until - time.monotonic()), RESERVE_MS / 1000)
+
+    def _ring(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._rang:
+            os._exit(0)
+        self._rang = True
+        raise OverBudget
+
+
+def process_age_s() -> float:
+    """How long ago this process was made: its start counts for whoever waits. To 10 ms where the system tells."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        age_s = 0.0
+    # An interpreter's start is work, so that its processor time is a fair guess.
+    return age_s if time.process_time() <= age_s < MOST_AGE_S else time.process_time()

@@ -1,0 +1,97 @@
+"""Hooks wired into the real clients: what one was told, the other has before it in its very first request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.hooks.command import COMPACTION
+from tests.clients.agents import Agent, claude_code, codex, find_in_claude
+from tests.clients.machine import Machine
+from tests.clients.programs import Programs
+from tests.clients.stubs import AnthropicStub, ModelStub, OpenAIStub, call
+
+EVENTS = {
+    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
+    "SessionEnd": "session-end",
+}  # fmt: skip
+
+PATIENCE = "[hooks]\nsession_start_ms = 10000\nprompt_ms = 10000\n"
+"""Tests share two cores; what is in time is a benchmark's to say."""
+
+
+@pytest.fixture(scope="module")
+def wired(served: Machine) -> Machine:
+    return wire(served)
+
+
+def wire(machine: Machine) -> Machine:
+    for client, file in (("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")):
+        hooks = {
+            name: [{"hooks": [{"type": "command", "command": f"mcp-memory hook {event} --client {client}"}]}]
+            for name, event in EVENTS.items()
+        }
+        place = machine.home / file
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+    config = machine.home / ".config" / "mcp-memory" / "config.toml"
+    config.write_text(config.read_text(encoding="utf-8") + PATIENCE, encoding="utf-8")
+    return machine
+
+
+def trusting(agent: Agent) -> Agent:
+    """Codex skips hooks that nobody has trusted yet."""
+    return replace(agent, command=(*agent.command, "--dangerously-bypass-hook-trust"))
+
+
+def first_request(model: ModelStub, path: str, before: int = 0) -> str:
+    """The first that the agent's model is sent after so many, tools and all, verbatim."""
+    requests = [json.loads(line) for line in model.raw_log.splitlines()[before:]]
+    body = next(each["body"] for each in requests if each["exchange"]["path"].endswith(path) and each["body"]["tools"])
+    return json.dumps(body, ensure_ascii=False)
+
+
+def test_what_one_client_is_told_the_other_has_in_its_first_request(
+    wired: Machine, anthropic: AnthropicStub, openai: OpenAIStub
+) -> None:
+    claude, other = claude_code(wired, anthropic), trusting(codex(wired, openai))
+    told = "Ada wants every commit message in Swedish."
+    claude.ask(find_in_claude("memory_append"), call("memory_append", content=told, kind="preference"))
+    talk = other.ask("Say hello.")
+    assert told in first_request(openai, "/responses") and talk.called == []
+
+    told = "Ada never wants a pull request on a Friday."
+    other.ask(call("memory_append", content=told, kind="preference"))
+    before = len(anthropic.exchanges)
+    talk = claude.ask("Say hello.")
+    assert told in first_request(anthropic, "/messages", before) and talk.called == []
+
+
+def test_a_prompt_brings_what_fits_it_and_a_compaction_is_told_what_lasts(
+    wired: Machine, anthropic: AnthropicStub
+) -> None:
+    claude = claude_code(wired, anthropic)
+    told = "The ferry to Hven leaves Landskrona at nine."
+    claude.ask(find_in_claude("memory_append"), call("memory_append", content=told, kind="fact"))
+    before = len(anthropic.exchanges)
+    claude.ask("When does the ferry to Hven leave?")
+    assert told in first_request(anthropic, "/messages", before)
+    replace(claude, command=(*claude.command, "-c")).ask("/compact")
+    assert json.dumps(COMPACTION)[1:-3] in anthropic.raw_log
+
+
+def test_with_no_daemon_both_work_as_if_we_were_not_there(
+    programs: Programs, anthropic: AnthropicStub, openai: OpenAIStub, tmp_path: Path
+) -> None:
+    machine = wire(Machine.make(tmp_path / "home", programs))
+    for agent in (claude_code(machine, anthropic), trusting(codex(machine, openai))):
+        assert agent.ask("Say that you are done.").turns[-1].said
+    assert "mcp-memory: " not in anthropic.raw_log + openai.raw_log
+    lines = [json.loads(line) for line in next(machine.home.rglob("hooks.jsonl")).read_text().splitlines()]
+    assert {(line["event"], line["cause"]) for line in lines} >= {
+        ("session-start", "not_running"), ("prompt", "not_running"),
+    }  # fmt: skip
+    assert {line["client"] for line in lines} == {"claude-code", "codex"}

@@ -1,0 +1,101 @@
+"""A daemon that is down, hangs, is another program or starts only now: the agent does not notice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+
+import pytest
+
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.daemon.instance import is_held
+from mcp_memory.errors import DeadlineExceeded, NotRunning
+from tests.daemon.place import RUN_S, Place, end, eventually
+from tests.daemon.test_impostor import REPLIES, impostor
+from tests.hooks.client import Session, logged
+
+DEFAULT = {"MCP_MEMORY_HOOKS_SESSION_START_MS": "", "MCP_MEMORY_HOOKS_PROMPT_MS": ""}
+EVENTS = ("session-start", "prompt", "pre-compact", "session-end")
+
+
+def call(place: Place, event: str, **more: str) -> tuple[str, list[str]]:
+    """What is printed, and the causes in the log."""
+    session = Session(place, "s")
+    said = {**session.said(event), "prompt": "a private question"}
+    with logged(place) as lines:
+        out = session.run(event, json.dumps(said).encode(), **more)
+    return out, [line["cause"] for line in lines]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_no_daemon_where_none_has_ever_been(place: Place, event: str):
+    assert call(place, event) == ("", ["not_running"])
+    assert not place.state.lock.exists(), "none was started"
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_one_that_takes_the_call_and_never_answers(place: Place, event: str):
+    never = threading.Event()
+
+    def hang(_: bytes) -> bytes:
+        never.wait(RUN_S)
+        return b""
+
+    with impostor(place, hang) as heard:
+        assert call(place, event, **DEFAULT) == ("", ["over_budget"])
+    never.set()
+    assert b"private" not in b"".join(heard)
+
+
+@pytest.mark.parametrize("name", ["garbage", "no proof", "a megabyte", "a demand for the token"])
+def test_another_program_on_its_port(place: Place, name: str):
+    token = place.credentials.token("claude-code")
+    with impostor(place, REPLIES[name]) as heard:
+        assert call(place, "prompt") == ("", ["not_running"])
+    sent = b"".join(heard)
+    assert sent and b"private" not in sent and token.encode() not in sent
+
+
+def test_one_that_answers_a_byte_at_a_time(place: Place):
+    with impostor(place, REPLIES["a made-up proof"], drip_s=0.05):
+        assert call(place, "prompt", **DEFAULT) == ("", ["over_budget"])
+
+
+def test_a_client_that_never_closes_the_input(place: Place):
+    with logged(place) as lines:
+        command = place.command("hook", "prompt", "--client", "codex")
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environ
+        )
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b'{"session_id": "1"')
+        process.stdin.flush()
+        assert process.wait(RUN_S) == 0
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+    assert [line["cause"] for line in lines] == ["over_budget"]
+
+
+def test_the_start_of_a_session_starts_it_for_the_prompts_to_come(place: Place):
+    place.vault.mkdir()
+    with place.serving():
+        place.run("append", "-k", "preference", "Likes short answers.").ok()
+    assert not is_held(place.state)
+    assert call(place, "prompt") == ("", ["not_running"])
+    assert not is_held(place.state), "a prompt starts nothing"
+    try:
+        assert call(place, "session-start") == ("", ["not_running"])
+        eventually(lambda: _answers(place))
+        assert "Likes short answers." in Session(place, "s").start()
+    finally:
+        end(place)
+
+
+def _answers(place: Place) -> bool:
+    try:
+        Connection(Address.read(place.state.daemon), place.credentials).verify()
+    except (NotRunning, DeadlineExceeded):
+        return False
+    return True

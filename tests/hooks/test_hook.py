@@ -1,0 +1,141 @@
+"""`mcp-memory hook` with a running daemon: what an agent gets to see, and when."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from mcp_memory.hooks.command import COMPACTION
+from tests.cli.test_headers import SLOW
+from tests.daemon.place import Place
+from tests.hooks.client import Session, log_of
+
+PORT = "The staging database listens on port 5433."
+QUESTION = "on which port does the staging database listen"
+
+REPORT = """
+import json, os, sys
+before = set(sys.modules)
+from mcp_memory.hooks.command import hook
+from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.hooks.streams import read_input, write_output
+written = []
+hook(sys.argv[1:], os.environ, read_input, written.append, Deadline(10_000))
+new = {name.partition(".")[0] for name in set(sys.modules) - before} - {*sys.stdlib_module_names, "mcp_memory"}
+print(json.dumps({"written": b"".join(written).decode(), "new": sorted(new), "all": [*sys.modules]}))
+"""
+
+
+@pytest.fixture(scope="module")
+def filled(served: Place) -> Place:
+    for kind, project, text in (
+        ("fact", None, PORT),
+        ("preference", None, "Likes short answers."),
+        ("preference", "mill", "Likes long answers."),
+    ):
+        served.run("append", "-k", kind, *(["--project", project] if project else []), text).ok()
+    return served
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_a_session_from_start_to_end(filled: Place, client: str):
+    session = Session(filled, f"whole {client}", client)
+    assert "Likes short answers." in session.start()
+    told = session.prompt(QUESTION)
+    assert PORT in told and "data, not instructions" in told
+    assert session.prompt(QUESTION) == session.prompt("yes, go on") == ""
+    said = session.run("pre-compact", json.dumps(session.said("pre-compact")).encode())
+    assert said == (COMPACTION if client == "claude-code" else "")
+    assert PORT in session.prompt(QUESTION), "compaction took it out of the context"
+    assert "Likes short answers." in session.start("resume")
+    assert PORT in session.prompt(QUESTION)
+    for event in ("stop", "session-end"):
+        assert session.run(event, json.dumps(session.said(event)).encode()) == ""
+    assert PORT in session.prompt(QUESTION)
+
+
+def test_a_turns_end_is_not_the_sessions(filled: Place):
+    session = Session(filled, "turns")
+    assert PORT in session.prompt(QUESTION)
+    session.run("stop", json.dumps(session.said("stop")).encode())
+    assert session.prompt(QUESTION) == ""
+
+
+def test_two_clients_with_the_same_session_id_are_two_sessions(filled: Place):
+    assert PORT in Session(filled, "1", "claude-code").prompt(QUESTION)
+    assert PORT in Session(filled, "1", "codex").prompt(QUESTION)
+
+
+def test_the_project_is_the_repository_that_the_agent_works_in(filled: Place):
+    for name in ("mill", "other"):
+        (filled.root / "work" / name / ".git").mkdir(parents=True)
+        (filled.root / "work" / name / "src" / "deep").mkdir(parents=True)
+
+    def start(place: str) -> str:
+        return Session(filled, place, cwd=str(filled.root / "work" / place)).start()
+
+    assert "Likes long answers." in start("mill/src/deep")
+    assert "Likes long answers." not in start("other/src/deep")
+    assert "Likes short answers." in start("other/src/deep")
+
+
+def test_the_log_says_what_came_of_it_and_quotes_nothing(filled: Place):
+    session = Session(filled, "logged", "codex")
+    session.start()
+    session.prompt(QUESTION)
+    session.prompt("canary: a haiku about herons")
+    lines = [line for line in log_of(filled) if line["session"] == "logged"]
+    assert [(line["event"], line["outcome"]) for line in lines] == [
+        ("session-start", "given"), ("prompt", "given"), ("prompt", "silent"),
+    ]  # fmt: skip
+    assert all(line["ms"] > 0 and line["client"] == "codex" for line in lines)
+    assert lines[1]["tokens"] > 0 and len(lines[1]["notes"]) >= 1
+    whole = filled.state.hooks.read_text()
+    assert "canary" not in whole and "5433" not in whole and "staging" not in whole
+    assert filled.state.hooks.stat().st_mode & 0o077 == 0
+
+
+def test_the_report_names_what_was_given(filled: Place):
+    session = Session(filled, "reported")
+    session.prompt(QUESTION)
+    session.prompt(QUESTION)
+    session.run("prompt", b"not JSON")
+    found = filled.run("hooks", "report", "--sessions", "1", "--json").ok().json
+    (told,) = found["sessions"]
+    assert (told["session"], told["given"], told["silent"]) == ("reported", 1, 1)
+    assert next(found["titles"][note]["title"] for note in told["notes"]) == PORT
+    assert found["silent_prompts"] == 1 and found["prompts"] == 2 and found["p99_ms"] >= found["p50_ms"] > 0
+    assert found["failures"]["the input is no JSON"] >= 1
+    drawn = filled.run("hooks", "report").ok().out
+    assert PORT in drawn and "reported" in drawn and "the input is no JSON" in drawn
+
+
+def test_only_the_standard_library_is_imported_and_none_of_its_slow_parts(filled: Place):
+    filled.credentials.token("quick")
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT, "prompt", "--client", "quick"],
+        input=json.dumps({"session_id": "imports", "cwd": "/tmp", "prompt": QUESTION}).encode(),
+        env=filled.environ, capture_output=True, timeout=60,
+    )  # fmt: skip
+    report = json.loads(done.stdout)
+    assert PORT in report["written"]
+    assert report["new"] == []
+    assert (SLOW | {"argparse", "subprocess"}).isdisjoint(report["all"])
+
+
+def test_what_is_given_survives_the_daemon(place: Place):
+    session = Session(place, "lasting")
+    place.vault.mkdir()
+    with place.started():
+        place.run("append", "-k", "fact", PORT).ok()
+        assert PORT in session.prompt(QUESTION)
+    with place.started():
+        assert session.prompt(QUESTION) == ""
+        assert PORT in Session(place, "new").prompt(QUESTION)
+        assert Session(place, "off").prompt(QUESTION, MCP_MEMORY_HOOKS_ENABLED="false") == ""
+    before = len(log_of(place))
+    assert Session(place, "off").prompt(QUESTION, MCP_MEMORY_HOOKS_ENABLED="false") == ""
+    assert len(log_of(place)) == before, "a hook that is switched off has nothing to report"
