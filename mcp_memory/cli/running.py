@@ -206,7 +206,7 @@ def _paste(settings: Settings, address: Address) -> None:
     from mcp_memory.cli.pasting import snippets
 
     say("\nconnect a client (paste one of these):")
-    for name, text in snippets(settings, address).items():
+    for name, text in snippets(settings, address.url).items():
         say()
         head(f"# {name}")
         say(text)
