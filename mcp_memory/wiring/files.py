@@ -93,9 +93,9 @@ def apply(change: Change, now: datetime) -> Path | None:
 
 def backups(file: Path) -> list[tuple[Path, bytes]]:
     """Earlier states of the file that `apply` has kept beside it, oldest first."""
-    name = re.compile(re.escape(file.name + MARK) + r"\d{8}-\d{6}(-\d+)?\.bak")
+    name = re.compile(re.escape(file.name + MARK) + r"\d{8}-\d{6}(-\d{3})?\.bak")
     try:
-        found = sorted(place for place in file.parent.iterdir() if name.fullmatch(place.name))
+        found = sorted((p for p in file.parent.iterdir() if name.fullmatch(p.name)), key=lambda p: p.stem)
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [(place, place.read_bytes()) for place in found]
@@ -111,7 +111,7 @@ def _target(file: Path) -> Path:
 
 def _free_name(file: Path, now: datetime) -> Path:
     stem = f"{file.name}{MARK}{now:%Y%m%d-%H%M%S}"
-    numbers = ("", *(f"-{number}" for number in range(1, 1000)))
+    numbers = ("", *(f"-{number:03}" for number in range(1, 1000)))
     return next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
 
 
