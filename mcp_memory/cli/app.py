@@ -60,6 +60,7 @@ _COMMANDS = {
     "config": "upkeep:config",
     "token": "upkeep:token",
     "headers": "upkeep:headers",
+    "service": "service:service",
     "uninstall": "uninstall:uninstall",
 }
 

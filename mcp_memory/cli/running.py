@@ -187,6 +187,10 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("watching", _watching(status)),
         ("process", f"pid {address.pid}, version {address.version}"),
     ]
+    if called := status["clients"]:
+        rows.append(
+            ("clients", ", ".join(f"{client} ({when[:16].replace('T', ' ')})" for client, when in called.items()))
+        )
     if status["phase"] != "idle":
         done, total = status["progress"]
         rows.append(("doing", f"{status['phase']}, {done} of {total}" if total else status["phase"]))
@@ -205,7 +209,7 @@ def _watching(status: dict[str, Any]) -> str:
 def _paste(settings: Settings, address: Address) -> None:
     from mcp_memory.cli.pasting import snippets
 
-    say("\nconnect a client (paste one of these):")
+    say("\nconnect a client: mcp-memory install claude-code (or codex, openclaw); or paste one of these:")
     for name, text in snippets(settings, address.url).items():
         say()
         head(f"# {name}")
