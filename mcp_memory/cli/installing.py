@@ -260,7 +260,7 @@ def _after_install(client: str, scope: Scope, settings: Settings, changes: Seque
         ]
     if client == "codex" and any(isinstance(p, Hooks) for change in changes for p in change.target.pieces):
         remarks.append(
-            "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept both (later: "
+            "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
             "/hooks); until then, and in `codex exec`, it skips them without a word"
         )
     if scope == "project" and client in {"claude-code", "codex"}:

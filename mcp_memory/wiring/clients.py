@@ -32,8 +32,14 @@ WIRABLE: tuple[tuple[str, Scope], ...] = (
 )
 """Where an entry of our server may be."""
 
-HOOK_EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
-"""What `mcp-memory hook` answers → what Claude Code and Codex call the event."""
+HOOK_EVENTS = {
+    "session-start": "SessionStart",
+    "prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "session-end": "SessionEnd",
+}
+"""What `mcp-memory hook` does something at → what Claude Code and Codex call the event. At `stop` it does nothing, and
+each turn would wait for it."""
 
 HOOK_TIMEOUT_S = 5
 """When a client gives a hook up; ours give themselves up after half a second."""

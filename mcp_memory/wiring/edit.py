@@ -81,7 +81,9 @@ def uninstalling(target: Target, old: bytes | None, backups: Sequence[tuple[Path
         new = None if before is None and not _says_anything(bare) else bare
     spent = tuple(place for place, content in backups if _without(target, target.pieces, content, before) == new)
     what = tuple(piece.what for piece in present)
-    return Change(target, old, new, what, spent, keeps_old=not untouched and not spent)
+    # Of a file that was all ours nothing is worth keeping, and a token that is taken out must be gone.
+    keeps_old = not untouched and not spent and new is not None and not target.private
+    return Change(target, old, new, what, spent, keeps_old=keeps_old)
 
 
 def diff(change: Change, shown: str) -> str:
