@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,14 +138,15 @@ def test_a_project(served: Place, home: Path) -> None:
 
 
 @pytest.fixture
-def systemctl(served: Place) -> Iterator[Path]:
-    """A program in its place that writes down what it is asked, and has no user manager where `absent` lies."""
+def systemctl(served: Place) -> Path:
+    """A program in its place that writes down what it is told, and has no user's manager while `absent` is there."""
     folder = served.root / "systemd"
     folder.mkdir()
     program = folder / "systemctl"
-    program.write_text(f'#!/bin/sh\necho "$@" >>{folder}/log\n[ ! -e {folder}/absent ]\n')
+    said = 'case "$*" in *is-active*) echo active;; *is-enabled*) echo enabled;; esac'
+    program.write_text(f'#!/bin/sh\necho "$@" >>{folder}/log\n{said}\n[ ! -e {folder}/absent ]\n')
     program.chmod(0o755)
-    yield folder
+    return folder
 
 
 def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
@@ -152,21 +155,23 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     refused = served.run("service", "install", **path)
     assert refused.code == 1
     assert "headers helper" in refused.err
-    assert served.run("service", "status", "--json", **path).ok().json["systemd"] is False
-    shown = served.run("service", "install", "--dry-run", **path).ok().out
-    assert f'"--vault" "{served.vault}"' in shown
+    assert "headers helper" in served.run("service", "status", **path).ok().out
     assert not (home / ".config").exists()
-    file = home / ".config" / "systemd" / "user" / f"mcp-{SERVER}.service"
+
     (systemctl / "absent").unlink()
-    file.parent.mkdir(parents=True)
-    file.write_text("[Unit]\n")
-    gone = served.run("service", "uninstall", "--json", **path).ok().json
-    assert gone == {"unit": str(file), "removed": True}
-    assert f"disable --now {file.name}" in (systemctl / "log").read_text()
-    assert not file.exists()
-    for folder in file.relative_to(home).parents:
-        if folder.name:
-            (home / folder).rmdir()
+    file = home / ".config" / "systemd" / "user" / f"mcp-{SERVER}.service"
+    shown = served.run("service", "install", **path).ok().out
+    assert f'+ExecStart="{sys.executable}"' in shown or '/mcp-memory" "serve"' in shown
+    assert f'"--vault" "{served.vault}"' in file.read_text()
+    assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
+    assert served.run("service", "status", "--json", **path).ok().json == {
+        "systemd": True, "unit": str(file), "enabled": True, "active": True,
+    }  # fmt: skip
+    assert served.run("service", "uninstall", "--json", **path).ok().json == {"unit": str(file), "removed": True}
+    told = (systemctl / "log").read_text()
+    assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
+    assert "there is no" in served.run("service", "uninstall", **path).ok().out
+    shutil.rmtree(home / ".config")
 
 
 def test_a_new_token_file_is_private(served: Place, home: Path) -> None:
