@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -24,11 +25,11 @@ from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped
 from mcp_memory.settings.state import absolute
 from mcp_memory.text.visible import visible
 from mcp_memory.wiring import files
-from mcp_memory.wiring.clients import CLIENTS, TITLES, Scope, Where, Wire, is_wired, targets
+from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets
 from mcp_memory.wiring.edit import Change, Target, diff, installing, uninstalling
 from mcp_memory.wiring.pieces import Hooks, Instructions
 
-UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that a dry run does not make
+UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def install(
         tell("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=tell)
     place = where()
-    wire = _wire(client, settings, place, scope, name=name, makes_token=not dry_run)
+    token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
+    wire = _wire(client, settings, place, scope, name=name, token=token)
     changes = [
         installing(target, files.read(target.file))
         for target in targets(client, scope, place, wire, hooks=not no_hooks)
@@ -114,7 +116,16 @@ def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: 
 
 def targets_of(client: str, scope: Scope, settings: Settings, place: Where) -> list[Target]:
     """The client's files and what belongs into them; no token is made. Raises Refused for a scope that it lacks."""
-    return targets(client, scope, place, _wire(client, settings, place, scope, makes_token=False), hooks=True)
+    return targets(client, scope, place, _wire(client, settings, place, scope), hooks=True)
+
+
+def connecting_file(client: str, scope: Scope, settings: Settings, place: Where) -> Path | None:
+    """The file that holds the client's entry of this vault. None where there is none, or it cannot be read."""
+    for target in targets_of(client, scope, settings, place):
+        with suppress(McpMemoryError):
+            if entry_in(target, files.read(target.file)) is not None:
+                return target.file
+    return None
 
 
 def where() -> Where:
@@ -139,7 +150,13 @@ def _url(settings: Settings, port: int) -> str:
 
 
 def _wire(
-    client: str, settings: Settings, place: Where, scope: Scope, *, makes_token: bool, name: str | None = None
+    client: str,
+    settings: Settings,
+    place: Where,
+    scope: Scope,
+    *,
+    name: str | None = None,
+    token: str = UNKNOWN_TOKEN,
 ) -> Wire:
     project = place.project.name if scope == "project" and place.project else None
     url = address_of(settings) or _url(settings, PREFERRED_PORT)
@@ -150,7 +167,7 @@ def _wire(
         hooks=pasting.hook_commands(client, settings, shared=project is not None),
         vault=pasting.vault_option(settings),
         variable=pasting.token_variable(settings),
-        token=_token(settings, client, makes=makes_token) if client == "openclaw" else None,
+        token=token,
         chosen=name is not None,
     )
 
@@ -164,14 +181,13 @@ def _token(settings: Settings, client: str, *, makes: bool) -> str:
 
 def _instructions_of_others(client: str, scope: Scope, settings: Settings, place: Where) -> set[Path]:
     """Files whose instructions another client needs that is still connected: AGENTS.md is read by several."""
-    found: set[Path] = set()
-    for other in CLIENTS:
-        if other == client or (other == "openclaw" and scope == "project"):
-            continue
-        theirs = targets_of(other, scope, settings, place)
-        if is_wired(theirs, {target.file: files.read(target.file) for target in theirs}):
-            found |= {t.file.resolve() for t in theirs if any(isinstance(piece, Instructions) for piece in t.pieces)}
-    return found
+    return {
+        target.file.resolve()
+        for other, its_scope in WIRABLE
+        if other != client and its_scope == scope and connecting_file(other, scope, settings, place)
+        for target in targets_of(other, scope, settings, place)
+        if any(isinstance(piece, Instructions) for piece in target.pieces)
+    }
 
 
 def _carry_out(plan: Plan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:

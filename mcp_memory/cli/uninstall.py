@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.installing import targets_of, uninstall_client, where
+from mcp_memory.cli.installing import connecting_file, uninstall_client, where
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
@@ -21,8 +21,7 @@ from mcp_memory.errors import InvalidInput, StorageFailed
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import config_path
 from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, entry_in
-from mcp_memory.wiring.files import read
+from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +135,15 @@ def remove(settings: Settings, leaving: Leaving) -> None:
 
 
 def _wired(settings: Settings) -> list[str]:
-    """A line for each client that is still connected to this vault, here or everywhere."""
+    """A line for each client that is still connected to this vault, everywhere or here."""
     place = where()
     lines: list[str] = []
     for client, scope in WIRABLE:
         if scope == "project" and place.project is None:
             continue
-        for target in targets_of(client, scope, settings, place):
-            if entry_in(target, read(target.file)) is not None:
-                option = " --scope project" if scope == "project" else ""
-                lines.append(f"{TITLES[client]} ({target.file}): mcp-memory uninstall {client}{option}")
+        if file := connecting_file(client, scope, settings, place):
+            option = " --scope project" if scope == "project" else ""
+            lines.append(f"{TITLES[client]} ({file}): mcp-memory uninstall {client}{option}")
     return lines
 
 

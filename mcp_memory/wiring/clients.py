@@ -6,7 +6,8 @@ knows no headers helper, and none of the three shows first what it will do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, Literal, cast
 from mcp_memory.errors import Refused
 from mcp_memory.wiring import jsonc
 from mcp_memory.wiring.edit import Target
-from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Variable
+from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
 
 Scope = Literal["user", "project"]
 
@@ -68,8 +69,8 @@ class Wire:
     instructions: str
     hooks: Mapping[str, str]
     vault: str | None
-    variable: str | None = None
-    token: str | None = None
+    variable: str
+    token: str
     chosen: bool = False
 
 
@@ -91,11 +92,6 @@ def config_file(client: str, scope: Scope, where: Where) -> Path | None:
     if client == "codex":
         return where.folder("CODEX_HOME", ".codex") / "config.toml"
     return _openclaw_config(where) if client == "openclaw" else None
-
-
-def is_wired(wanted: Sequence[Target], contents: Mapping[Path, bytes | None]) -> bool:
-    """Whether the server's entry is in one of the client's files, by their bytes. A broken file holds none."""
-    return any(entry_in(target, contents.get(target.file)) is not None for target in wanted)
 
 
 def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
@@ -123,9 +119,10 @@ def _codex(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     config = _existing(config_file("codex", scope, where))
     server = Server("toml", ("mcp_servers",), wire.name, wire.entry, Identity("codex", wire.vault), wire.chosen)
     instructed = where.project if scope == "project" and where.project else config.parent
+    hooked = _hooks("codex", config.parent / "hooks.json", wire, hooks)
     return [
-        Target(config, (server,)),
-        *_hooks("codex", config.parent / "hooks.json", wire, hooks),
+        Target(config, (server, *(Trust(_trust_keys(target)) for target in hooked))),
+        *hooked,
         Target(instructed / "AGENTS.md", (Instructions(wire.instructions),)),
     ]
 
@@ -136,7 +133,7 @@ def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Targe
     config = _openclaw_config(where)
     identity = Identity("openclaw", wire.vault, wire.variable)
     server = Server("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
-    token = Variable(wire.variable or "", wire.token or "")
+    token = Variable(wire.variable, wire.token)
     return [
         Target(_openclaw_state(where) / ".env", (token,), private=True),
         Target(config, (server,)),
@@ -155,6 +152,18 @@ def _hooks(client: str, file: Path, wire: Wire, wanted: bool) -> list[Target]:
     commands = {HOOK_EVENTS[event]: command for event, command in wire.hooks.items()}
     piece: tuple[Piece, ...] = (Hooks(commands, client, wire.vault, HOOK_TIMEOUT_S),)
     return [Target(file, piece)] if wanted else []
+
+
+def _trust_keys(target: Target) -> tuple[str, ...]:
+    """What Codex calls our handlers in that file: by the file, the event in lower case, and their numbers."""
+    found: list[str] = []
+    for piece in target.pieces:
+        with suppress(OSError, UnicodeDecodeError, Refused):  # told when the hooks are planned
+            if isinstance(piece, Hooks):
+                for event, group, number in piece.places(target.file.read_text(encoding="utf-8")):
+                    name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+                    found.append(f"{target.file}:{name}:{group}:{number}")
+    return tuple(found)
 
 
 def _openclaw_state(where: Where) -> Path:

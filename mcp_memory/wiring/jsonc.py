@@ -1,7 +1,7 @@
-"""JSON as people write it into configuration files, edited in place: comments, trailing commas, single quotes and bare
-names (JSON5) are understood, and every byte outside the edited member stays.
+"""JSON as people write it into configuration files, edited in place: every byte outside the edited member stays.
 
-No library on PyPI edits such a text in place: those that read comments drop them when they write.
+Of the libraries on PyPI most drop comments when they write. json-five keeps them in a model of tokens, into which the
+comma, indentation and line ends of an added member would have to be put one by one: which is what most of this file is.
 """
 
 from __future__ import annotations
@@ -9,53 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 from mcp_memory.errors import Refused
-
-Key: TypeAlias = str | int
-"""A member's name, or an element's number."""
-
-_GAP = re.compile(r"(?:[\s\ufeff]++|//[^\n\r\u2028\u2029]*+|/\*.*?\*/)*+", re.DOTALL)
-_COMMENT = re.compile(r"//[^\n\r\u2028\u2029]*+|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'", re.DOTALL)
-_NAME = re.compile(r"[^\W\d][\w$]*+|\$[\w$]*+")
-_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]++|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+|Infinity|NaN)")
-_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A value and where it stands: `text[start:end]`. `items` are a container's members or elements, in order."""
-
-    start: int
-    end: int
-    value: Any
-    items: tuple[Item, ...] = ()
-
-    @property
-    def is_container(self) -> bool:
-        return isinstance(self.value, (dict, list))
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A member or element: from `start`, its name's first character; `after` is the place behind its comma, if any."""
-
-    key: Key
-    start: int
-    node: Node
-    after: int | None
-
-
-def parse(text: str) -> Node | None:
-    """The document's value, None for a text of nothing but blanks and comments. Raises Refused with the line."""
-    reader = _Reader(text)
-    try:
-        return reader.document()
-    except RecursionError:
-        raise Refused("it is nested too deeply") from None
+from mcp_memory.wiring.json5 import COMMENT, GAP, Item, Key, Node, parse
 
 
 def value_of(text: str) -> Any:
@@ -192,7 +149,7 @@ def _cut(text: str, node: Node, number: int) -> str:
     end = item.after or item.node.end
     rest = text[end:]
     gap = text[(node.items[number - 1].after or 0) if number else node.start + 1 : item.start]
-    comments = _COMMENT.findall(gap)
+    comments = COMMENT.findall(gap)
     if comments and comments[-1].startswith("//") and not re.match(r"[^\S\n]*\n", rest):
         start = item.start  # the comment must not swallow what follows
     if item.after is None:
@@ -231,7 +188,7 @@ def _indent_of_line(text: str, at: int) -> str:
 
 def _after_comments(text: str, at: int) -> int:
     """Behind the last comment of a gap, and where it starts if there is none."""
-    gap = _GAP.match(text, at)
+    gap = GAP.match(text, at)
     return len(text[: gap.end()].rstrip()) if gap else at
 
 
@@ -242,95 +199,3 @@ def _newline(text: str) -> str:
 def _joined(comments: str, document: str) -> str:
     kept = comments.rstrip()
     return f"{kept}{_newline(comments)}{document}" if kept.strip("\ufeff") else kept + document
-
-
-class _Reader:
-    """A recursive descent over the text; every method takes the place where it begins."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def document(self) -> Node | None:
-        at = self._gap(0)
-        if at == len(self._text):
-            return None
-        node = self._value(at)
-        end = self._gap(node.end)
-        if end < len(self._text):
-            raise self._broken(end, "the end was expected")
-        return node
-
-    def _value(self, at: int) -> Node:
-        first = self._text[at : at + 1]
-        if first in {"{", "["}:
-            return self._container(at, "}" if first == "{" else "]")
-        if found := _STRING.match(self._text, at):
-            return Node(at, found.end(), self._string(at, found[0]))
-        if found := _NUMBER.match(self._text, at):
-            return Node(at, found.end(), _number(found[0]))
-        found = _NAME.match(self._text, at)
-        if found and found[0] in _WORDS:
-            return Node(at, found.end(), _WORDS[found[0]])
-        raise self._broken(at, "a value was expected")
-
-    def _container(self, start: int, close: str) -> Node:
-        items: list[Item] = []
-        at = self._gap(start + 1)
-        while self._text[at : at + 1] != close:
-            if items and items[-1].after is None:
-                raise self._broken(at, f"',' or {close!r} was expected")
-            key, value_at = self._key(at) if close == "}" else (len(items), at)
-            node = self._value(value_at)
-            end = self._gap(node.end)
-            comma = self._text[end : end + 1] == ","
-            items.append(Item(key, at, node, end + 1 if comma else None))
-            at = self._gap(end + 1) if comma else end
-        plain = [item.node.value for item in items]
-        value: Any = dict(zip([item.key for item in items], plain, strict=True)) if close == "}" else plain
-        return Node(start, at + 1, value, tuple(items))
-
-    def _key(self, at: int) -> tuple[str, int]:
-        if found := _STRING.match(self._text, at):
-            key = self._string(at, found[0])
-        elif found := _NAME.match(self._text, at):
-            key = found[0]
-        else:
-            raise self._broken(at, "a name in quotes was expected")
-        colon = self._gap(found.end())
-        if self._text[colon : colon + 1] != ":":
-            raise self._broken(colon, "':' was expected")
-        return key, self._gap(colon + 1)
-
-    def _string(self, at: int, token: str) -> str:
-        if token[0] == "'":
-            inner = re.sub(r'\\(.)|(")', lambda m: _escape(m[1]) if m[1] else '\\"', token[1:-1], flags=re.DOTALL)
-            token = f'"{inner}"'
-        else:
-            token = re.sub(r"\\(.)", lambda m: _escape(m[1]), token, flags=re.DOTALL)
-        try:
-            return cast("str", json.loads(token, strict=False))
-        except ValueError:
-            raise self._broken(at, "a string has an escape that means nothing") from None
-
-    def _gap(self, at: int) -> int:
-        found = _GAP.match(self._text, at)
-        return found.end() if found else at
-
-    def _broken(self, at: int, why: str) -> Refused:
-        line = self._text.count("\n", 0, at) + 1
-        column = at - self._text.rfind("\n", 0, at)
-        return Refused(f"line {line}, column {column}: {why}")
-
-
-def _escape(character: str) -> str:
-    """JSON5 has more escapes than JSON: here in JSON's own."""
-    known = {"'": "'", "v": "\\u000b", "0": "\\u0000", "x": "\\u00", "\n": "", '"': '\\"'}
-    return known.get(character, f"\\{character}")
-
-
-def _number(token: str) -> Any:
-    """JSON5 has numbers that JSON lacks; they are kept as they are written."""
-    try:
-        return json.loads(token)
-    except ValueError:
-        return ("number", token)

@@ -150,8 +150,11 @@ class Hooks:
         """The events that have no command of ours."""
         return [event for event in self.commands if not self._ours(text, event)]
 
+    def places(self, text: str) -> list[tuple[str, int, int]]:
+        """Of each handler of ours: its event, the number of its group, and its number in that."""
+        return [(event, *place) for event in _events(text) for place in self._ours(text, event)]
+
     def _ours(self, text: str, event: str) -> list[tuple[int, int]]:
-        """Numbers of the group and the handler in it."""
         found: list[tuple[int, int]] = []
         for group, entry in enumerate(_groups(text, event)):
             for number, handler in enumerate(_list(entry, "hooks")):
@@ -164,6 +167,26 @@ class Hooks:
 
     def _is_for_us(self, command: Command) -> bool:
         return (command.client, command.vault) == (self.client, self.vault)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What Codex notes down in its configuration when a person trusts our hooks: it goes with them."""
+
+    keys: tuple[str, ...]
+    what = "the trust in the hooks"
+
+    def put(self, text: str) -> str:
+        return text
+
+    def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a table is whole
+        for key in self.keys:
+            text = toml.remove(text, ("hooks", "state", key))
+        return text
+
+    def is_in(self, text: str) -> bool:
+        state = _dict(_dict(toml.value_of(text), "hooks"), "state")
+        return any(key in state for key in self.keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 from hypothesis import settings
 from hypothesis import strategies as st
 
-SOME = settings(max_examples=40, deadline=None)
+SOME = settings(max_examples=25, deadline=None)
 
 NAMES = st.sampled_from(["mcpServers", "hooks", "SessionStart", "memory", "a", 'é "x"', "//", "{"])
 GAPS = st.lists(

