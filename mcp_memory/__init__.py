@@ -15,6 +15,7 @@ topics       which notes belong together: the plan of the topic tree
 index        the derived search index
 engine       vault, indexer, watcher, search, recall behind one façade
 settings     configuration from file, environment and flags
+wiring       what goes into the configuration files of agents' programs, and out again
 client       the standard-library client of a running daemon
 hooks        what agents' clients run: memory in front of an agent
 server       the MCP server: four tools, resources, prompts

@@ -47,6 +47,7 @@ _COMMANDS = {
     "forget": "notes:forget",
     "restore": "notes:restore",
     "erase": "notes:erase",
+    "install": "installing:install",
     "tree": "topics:tree",
     "show": "topics:show",
     "compact": "topics:compact",
@@ -61,6 +62,7 @@ _COMMANDS = {
     "headers": "upkeep:headers",
     "hook": "hooks:hook",
     "hooks": "hooks:hooks",
+    "service": "service:service",
     "uninstall": "uninstall:uninstall",
 }
 

@@ -18,19 +18,27 @@ from mcp_memory.settings.settings import Settings
 @click.command()
 @click.option("--fix", is_flag=True, help="Do what is safe, and say what was done.")
 @click.option("--accept", is_flag=True, help="The vanished notes are really gone: take them out of the index.")
+@click.option("--clients", is_flag=True, help="Look at the clients instead: found, connected, reached, hooks trusted.")
 @located
 @as_json
 @click.pass_obj
-def doctor(common: Common, fix: bool, accept: bool, as_json: bool) -> None:
+def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool) -> None:
     """Say what is wrong or odd, each with its remedy. Exit code 0 if there is nothing to do, else 1.
 
     \b
     mcp-memory doctor
     mcp-memory doctor --fix
+    mcp-memory doctor --clients
     """
     settings = common.settings()
-    if fix and accept:
-        raise InvalidInput("both --fix and --accept", hint="pass one of them")
+    if fix + accept + clients > 1:
+        raise InvalidInput("more than one of --fix, --accept and --clients", hint="pass one of them")
+    if clients:
+        from mcp_memory.cli.connected import examine, show
+
+        if not show(examine(settings), as_json=as_json):
+            click.get_current_context().exit(1)
+        return
     if accept:
         pruned = ask(settings, "accept", {})["pruned"]
         emit({"pruned": pruned}) if as_json else say(f"{pruned} vanished notes left the index")

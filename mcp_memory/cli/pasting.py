@@ -1,36 +1,61 @@
-"""What to paste into a client so that it finds the daemon: the templates of `configs/clients`, filled in."""
+"""What belongs into a client so that it finds the daemon: the templates of `configs/clients`, filled in.
+
+`start` prints it to be pasted, `install` puts it in.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
-from mcp_memory.client.connection import Address
-from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.notes import slug
-from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped
+from mcp_memory.errors import ConfigInvalid
+from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
+from mcp_memory.settings.state import config_path
+from mcp_memory.wiring.clients import HOOK_EVENTS
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
+TEMPLATE_VARIABLE = "MCP_MEMORY_TOKEN"
 
 
-def snippets(settings: Settings, address: Address) -> dict[str, str]:
+def snippets(settings: Settings, url: str) -> dict[str, str]:
     """Client → text to paste, with this daemon's address and this program's path in it."""
     name = server_name(settings)
-    claude = json.dumps(json.loads(_filled("claude-code.json", settings, address)), ensure_ascii=False)
+    claude = json.dumps(server_entry("claude-code", settings, url), ensure_ascii=False)
     codex = "\n".join(
-        line for line in _filled("codex.toml", settings, address).splitlines() if line and not line.startswith("#")
+        line for line in _filled("codex.toml", settings, url).splitlines() if line and not line.startswith("#")
     )
-    token = f"{command_path()} token --client openclaw{_vault_option(settings)}"
+    token = f"{command_path()} token --client openclaw{_options(settings)}"
+    variable = token_variable(settings)
     return {
         "Claude Code": f"claude mcp add-json --scope user {name} {shlex.quote(claude)}",
         "Codex: add to ~/.codex/config.toml": codex.replace("[mcp_servers.memory]", f"[mcp_servers.{name}]"),
-        f"OpenClaw: start it with MCP_MEMORY_TOKEN set to what this prints: {token}": f"openclaw mcp add {name} "
-        f"--url {address.url} --transport streamable-http --no-probe "
-        "--header 'Authorization=Bearer ${MCP_MEMORY_TOKEN}'",
+        f"OpenClaw: start it with {variable} set to what this prints: {token}": f"openclaw mcp add {name} "
+        f"--url {url} --transport streamable-http --no-probe "
+        f"--header 'Authorization=Bearer ${{{variable}}}'",
     }
+
+
+def server_entry(client: str, settings: Settings, url: str, *, project: str | None = None) -> dict[str, Any]:
+    """The server's entry in this client's configuration. `project`: a name that its headers helper sends along."""
+    if client == "claude-code":
+        return json.loads(_filled("claude-code.json", settings, url, project))
+    if client == "codex":
+        return tomllib.loads(_filled("codex.toml", settings, url, project))["mcp_servers"]["memory"]
+    text = _filled("openclaw.json", settings, url).replace(TEMPLATE_VARIABLE, token_variable(settings))
+    return json.loads(text)["mcp"]["servers"]["memory"]
+
+
+def hook_commands(client: str, settings: Settings, *, shared: bool) -> dict[str, str]:
+    """The name of an event among `HOOK_EVENTS` → our command for it. `shared`: see `command_path`."""
+    program, options = command_path(shared=shared), _options(settings)
+    return {event: f"{program} hook {event} --client {client}{options}" for event in HOOK_EVENTS}
 
 
 def server_name(settings: Settings) -> str:
@@ -38,25 +63,53 @@ def server_name(settings: Settings) -> str:
     return "memory" if _is_default(settings) else f"memory-{slug(settings.vault_path.name)}"
 
 
-def command_path() -> str:
-    """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH."""
+def token_variable(settings: Settings) -> str:
+    """The environment variable that a client without a headers helper takes its token from; one a vault."""
+    own = re.sub(r"[^A-Z0-9]+", "_", server_name(settings).upper().removeprefix("MEMORY"))
+    return TEMPLATE_VARIABLE + own
+
+
+def vault_option(settings: Settings) -> str | None:
+    """What our commands say with `--vault`; None for the default vault."""
+    return None if _is_default(settings) else str(settings.vault_path)
+
+
+def command_path(*, shared: bool = False) -> str:
+    """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH.
+
+    `shared`: for a file that others use too, its name alone where that is enough here.
+    """
     beside = Path(sys.executable).with_name("mcp-memory")
-    found = str(beside) if beside.exists() else shutil.which("mcp-memory")
+    on_path = shutil.which("mcp-memory")
+    if shared and on_path and (not beside.exists() or Path(on_path).resolve() == beside.resolve()):
+        return "mcp-memory"
+    found = str(beside) if beside.exists() else on_path
     return _word(found) if found else f"{_word(sys.executable)} -m mcp_memory"
 
 
-def _filled(name: str, settings: Settings, address: Address) -> str:
+def _filled(name: str, settings: Settings, url: str, project: str | None = None) -> str:
     """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
-    helper = json.dumps(f"{command_path()} headers{_vault_option(settings)}", ensure_ascii=False)[1:-1]
-    return shipped(f"clients/{name}").replace(TEMPLATE_URL, address.url).replace("mcp-memory headers", helper)
+    more = f" --project {_word(project)}" if project else ""
+    command = f"{command_path(shared=bool(project))} headers{_options(settings)}{more}"
+    helper = json.dumps(command, ensure_ascii=False)[1:-1]
+    return shipped(f"clients/{name}").replace(TEMPLATE_URL, url).replace("mcp-memory headers", helper)
 
 
-def _vault_option(settings: Settings) -> str:
-    return "" if _is_default(settings) else f" --vault {_word(str(settings.vault_path))}"
+def _options(settings: Settings) -> str:
+    """A client starts our commands with HOME and PATH alone: what else says which vault is spelled out."""
+    vault = vault_option(settings)
+    options = f" --vault {_word(vault)}" if vault else ""
+    if settings.file and settings.file.absolute() != config_path({}):
+        options += f" --config {_word(str(settings.file.absolute()))}"
+    return options
 
 
 def _is_default(settings: Settings) -> bool:
-    return settings.vault.path == VaultConfig().path
+    """Whether our commands find this vault by themselves, started with HOME and PATH alone."""
+    try:
+        return load({}).vault_path == settings.vault_path
+    except ConfigInvalid:  # of that file, when another one counts here
+        return False
 
 
 def _word(text: str) -> str:

@@ -188,6 +188,10 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("topics", _compaction(status["compaction"])),
         ("process", f"pid {address.pid}, version {address.version}"),
     ]
+    if called := status["clients"]:
+        rows.append(
+            ("clients", ", ".join(f"{client} ({when[:16].replace('T', ' ')})" for client, when in called.items()))
+        )
     if status["phase"] != "idle":
         done, total = status["progress"]
         rows.append(("doing", f"{status['phase']}, {done} of {total}" if total else status["phase"]))
@@ -220,8 +224,8 @@ def _compaction(compaction: dict[str, Any]) -> str:
 def _paste(settings: Settings, address: Address) -> None:
     from mcp_memory.cli.pasting import snippets
 
-    say("\nconnect a client (paste one of these):")
-    for name, text in snippets(settings, address).items():
+    say("\nconnect a client: mcp-memory install claude-code (or codex, openclaw); or paste one of these:")
+    for name, text in snippets(settings, address.url).items():
         say()
         head(f"# {name}")
         say(text)

@@ -13,14 +13,15 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.console import emit, say
+from mcp_memory.cli.installing import connecting_file, uninstall_client, where
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.cli.pasting import server_name
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, StorageFailed
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import config_path
 from mcp_memory.storage.causes import naming_the_cause
+from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +34,40 @@ class Leaving:
 
 
 @click.command()
+@click.argument("client", type=click.Choice(CLIENTS), required=False)
+@click.option("--scope", type=click.Choice(("user", "project")), default="user", help="With CLIENT: as for install.")
+@click.option("--yes", is_flag=True, help="With CLIENT: do not ask.")
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
 @click.option("--models", is_flag=True, help="With --purge: the compiled models too, though other vaults may use them.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @located
 @as_json
 @click.pass_obj
-def uninstall(common: Common, purge: bool, models: bool, dry_run: bool, as_json: bool) -> None:
+def uninstall(
+    common: Common,
+    client: str | None,
+    scope: Scope,
+    yes: bool,
+    purge: bool,
+    models: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Remove what mcp-memory keeps for this vault. The vault and its notes stay. Stops the daemon first.
 
+    With CLIENT instead: take out of that client's files what `install` put in, and change nothing else.
+
     \b
+    mcp-memory uninstall claude-code        the client's files as they were
     mcp-memory uninstall                    what would go, and what stays
     mcp-memory uninstall --purge
     """
     settings = common.settings()
+    if client:
+        if purge or models:
+            raise InvalidInput("a client and --purge or --models", hint=f"mcp-memory uninstall {client}")
+        uninstall_client(settings, client, scope, dry_run=dry_run, yes=yes, as_json=as_json)
+        return
     if models and not purge:
         raise InvalidInput("--models goes with --purge", hint="mcp-memory uninstall --purge --models")
     leaving = plan(settings, models=models)
@@ -86,13 +107,10 @@ def plan(settings: Settings, *, models: bool) -> Leaving:
     file = settings.file or config_path(os.environ)
     if file.is_file():
         stays.append(f"your settings: rm {shlex.quote(str(file))}")
-    name = server_name(settings)
-    stays += [
-        f"Claude Code's configuration, if you added it: claude mcp remove --scope user {name}",
-        f"Codex's: codex mcp remove {name} (the table [mcp_servers.{name}] in ~/.codex/config.toml)",
-        f"OpenClaw's: openclaw mcp unset {name}",
-        "the program itself: remove the virtual environment that it is installed in, or: pip uninstall mcp-memory",
-    ]
+    stays += _wired(settings)
+    stays.append(
+        "the program itself: remove the virtual environment that it is installed in, or: pip uninstall mcp-memory"
+    )
     return Leaving(gone, stays)
 
 
@@ -114,6 +132,19 @@ def remove(settings: Settings, leaving: Leaving) -> None:
             place.rmdir()
     if is_held(state):
         raise StorageFailed(f"a daemon has come up again and uses {state.root}", hint="mcp-memory stop, then again")
+
+
+def _wired(settings: Settings) -> list[str]:
+    """A line for each client that is still connected to this vault, everywhere or here."""
+    place = where()
+    lines: list[str] = []
+    for client, scope in WIRABLE:
+        if scope == "project" and place.project is None:
+            continue
+        if file := connecting_file(client, scope, settings, place):
+            option = " --scope project" if scope == "project" else ""
+            lines.append(f"{TITLES[client]} ({file}): mcp-memory uninstall {client}{option}")
+    return lines
 
 
 def _remove(place: Path) -> None:

@@ -52,6 +52,10 @@ class Credentials:
             )
         return str(tokens[client])
 
+    def has(self, client: str) -> bool:
+        """Whether this client has a token already; none is made."""
+        return _signature(self._file) is not None and bool(self._read_or_make()["tokens"].get(client))
+
     def rotate(self, client: str) -> str:
         """A new token for this client, also a revoked one; the old token is refused from now on."""
         with self._changing() as table:

@@ -24,7 +24,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     """
     if config.uds:
         return _bind_uds(absolute(config.uds))
-    if port := config.port or _kept_port(state):
+    if port := config.port or kept_port(state):
         listening = _bind_tcp(config.host, port)
     else:
         try:
@@ -35,18 +35,19 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     return listening
 
 
-def keep_port(state: StateFolder, port: int) -> None:
-    """The vault's port from now on. Raises OSError."""
-    state.port.touch(mode=0o600)
-    state.port.write_text(f"{port}\n", encoding="ascii")
-
-
-def _kept_port(state: StateFolder) -> int | None:
+def kept_port(state: StateFolder) -> int | None:
+    """The vault's port, None before it ever had one."""
     try:
         text = state.port.read_text(encoding="ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):
         return None
     return int(text) if text.isdecimal() and 0 < int(text) < 65536 else None
+
+
+def keep_port(state: StateFolder, port: int) -> None:
+    """The vault's port from now on. Raises OSError."""
+    state.port.touch(mode=0o600)
+    state.port.write_text(f"{port}\n", encoding="ascii")
 
 
 def _bind_tcp(host: str, port: int) -> socket.socket:

@@ -25,6 +25,7 @@ from mcp_memory.errors import (
     PreconditionFailed,
     Refused,
 )
+from mcp_memory.server.calls import Calls
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,9 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
 )
 
 
-def add_routes(server: FastMCP, engine: Engine, credentials: Credentials, address: Address, *, auth: bool) -> None:
+def add_routes(
+    server: FastMCP, engine: Engine, credentials: Credentials, address: Address, calls: Calls, *, auth: bool
+) -> None:
     """FastMCP does not guard custom routes: each checks the token itself."""
 
     @server.custom_route(HEALTH, methods=["GET"])
@@ -64,7 +67,11 @@ def add_routes(server: FastMCP, engine: Engine, credentials: Credentials, addres
                 return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
             if name in PERSONS_OWN and client != OWN_CLIENT:
                 raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
+            if client != OWN_CLIENT:
+                calls.saw(client)
             answer = await perform(engine, name, _arguments(await request.body()))
+            if name == "status":
+                answer = {**answer, "clients": calls.payload()}
         except McpMemoryError as error:
             body = {"code": error.code, "message": error.message, "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))

@@ -59,18 +59,19 @@ def build_server(
     engine: Engine, credentials: Credentials, address: Address, *, auth: bool, vault: VaultConfig, recall: RecallConfig
 ) -> FastMCP:
     """The MCP server with everything on it, not yet served."""
+    calls = Calls()
     server = FastMCP(
         "mcp-memory",
         instructions=INSTRUCTIONS,
         version=__version__,
         auth=Tokens(credentials) if auth else None,
-        middleware=[Calls(), Complaints()],
+        middleware=[calls, Complaints()],
         mask_error_details=True,
     )
     add_tools(server, engine, vault, recall)
     add_resources(server, engine)
     add_prompts(server)
-    add_routes(server, engine, credentials, address, auth=auth)
+    add_routes(server, engine, credentials, address, calls, auth=auth)
     take_nothing_from_headers(server)
     return server
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from datetime import datetime
 
 from fastmcp.server.dependencies import get_access_token
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
@@ -18,7 +19,21 @@ TOOLS = frozenset({"memory_search", "memory_recall", "memory_append", "memory_fo
 
 
 class Calls(Middleware):
-    """Logs at level debug; goes outermost, so that refused arguments count too."""
+    """Logs at level debug; goes outermost, so that refused arguments count too. Remembers when each client called
+    last, until the daemon ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: dict[str, datetime] = {}
+
+    def saw(self, client: str) -> None:
+        """This client has called now."""
+        self._latest[client] = datetime.now().astimezone()
+
+    def payload(self) -> dict[str, str]:
+        """Client → when it called last, the latest first."""
+        latest = sorted(self._latest.items(), key=lambda each: each[1], reverse=True)
+        return {client: when.isoformat(timespec="seconds") for client, when in latest}
 
     async def on_call_tool(
         self,
@@ -26,6 +41,8 @@ class Calls(Middleware):
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
         began, outcome = time.perf_counter(), "cancelled"
+        name, client = _who(context)
+        self.saw(client)
         try:
             result = await call_next(context)
             outcome = "ok"
@@ -33,7 +50,7 @@ class Calls(Middleware):
             outcome = _code(error.__cause__)
             raise
         finally:
-            log.debug("%s by %s: %s, %.1f ms", *_who(context), outcome, 1000 * (time.perf_counter() - began))
+            log.debug("%s by %s: %s, %.1f ms", name, client, outcome, 1000 * (time.perf_counter() - began))
         return result
 
 

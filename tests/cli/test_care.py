@@ -116,7 +116,7 @@ def test_uninstall_leaves_the_notes(place: Place):
         before = {file: file.read_bytes() for file in place.vault.rglob("*") if file.is_file()}
         gone = place.run("uninstall", "--purge", **environ).ok().out
     assert f"removed  {place.state.root}" in gone
-    assert "claude mcp remove --scope user memory-vault" in gone
+    assert "uninstall claude-code" not in gone, "no client is connected"
     assert str(place.vault) in gone
     assert not (place.root / "state").exists()
     assert {file: file.read_bytes() for file in place.vault.rglob("*") if file.is_file()} == before

@@ -32,7 +32,6 @@ base_url = "{url}/v1"
 wire_api = "responses"
 env_key = "STUB_KEY"
 """
-"""The stub as Codex's model, and nothing that would look up a host on the internet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +80,23 @@ class Agent:
 
 def claude_code(machine: Machine, model: AnthropicStub) -> Agent:
     """Claude Code with the server added the way `claude-code.md` says."""
-    environ = machine.environ(
-        ANTHROPIC_BASE_URL=model.url,
-        ANTHROPIC_API_KEY="stub",
-        DISABLE_AUTOUPDATER="1",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-    )
+    environ = claude_environ(machine, model)
     add, use = shell_commands("claude-code.md", machine)
     pasted = machine.home / "claude-code.json"
     if not pasted.exists():
         pasted.write_text(template(pasted.name, machine), encoding="utf-8")
         run("sh", "-c", add, environ=environ, cwd=machine.home).succeeded()
     return Agent(machine, model, (*shlex.split(use), "-p"), environ)
+
+
+def claude_environ(machine: Machine, model: AnthropicStub) -> Mapping[str, str]:
+    """The stub as Claude Code's model."""
+    return machine.environ(
+        ANTHROPIC_BASE_URL=model.url,
+        ANTHROPIC_API_KEY="stub",
+        DISABLE_AUTOUPDATER="1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+    )
 
 
 def find_in_claude(*tools: str) -> str:
@@ -104,13 +108,18 @@ def codex(machine: Machine, model: OpenAIStub) -> Agent:
     """Codex with `codex.toml` in its configuration file."""
     config = machine.home / ".codex" / "config.toml"
     config.parent.mkdir(exist_ok=True)
-    config.write_text(_CODEX_MODEL.format(url=model.url) + template("codex.toml", machine), encoding="utf-8")
+    config.write_text(codex_model(model) + template("codex.toml", machine), encoding="utf-8")
     return Agent(machine, model, ("codex", "exec", "--skip-git-repo-check"), machine.environ(STUB_KEY="stub"))
+
+
+def codex_model(model: OpenAIStub) -> str:
+    """The stub as Codex's model, and nothing that would look up a host on the internet."""
+    return _CODEX_MODEL.format(url=model.url)
 
 
 def openclaw(machine: Machine, model: OpenAIStub) -> Agent:
     """OpenClaw with `openclaw.json` in its configuration, one local turn at a time."""
-    config = {**json.loads(template("openclaw.json", machine)), **_openclaw_model(model.url)}
+    config = {**json.loads(template("openclaw.json", machine)), **openclaw_model(model.url)}
     file = machine.home / ".openclaw" / "openclaw.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(config), encoding="utf-8")
@@ -119,7 +128,7 @@ def openclaw(machine: Machine, model: OpenAIStub) -> Agent:
     return Agent(machine, model, command, machine.environ(DO_NOT_TRACK="1", MCP_MEMORY_TOKEN=token))
 
 
-def _openclaw_model(url: str) -> Mapping[str, Any]:
+def openclaw_model(url: str) -> Mapping[str, Any]:
     """The stub as OpenClaw's model, and no look-ups on the internet."""
     model = {"id": "stub", "name": "stub", "contextWindow": 200_000, "maxTokens": 4_096}
     provider = {"baseUrl": f"{url}/v1", "apiKey": "stub", "api": "openai-completions", "models": [model]}

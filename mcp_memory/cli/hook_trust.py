@@ -1,0 +1,130 @@
+"""Whether a client runs our hooks: each has its own way of trusting them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mcp_memory import __version__
+from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.wiring import commands, files, jsonc
+from mcp_memory.wiring.clients import Scope, Where, config_file
+from mcp_memory.wiring.edit import Target
+from mcp_memory.wiring.pieces import Hooks
+
+ANSWER_S = 20.0
+
+TRUSTED, UNTRUSTED, WIRED, OFF, MISSING = "trusted", "untrusted", "wired", "off", "missing"
+"""What becomes of a hook; `WIRED` where its client could not be asked."""
+
+REMEDIES = {
+    ("codex", UNTRUSTED): "Codex does not trust our hooks yet: start `codex` in a terminal and accept them, or /hooks",
+    ("claude-code", UNTRUSTED): "Claude Code does not trust this folder yet: start `claude` in it and accept",
+    ("claude-code", OFF): "disableAllHooks in Claude Code's settings switches our hooks off, too",
+}
+
+
+def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, place: Where) -> dict[str, str]:
+    """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
+    one."""
+    found: dict[str, str] = {}
+    for piece in target.pieces:
+        if not isinstance(piece, Hooks) or content is None:
+            continue
+        with suppress(Refused, UnicodeDecodeError):
+            found |= _states(client, scope, piece, target.file, content.decode(), place)
+    return found
+
+
+def _states(client: str, scope: Scope, piece: Hooks, file: Path, text: str, place: Where) -> dict[str, str]:
+    if not piece.is_in(text):
+        return {}
+    missing = piece.missing(text)
+    if client == "codex":
+        states = _codex(file, place)
+    else:
+        states = dict.fromkeys(piece.commands, _claude_code(scope, jsonc.value_of(text), place))
+    return {event: MISSING if event in missing else states.get(event, WIRED) for event in piece.commands}
+
+
+def _claude_code(scope: Scope, settings: Mapping[str, Any], place: Where) -> str:
+    """A person's own settings are trusted; a project's when its folder is."""
+    if settings.get("disableAllHooks") is True:
+        return OFF
+    config = config_file("claude-code", "user", place)
+    if scope == "user" or config is None or place.project is None:
+        return TRUSTED
+    with suppress(McpMemoryError, UnicodeDecodeError, AttributeError):
+        value: Any = jsonc.value_of((files.read(config) or b"").decode())
+        if value.get("projects", {}).get(str(place.project), {}).get("hasTrustDialogAccepted"):
+            return TRUSTED
+    return UNTRUSTED
+
+
+def _codex(file: Path, place: Where) -> dict[str, str]:
+    """Codex itself knows which hooks it trusts: by hashes, which change with the command. Empty where it cannot say."""
+    program = shutil.which("codex")
+    if program is None:
+        return {}
+    cwd = str(place.project or place.home)
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mcp-memory", "version": __version__}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [cwd]}},
+    ]
+    answer = _answered(program, "".join(f"{json.dumps(request)}\n" for request in requests), number=2)
+    hooks = [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
+    return {
+        _client_name(hook["eventName"]): TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
+        for hook in hooks
+        if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
+    }
+
+
+def _answered(program: str, requests: str, *, number: int) -> dict[str, Any]:
+    """The result of one request to Codex's app server, which answers while its input is open. Empty where it fails."""
+    with (
+        suppress(OSError),
+        subprocess.Popen(
+            [program, "app-server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+        deadline = threading.Timer(ANSWER_S, _end, [process])
+        deadline.start()
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(requests)
+            process.stdin.flush()
+            for line in process.stdout:
+                with suppress(ValueError):
+                    message = json.loads(line)
+                    if message.get("id") == number:
+                        return message.get("result") or {}
+        finally:
+            deadline.cancel()
+            _end(process)
+    return {}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """With what it has started: `codex` is a script around a program."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _client_name(event: str) -> str:
+    """`sessionStart` there is `SessionStart` in a file."""
+    return event[:1].upper() + event[1:]

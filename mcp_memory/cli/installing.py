@@ -1,0 +1,286 @@
+"""install CLIENT, uninstall CLIENT: what a client needs to use memory, put into its files and taken out again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcp_memory.cli import pasting
+from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.client.connection import Address
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.daemon import launch
+from mcp_memory.daemon.listen import kept_port
+from mcp_memory.daemon.serve import LOOPBACK_OF
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
+from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped
+from mcp_memory.settings.state import absolute
+from mcp_memory.text.visible import visible
+from mcp_memory.wiring import files
+from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets
+from mcp_memory.wiring.edit import Change, Target, diff, installing, uninstalling
+from mcp_memory.wiring.pieces import Hooks, Instructions
+
+UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a command would do to files, and what it says besides."""
+
+    client: str
+    scope: Scope
+    changes: Sequence[Change]
+    remarks: Sequence[str]
+
+
+@click.command()
+@click.argument("client", type=click.Choice(CLIENTS))
+@click.option(
+    "--scope",
+    type=click.Choice(("user", "project")),
+    default="user",
+    show_default=True,
+    help="For all you do, or in this git repository only.",
+)
+@click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
+@click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@located
+@as_json
+@click.pass_obj
+def install(
+    common: Common,
+    client: str,
+    scope: Scope,
+    name: str | None,
+    no_hooks: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Connect a client: the server, the hooks, and a few lines that tell the agent when to use memory.
+
+    Shows what changes in which file, and asks. A file that changes is kept beside itself, with a date.
+
+    \b
+    mcp-memory install claude-code
+    mcp-memory install codex --scope project --dry-run
+    """
+    settings = common.settings()
+    if settings.daemon.uds:
+        raise Refused("the daemon listens on a Unix socket, which no client can use", hint="take out daemon.uds")
+    if not dry_run and address_of(settings) is None:
+        tell("starting the daemon: its address goes into the client's files")
+        launch.launch(settings, [], tell=tell)
+    place = where()
+    token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
+    wire = _wire(client, settings, place, scope, name=name, token=token)
+    changes = [
+        installing(target, files.read(target.file))
+        for target in targets(client, scope, place, wire, hooks=not no_hooks)
+    ]
+    plan = Plan(client, scope, changes, _after_install(client, scope, settings, changes))
+    _carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
+    if not dry_run and launch.running(settings) is None:
+        launch.launch(settings, [], tell=tell)
+
+
+def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Take out of the client's files what `install` put in for this vault. Raises Refused."""
+    place = where()
+    wanted = targets_of(client, scope, settings, place)
+    shared = _instructions_of_others(client, scope, settings, place)
+    changes = [
+        uninstalling(target, files.read(target.file), files.backups(target.file))
+        for target in wanted
+        if target.file.resolve() not in shared
+    ]
+    kept = [
+        f"kept from before: {backup}"
+        for change in changes
+        for backup, _ in files.backups(change.file)
+        if backup not in change.spent
+    ]
+    _carry_out(Plan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
+
+
+def targets_of(client: str, scope: Scope, settings: Settings, place: Where) -> list[Target]:
+    """The client's files and what belongs into them; no token is made. Raises Refused for a scope that it lacks."""
+    return targets(client, scope, place, _wire(client, settings, place, scope), hooks=True)
+
+
+def connecting_file(client: str, scope: Scope, settings: Settings, place: Where) -> Path | None:
+    """The file that holds the client's entry of this vault. None where there is none, or it cannot be read."""
+    for target in targets_of(client, scope, settings, place):
+        with suppress(McpMemoryError):
+            if entry_in(target, files.read(target.file)) is not None:
+                return target.file
+    return None
+
+
+def where() -> Where:
+    """This person's home, this environment, and the git repository that we are in. Raises ConfigInvalid."""
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    return Where(absolute("~"), os.environ, root)
+
+
+def address_of(settings: Settings) -> str | None:
+    """The URL of this vault's daemon, also while it is down; None before it ever ran."""
+    try:
+        return Address.read(settings.state.daemon).url
+    except NotRunning:
+        port = settings.daemon.port or kept_port(settings.state)
+        return _url(settings, port) if port else None
+
+
+def _url(settings: Settings, port: int) -> str:
+    host = LOOPBACK_OF.get(settings.daemon.host, settings.daemon.host)
+    return Address(host, port, "", 0, "", "").url
+
+
+def _wire(
+    client: str,
+    settings: Settings,
+    place: Where,
+    scope: Scope,
+    *,
+    name: str | None = None,
+    token: str = UNKNOWN_TOKEN,
+) -> Wire:
+    project = place.project.name if scope == "project" and place.project else None
+    url = address_of(settings) or _url(settings, PREFERRED_PORT)
+    return Wire(
+        name=name or pasting.server_name(settings),
+        entry={} if client == "generic" else pasting.server_entry(client, settings, url, project=project),
+        instructions=shipped("clients/instructions.md"),
+        hooks=pasting.hook_commands(client, settings, shared=project is not None),
+        vault=pasting.vault_option(settings),
+        variable=pasting.token_variable(settings),
+        token=token,
+        chosen=name is not None,
+    )
+
+
+def _token(settings: Settings, client: str, *, makes: bool) -> str:
+    credentials = Credentials(settings.state.tokens)
+    if makes:
+        settings.state.make()
+    return credentials.token(client) if makes or credentials.has(client) else UNKNOWN_TOKEN
+
+
+def _instructions_of_others(client: str, scope: Scope, settings: Settings, place: Where) -> set[Path]:
+    """Files whose instructions another client needs that is still connected: AGENTS.md is read by several."""
+    return {
+        target.file.resolve()
+        for other, its_scope in WIRABLE
+        if other != client and its_scope == scope and connecting_file(other, scope, settings, place)
+        for target in targets_of(other, scope, settings, place)
+        if any(isinstance(piece, Instructions) for piece in target.pieces)
+    }
+
+
+def _carry_out(plan: Plan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:
+    """Show it, ask, and do it. Raises what refuses it before the first file is written."""
+    changes = [change for change in plan.changes if not change.is_nothing]
+    for change in changes:
+        files.check(change)
+    if as_json and not (yes or dry_run):
+        raise InvalidInput("--json cannot ask", hint="pass --yes, or --dry-run")
+    if not as_json:
+        _show(plan, changes)
+        if changes and not (yes or dry_run):
+            click.confirm("change these files?", abort=True)
+    backups = [] if dry_run else _applied(changes)
+    if as_json:
+        emit(_payload(plan, changes, backups, is_done=not dry_run))
+        return
+    for backup in backups:
+        say(f"kept as it was: {backup}")
+    if changes:
+        say("nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}")
+    for remark in plan.remarks:
+        say(f"  → {remark}")
+
+
+def _applied(changes: Sequence[Change]) -> list[Path]:
+    """The backups that were made. Where a write fails, says what is done already: the same command goes on there."""
+    backups: list[Path] = []
+    done: list[Path] = []
+    for change in changes:
+        try:
+            backup = files.apply(change, datetime.now().astimezone())
+        except McpMemoryError:
+            for file in done:
+                tell(f"changed already: {file}")
+            raise
+        done.append(change.file)
+        backups += [backup] if backup else []
+    return backups
+
+
+def _payload(plan: Plan, changes: Sequence[Change], backups: Sequence[Path], *, is_done: bool) -> dict[str, Any]:
+    return {
+        "client": plan.client,
+        "scope": plan.scope,
+        "done": is_done,
+        "changes": [
+            {"file": str(change.file), "what": list(change.what), "diff": diff(change, str(change.file))}
+            for change in changes
+        ],
+        "backups": [str(place) for place in backups],
+        "remarks": list(plan.remarks),
+    }
+
+
+def _show(plan: Plan, changes: Sequence[Change]) -> None:
+    home = f"{absolute('~')}/"
+    for change in changes:
+        name = str(change.file)
+        name = f"~/{name.removeprefix(home)}" if name.startswith(home) else name
+        for line in diff(change, name).splitlines():
+            colour = {"+": "green", "-": "red"}.get(line[:1])
+            print(click.style(visible(line), fg=colour) if is_terminal() and colour else visible(line))
+        say()
+    if not changes:
+        say(f"nothing to do for {TITLES[plan.client]}")
+
+
+def _after_install(client: str, scope: Scope, settings: Settings, changes: Sequence[Change]) -> list[str]:
+    """What is left for the person."""
+    title = TITLES[client]
+    remarks = [
+        f"{change.file} is not there yet: once {title} has made it, install again"
+        for change in changes
+        if change.old is None and change.new is None
+    ]
+    if client == "generic":
+        remarks += [
+            f"the server, over streamable HTTP: {address_of(settings) or _url(settings, PREFERRED_PORT)}",
+            f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
+        ]
+    if client == "openclaw":
+        remarks += [
+            "a gateway that runs already reads the token when it starts: openclaw gateway restart",
+            "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install",
+        ]
+    if client == "codex" and any(isinstance(p, Hooks) for change in changes for p in change.target.pieces):
+        remarks.append(
+            "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
+            "/hooks); until then, and in `codex exec`, it skips them without a word"
+        )
+    if scope == "project" and client in {"claude-code", "codex"}:
+        remarks.append(f"{title} uses these files after it has asked you whether to trust this folder")
+        if pasting.command_path(shared=True) != "mcp-memory":
+            remarks.append("mcp-memory is not on your PATH: these files name its place on this machine")
+    return remarks

@@ -1,0 +1,197 @@
+"""One description a client: its program, its files, and what belongs into each.
+
+All files are edited directly. `claude mcp add-json` and `openclaw mcp add` write the whole file anew, `codex mcp add`
+knows no headers helper, and none of the three shows first what it will do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from mcp_memory.errors import Refused
+from mcp_memory.wiring import jsonc
+from mcp_memory.wiring.edit import Target
+from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
+
+Scope = Literal["user", "project"]
+
+CLIENTS = ("claude-code", "codex", "openclaw", "generic")
+TITLES = {"claude-code": "Claude Code", "codex": "Codex", "openclaw": "OpenClaw", "generic": "any other client"}
+PROGRAMS = {"claude-code": "claude", "codex": "codex", "openclaw": "openclaw"}
+
+WIRABLE: tuple[tuple[str, Scope], ...] = (
+    ("claude-code", "user"),
+    ("claude-code", "project"),
+    ("codex", "user"),
+    ("codex", "project"),
+    ("openclaw", "user"),
+)
+"""Where an entry of our server may be."""
+
+HOOK_EVENTS = {
+    "session-start": "SessionStart",
+    "prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "session-end": "SessionEnd",
+}
+"""What `mcp-memory hook` does something at → what Claude Code and Codex call the event. At `stop` it does nothing, and
+each turn would wait for it."""
+
+HOOK_TIMEOUT_S = 5
+"""When a client gives a hook up; ours give themselves up after half a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where clients look for their files: the person's home, the environment, and the root of the project."""
+
+    home: Path
+    environ: Mapping[str, str]
+    project: Path | None = None
+
+    def folder(self, variable: str, default: str) -> Path:
+        chosen = self.environ.get(variable)
+        return Path(chosen).expanduser() if chosen else self.home / default
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable` and
+    `token` are for a client without a headers helper; `vault` is None for the default one."""
+
+    name: str
+    entry: Mapping[str, Any]
+    instructions: str
+    hooks: Mapping[str, str]
+    vault: str | None
+    variable: str
+    token: str
+    chosen: bool = False
+
+
+def targets(client: str, scope: Scope, where: Where, wire: Wire, *, hooks: bool) -> list[Target]:
+    """The client's files and what belongs into them. Raises Refused for a scope that it does not have."""
+    if scope == "project" and where.project is None:
+        raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
+    return _TARGETS[client](scope, where, wire, hooks)
+
+
+def config_file(client: str, scope: Scope, where: Where) -> Path | None:
+    """The file that holds the server's entry; None for a client that has none there."""
+    if scope == "project":
+        if where.project is None or client not in {"claude-code", "codex"}:
+            return None
+        return where.project / (".mcp.json" if client == "claude-code" else ".codex/config.toml")
+    if client == "claude-code":
+        return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+    if client == "codex":
+        return where.folder("CODEX_HOME", ".codex") / "config.toml"
+    return _openclaw_config(where) if client == "openclaw" else None
+
+
+def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
+    """Our server's entry as it stands in the file; None for a file that has none, or cannot be read."""
+    for piece in target.pieces:
+        if isinstance(piece, Server) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return piece.entry_in(content.decode())
+    return None
+
+
+def _claude_code(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
+    config = _existing(config_file("claude-code", scope, where))
+    root = where.project if scope == "project" else None
+    folder = root / ".claude" if root else where.folder("CLAUDE_CONFIG_DIR", ".claude")
+    server = Server("json", ("mcpServers",), wire.name, wire.entry, Identity("claude-code", wire.vault), wire.chosen)
+    return [
+        Target(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
+        *_hooks("claude-code", folder / "settings.json", wire, hooks),
+        Target((root or folder) / "CLAUDE.md", (Instructions(wire.instructions),)),
+    ]
+
+
+def _codex(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
+    config = _existing(config_file("codex", scope, where))
+    server = Server("toml", ("mcp_servers",), wire.name, wire.entry, Identity("codex", wire.vault), wire.chosen)
+    instructed = where.project if scope == "project" and where.project else config.parent
+    hooked = _hooks("codex", config.parent / "hooks.json", wire, hooks)
+    return [
+        Target(config, (server, *(Trust(_trust_keys(target)) for target in hooked))),
+        *hooked,
+        Target(instructed / "AGENTS.md", (Instructions(wire.instructions),)),
+    ]
+
+
+def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:  # noqa: ARG001 -- it has no such
+    if scope == "project":
+        raise Refused("OpenClaw has no configuration of a project", hint="--scope user")
+    config = _openclaw_config(where)
+    identity = Identity("openclaw", wire.vault, wire.variable)
+    server = Server("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
+    token = Variable(wire.variable, wire.token)
+    return [
+        Target(_openclaw_state(where) / ".env", (token,), private=True),
+        Target(config, (server,)),
+        Target(_workspace(where, config) / "AGENTS.md", (Instructions(wire.instructions),), only_existing=True),
+    ]
+
+
+def _generic(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:  # noqa: ARG001 -- likewise
+    """What its configuration looks like nobody knows; many read AGENTS.md."""
+    if scope == "user" or where.project is None:
+        return []
+    return [Target(where.project / "AGENTS.md", (Instructions(wire.instructions),))]
+
+
+def _hooks(client: str, file: Path, wire: Wire, wanted: bool) -> list[Target]:
+    commands = {HOOK_EVENTS[event]: command for event, command in wire.hooks.items()}
+    piece: tuple[Piece, ...] = (Hooks(commands, client, wire.vault, HOOK_TIMEOUT_S),)
+    return [Target(file, piece)] if wanted else []
+
+
+def _trust_keys(target: Target) -> tuple[str, ...]:
+    """What Codex calls our handlers in that file: by the file, the event in lower case, and their numbers."""
+    found: list[str] = []
+    for piece in target.pieces:
+        with suppress(OSError, UnicodeDecodeError, Refused):  # told when the hooks are planned
+            if isinstance(piece, Hooks):
+                for event, group, number in piece.places(target.file.read_text(encoding="utf-8")):
+                    name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+                    found.append(f"{target.file}:{name}:{group}:{number}")
+    return tuple(found)
+
+
+def _openclaw_state(where: Where) -> Path:
+    profile = where.environ.get("OPENCLAW_PROFILE", "")
+    name = f".openclaw-{profile}" if profile and profile != "default" else ".openclaw"
+    return where.folder("OPENCLAW_STATE_DIR", str(where.folder("OPENCLAW_HOME", "") / name))
+
+
+def _openclaw_config(where: Where) -> Path:
+    return where.folder("OPENCLAW_CONFIG_PATH", str(_openclaw_state(where) / "openclaw.json"))
+
+
+def _workspace(where: Where, config: Path) -> Path:
+    """The folder of the agent's own files, as configured."""
+    try:
+        found: Any = jsonc.value_of(config.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, Refused):
+        found = None  # told when the server's entry is planned
+    for key in ("agents", "defaults", "workspace"):
+        found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
+    if isinstance(found, str) and found:
+        return where.home / found[2:] if found.startswith("~/") else Path(found)
+    return where.folder("OPENCLAW_WORKSPACE_DIR", str(_openclaw_state(where) / "workspace"))
+
+
+def _existing(file: Path | None) -> Path:
+    assert file is not None, "both have a file in both scopes"
+    return file
+
+
+_TARGETS = {"claude-code": _claude_code, "codex": _codex, "openclaw": _openclaw, "generic": _generic}

@@ -1,0 +1,180 @@
+"""Configuration files on disk: read, backed up, replaced whole or not at all.
+
+A link is followed and stays a link; mode and owner stay. Everything that could refuse a write is looked at before the
+first file of a plan is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from mcp_memory.errors import Busy, PreconditionFailed, Refused
+from mcp_memory.storage.causes import naming_the_cause
+from mcp_memory.wiring.edit import Change
+
+MARK = ".mcp-memory-"
+"""In the name of a backup, before its date."""
+
+MAX_BYTES = 64_000_000
+"""More than any configuration that a client could load."""
+
+LOCK_S, STALE_S = 5.0, 10.0
+"""How long to wait for a client that writes its file, and after how long without a sign of life (as `proper-lockfile`
+has it, which Claude Code uses) its lock is left over."""
+
+
+def read(file: Path) -> bytes | None:
+    """The file's bytes, None where there is none. Raises Refused for what is no regular file, StorageFailed."""
+    with naming_the_cause(str(file)):
+        try:
+            facts = file.stat()
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(facts.st_mode):
+            raise Refused(f"{file} is no regular file", hint="move it away, then try again")
+        if facts.st_size > MAX_BYTES:
+            raise Refused(f"{file} has {facts.st_size:,} bytes", hint="that is no configuration; look what it is")
+        return file.read_bytes()
+
+
+def check(change: Change) -> None:
+    """Raises Refused where the file may not be written, with what to do."""
+    if change.is_nothing:
+        return
+    target = _target(change.file)
+    by_hand = "nothing was changed; to see what you could add by hand: the same command with --dry-run"
+    with naming_the_cause(str(target)):
+        if target.exists():
+            facts = target.stat()
+            if facts.st_uid != os.geteuid():
+                hint = f"run this as the user whose it is; {by_hand}"
+                raise Refused(f"{target} belongs to user {facts.st_uid}, not to you", hint=hint)
+            if not facts.st_mode & stat.S_IWUSR:
+                hint = f"chmod u+w {target}, then again; {by_hand}"
+                raise Refused(f"{target} is read-only", hint=hint)
+            if change.target.private and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise Refused(f"{target} can be read by other users", hint=f"chmod go-rwx {target}, then again")
+        folder = next(place for place in target.parents if place.exists())
+        is_mine = folder.stat().st_uid == os.geteuid()
+        if not os.access(folder, os.W_OK | os.X_OK) or (os.geteuid() == 0 and not is_mine):
+            raise Refused(f"the folder {folder} is not yours to write in", hint=f"check its owner and mode; {by_hand}")
+
+
+def apply(change: Change, now: datetime) -> Path | None:
+    """Carry it out; the backup that was made, if any. Raises PreconditionFailed where the file is not what the plan
+    saw, Busy where its program is writing it, and StorageFailed; the old bytes are intact then."""
+    if change.is_nothing:
+        return None
+    target, private, backup = _target(change.file), change.target.private, None
+    with naming_the_cause(str(target)), _locked(change.target.lock):
+        if read(change.file) != change.old:
+            raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
+        if change.keeps_old and change.old is not None:
+            backup = _free_name(change.file, now)
+            _write(backup, change.old, like=target, private=private)
+        if change.new is None:
+            target.unlink()
+            _sync(target.parent)
+            _remove_empty(target.parent)
+        else:
+            target.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+            _write(target, change.new, like=target, private=private)
+        for place in change.spent:
+            place.unlink(missing_ok=True)
+    return backup
+
+
+def backups(file: Path) -> list[tuple[Path, bytes]]:
+    """Earlier states of the file that `apply` has kept beside it, oldest first."""
+    name = re.compile(re.escape(file.name + MARK) + r"\d{8}-\d{6}(-\d{3})?\.bak")
+    try:
+        found = sorted((p for p in file.parent.iterdir() if name.fullmatch(p.name)), key=lambda p: p.stem)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [(place, place.read_bytes()) for place in found]
+
+
+def _target(file: Path) -> Path:
+    """Where a link leads, so that the link itself stays."""
+    try:
+        return file.resolve()
+    except (OSError, RuntimeError) as error:
+        raise Refused(f"{file} is a link that leads nowhere", hint="mend or remove the link") from error
+
+
+def _free_name(file: Path, now: datetime) -> Path:
+    stem = f"{file.name}{MARK}{now:%Y%m%d-%H%M%S}"
+    numbers = ("", *(f"-{number:03}" for number in range(1, 1000)))
+    return next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
+
+
+def _write(place: Path, content: bytes, *, like: Path, private: bool) -> None:
+    """Whole or not at all, with the mode and group of `like`, and on the disk when this returns."""
+    draft = place.with_name(f".{place.name}.{os.urandom(6).hex()}")
+    mode = 0o600 if private or like.exists() else 0o666
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content)
+            if like.exists():
+                facts = like.stat()
+                if facts.st_gid != os.fstat(descriptor).st_gid:
+                    os.fchown(descriptor, -1, facts.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(facts.st_mode))
+            out.flush()
+            os.fsync(descriptor)
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync(place.parent)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_empty(folder: Path) -> None:
+    """A client's own folder (`~/.codex`, say) that was made for our file goes with it."""
+    if folder.name.startswith("."):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+@contextmanager
+def _locked(lock: Path | None) -> Generator[None]:
+    """While the client's own lock is ours. Raises Busy."""
+    if lock is None:
+        yield
+        return
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + LOCK_S
+    while not _taken(lock):
+        if time.monotonic() > until:
+            raise Busy(f"another program is writing {lock.with_suffix('')}", hint="the same command again")
+        time.sleep(0.05)
+    try:
+        yield
+    finally:
+        lock.rmdir()
+
+
+def _taken(lock: Path) -> bool:
+    try:
+        lock.mkdir()
+    except FileExistsError:
+        with suppress(OSError):
+            if time.time() - lock.stat().st_mtime > STALE_S:
+                lock.rmdir()
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""One table of a TOML file: put in at its end, changed line by line, taken out; every other byte stays.
+
+Python's own reader judges each edit: what it reads afterwards is what it read before plus the table, or the edit is
+refused. (tomlkit, which edits such files, was tried: it drops comments in a table that becomes empty, adds blank lines
+and mixes line ends.)
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from mcp_memory.errors import Refused
+
+_HEADER = re.compile(r"[ \t]*\[(\[?)([^\n]*?)\]\1?[ \t]*(?:#[^\n]*)?\r?\n?")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def value_of(text: str) -> dict[str, Any]:
+    """What the file says, floats as they are written, so that two readings are equal. Raises Refused with the line."""
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(str(error)) from None
+    except RecursionError:
+        raise Refused("it is nested too deeply") from None
+
+
+def put(text: str, path: Sequence[str], table: Mapping[str, str]) -> str:
+    """`text` with `table` at `path`; the keys of a table that is there already are changed, its other keys stay.
+
+    Raises Refused for a broken file, and where the way to the table is written in a form that takes no addition.
+    """
+    before = value_of(text)
+    found = _table(before, path)
+    if found is None:
+        new = _appended(text, path, table)
+    else:
+        new = text
+        for key, value in table.items():
+            if found.get(key) != value:
+                new = _with_key(new, path, key, value, is_new=key not in found)
+    return _judged(new, _merged(before, path, table))
+
+
+def remove(text: str, path: Sequence[str]) -> str:
+    """`text` without the table at `path` and those below it. Raises Refused as `put` does."""
+    before = value_of(text)
+    if _table(before, path) is None:
+        return text
+    new = text
+    for start, end in reversed(_spans(text, path)):
+        new = _without(new, start, end)
+    expected = copy.deepcopy(before)
+    _table(expected, path[:-1], expected).pop(path[-1])
+    found = value_of(new)
+    for depth in range(len(path) - 1, 0, -1):  # a table that was only a step on the way is there no more
+        if _table(found, path[:depth]) is None and not _table(expected, path[:depth], {}):
+            _table(expected, path[: depth - 1], expected).pop(path[depth - 1], None)
+    return _judged(new, expected)
+
+
+def _table(tree: dict[str, Any], path: Sequence[str], default: Any = None) -> Any:
+    found: Any = tree
+    for key in path:
+        if not isinstance(found, dict):
+            raise Refused(f"{'.'.join(path)} is no table")
+        if key not in found:
+            return default
+        found = cast("dict[str, Any]", found)[key]
+    if not isinstance(found, dict):
+        raise Refused(f"{'.'.join(path)} is no table")
+    return cast("dict[str, Any]", found)
+
+
+def _appended(text: str, path: Sequence[str], table: Mapping[str, str]) -> str:
+    newline = _newline(text)
+    lines = [f"[{_dotted(path)}]", *(_line(key, value) for key, value in table.items())]
+    return text + _lead(text) + newline.join(lines) + newline
+
+
+def _lead(text: str) -> str:
+    """One line end before what is added, unless the file is empty: `_without` takes just that away again."""
+    return _newline(text) if text.strip("\ufeff") else ""
+
+
+def _with_key(text: str, path: Sequence[str], key: str, value: str, *, is_new: bool) -> str:
+    spans = _spans(text, path)
+    if not spans:
+        return text  # written in another form; the judge refuses
+    start, end = spans[0]
+    body = text[start:end]
+    line = re.compile(rf"^([ \t]*){re.escape(key)}[ \t]*=[^\n]*?(\r?\n|\Z)", re.MULTILINE)
+    if is_new:
+        head = text.find("\n", start) + 1 or len(text)
+        return text[:head] + _line(key, value) + _newline(text) + text[head:]
+    return text[:start] + line.sub(lambda m: f"{m[1]}{_line(key, value)}{m[2]}", body, count=1) + text[end:]
+
+
+def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the table stands, from its header to its last line that says something, and those below it likewise."""
+    spans: list[tuple[int, int]] = []
+    begun: int | None = None
+    end = at = 0
+    for line in _LINE.findall(text):
+        keys = _header(line)
+        if keys is not None:
+            if begun is not None:
+                spans.append((begun, end))
+            begun = at if keys[: len(path)] == list(path) else None
+        at += len(line)
+        if line.strip() and not line.lstrip().startswith("#"):
+            end = at
+    return [*spans, (begun, end)] if begun is not None else spans
+
+
+def _header(line: str) -> list[str] | None:
+    """The names in a table's header; None for any other line."""
+    found = _HEADER.fullmatch(line)
+    if not found:
+        return None
+    try:
+        tree = tomllib.loads(f"[{found[2]}]")
+    except tomllib.TOMLDecodeError:
+        return None
+    keys: list[str] = []
+    while tree:
+        key, tree = next(iter(tree.items()))
+        keys.append(key)
+    return keys
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """Without these lines, nor the line end that `_appended` put before them."""
+    newline = _newline(text)
+    if text[:start].endswith(newline if end == len(text) else newline * 2):
+        start -= len(newline)
+    return text[:start] + text[end:]
+
+
+def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, str]) -> dict[str, Any]:
+    merged = copy.deepcopy(before)
+    at = merged
+    for key in path:
+        at = at.setdefault(key, {})
+    at.update(table)
+    return merged
+
+
+def _judged(text: str, expected: dict[str, Any]) -> str:
+    try:
+        if value_of(text) == expected:
+            return text
+    except Refused:
+        pass
+    raise Refused("its tables are written in a form that cannot be added to")
+
+
+def _dotted(path: Sequence[str]) -> str:
+    return ".".join(key if _BARE.fullmatch(key) else json.dumps(key) for key in path)
+
+
+def _line(key: str, value: str) -> str:
+    """TOML's basic strings have JSON's escapes, but for one character that JSON leaves as it is."""
+    escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"{key} = {escaped}"
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

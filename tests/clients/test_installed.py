@@ -1,0 +1,109 @@
+"""The real clients after `mcp-memory install`: they find the memory. After `uninstall` their files are as they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.clients.agents import (
+    CLAUDE_PREFIX,
+    Agent,
+    claude_environ,
+    codex_model,
+    find_in_claude,
+    openclaw_model,
+)
+from tests.clients.machine import Machine
+from tests.clients.programs import run
+from tests.clients.stubs import AnthropicStub, OpenAIStub, call
+from tests.wiring.machine import tree
+
+
+@pytest.fixture
+def home(served: Machine) -> Path:
+    """With configurations in it of which every byte must come back."""
+    for name, text in {
+        ".claude.json": '{"mcpServers": {}, "projects": {}}',
+        ".claude/settings.json": '{\n  "permissions": {"allow": ["mcp__memory__*"]}\n}\n',
+        ".claude/CLAUDE.md": "Use tabs.",
+    }.items():
+        file = served.home / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return served.home
+
+
+def configuration(home: Path) -> dict:
+    """What people and `install` write, not what clients note down for themselves."""
+    names = (".claude", ".claude.json", ".codex", ".openclaw")
+    mine = (".json", ".toml", ".md", ".env", ".bak", "folder")
+    return {
+        name: content
+        for name, content in tree(home).items()
+        if name.startswith(names) and name.endswith(mine) and name.count("/") < 2
+    }
+
+
+def test_claude_code(served: Machine, home: Path, anthropic: AnthropicStub) -> None:
+    before = configuration(home)
+    served.mcp_memory("install", "claude-code", "--yes", "--no-hooks")
+    environ = claude_environ(served, anthropic)
+    assert "✔ Connected" in run("claude", "mcp", "list", environ=environ, cwd=home).succeeded().out
+    talk = Agent(served, anthropic, ("claude", "-p"), environ).ask(
+        find_in_claude("memory_append"),
+        call("memory_append", content="The mill at Rya grinds on Thursdays.", kind="fact"),
+        call("memory_search", query="when does the mill grind"),
+    )
+    assert talk.receipt(2)["hits"][0]["id"] == talk.receipt(1)["id"]
+    assert talk.called[1:] == [CLAUDE_PREFIX + "memory_append", CLAUDE_PREFIX + "memory_search"]
+    assert "Store at once what a later session" in anthropic.raw_log, "the instructions are in front of the model"
+    assert "claude-code" in json.loads(served.mcp_memory("status", "--json").out)["clients"]
+    served.mcp_memory("uninstall", "claude-code", "--yes")
+    after = configuration(home)
+    own = json.loads((home / ".claude.json").read_text(encoding="utf-8"))
+    assert own["mcpServers"] == {}, "Claude Code has written this file meanwhile: ours is out, all else is there"
+    changed = {name for name in before | after if before.get(name) != after.get(name)}
+    assert {name for name in changed if not name.startswith((".claude.json", ".claude/."))} == set()
+
+
+def test_codex(served: Machine, openai: OpenAIStub) -> None:
+    home = served.home
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(codex_model(openai), encoding="utf-8")
+    before = configuration(home)
+    served.mcp_memory("install", "codex", "--yes", "--no-hooks")
+    environ = served.environ(STUB_KEY="stub")
+    (listed,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
+    assert (listed["name"], listed["enabled"]) == ("memory", True)
+    agent = Agent(served, openai, ("codex", "exec", "--skip-git-repo-check"), environ)
+    talk = agent.ask(call("memory_search", query="anything"))
+    assert "confidence" in talk.receipt(0)
+    assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
+    served.mcp_memory("uninstall", "codex", "--yes")
+    assert configuration(home) == before
+
+
+def test_openclaw(served: Machine, openai: OpenAIStub) -> None:
+    """It substitutes the token from its own environment file; nothing is set for it."""
+    if not served.programs.has("openclaw"):
+        pytest.skip("an extra: openclaw is not installed")
+    home = served.home
+    config = home / ".openclaw" / "openclaw.json"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(f"// mine\n{json.dumps(openclaw_model(openai.url))[:-1]},\n}}", encoding="utf-8")
+    before = configuration(home)
+    served.mcp_memory("install", "openclaw", "--yes")
+    environ = served.environ(DO_NOT_TRACK="1")
+    assert "- memory" in run("openclaw", "mcp", "list", environ=environ, cwd=home).succeeded().out
+    command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
+    talk = Agent(served, openai, command, environ).ask(
+        call("tool_call", id="memory__memory_append", args={"content": "The weir leaks.", "kind": "fact"}),
+    )
+    assert "created" in talk.heard[0]
+    served.mcp_memory("uninstall", "openclaw", "--yes")
+    after = configuration(home)
+    assert {name: after.get(name) for name in before} == before
+    assert not (home / ".openclaw" / ".env").exists()

@@ -1,0 +1,5 @@
+"""A served vault for the commands."""
+
+from tests.cli.conftest import place, served
+
+__all__ = ["place", "served"]

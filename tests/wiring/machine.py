@@ -1,0 +1,67 @@
+"""A person's home in a temporary folder, and what is put into the clients' files there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from mcp_memory.wiring import files
+from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, Wire, targets
+from mcp_memory.wiring.edit import Change, installing, uninstalling
+
+URL = "http://127.0.0.1:8423/mcp"
+ENTRIES = {
+    "claude-code": {"type": "http", "url": URL, "headersHelper": "/opt/mcp-memory headers --client claude-code"},
+    "codex": {"url": URL, "http_headers_helper": "/opt/mcp-memory headers --client codex"},
+    "openclaw": {"url": URL, "headers": {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}},
+    "generic": {},
+}
+NOON = datetime(2026, 11, 22, 12)
+
+
+def wire(client: str, *, name: str | None = None, url: str = URL) -> Wire:
+    return Wire(
+        name=name or "memory",
+        entry={**ENTRIES[client], "url": url},
+        instructions="Search first.\nStore at once.\n",
+        hooks={event: f"/opt/mcp-memory hook {event} --client {client}" for event in HOOK_EVENTS},
+        vault=None,
+        variable="MCP_MEMORY_TOKEN",
+        token="sekret",
+        chosen=name is not None,
+    )
+
+
+def planned(home: Path, client: str, *, scope: Scope = "user", hooks: bool = True, **more: str) -> list[Change]:
+    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+    return [installing(target, files.read(target.file)) for target in wanted]
+
+
+def install(home: Path, client: str, **more) -> list[Change]:
+    """The changes that were made."""
+    changes = [change for change in planned(home, client, **more) if not change.is_nothing]
+    return _applied(changes)
+
+
+def uninstall(home: Path, client: str, *, scope: Scope = "user") -> list[Change]:
+    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client), hooks=True)
+    return _applied([uninstalling(target, files.read(target.file), files.backups(target.file)) for target in wanted])
+
+
+def tree(home: Path) -> dict[str, tuple[str, int, bytes]]:
+    """Everything in it: links as links, with modes and bytes."""
+    found = {}
+    for place in sorted(home.rglob("*")):
+        kind = "link" if place.is_symlink() else "folder" if place.is_dir() else "file"
+        content = str(place.readlink()).encode() if kind == "link" else place.read_bytes() if kind == "file" else b""
+        found[str(place.relative_to(home))] = (kind, place.lstat().st_mode, content)
+    return found
+
+
+def _applied(changes: Sequence[Change]) -> list[Change]:
+    for change in changes:
+        files.check(change)
+    for change in changes:
+        files.apply(change, NOON)
+    return [change for change in changes if not change.is_nothing]

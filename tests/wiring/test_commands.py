@@ -1,0 +1,175 @@
+"""install, uninstall, doctor --clients and service, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.client.connection import Address, Connection
+from tests.daemon.place import Place, Ran
+from tests.wiring.machine import tree
+
+SERVER = "memory-vault"
+"""What a vault is called that is not the configured one: our commands name it, too."""
+
+
+@pytest.fixture
+def home(served: Place) -> Iterator[Path]:
+    """Emptied afterwards; nothing else may be written there."""
+    before = tree(served.home)
+    yield served.home
+    assert tree(served.home) == before
+
+
+def test_a_dry_run_shows_all_and_changes_nothing(served: Place, home: Path) -> None:
+    shown = served.run("install", "claude-code", "--dry-run").ok().out
+    assert "+++ ~/.claude.json" in shown
+    assert "+++ ~/.claude/settings.json" in shown
+    assert "nothing was changed" in shown
+    asked = served.run("install", "claude-code", "--json")
+    assert asked.code == 2
+    assert "--yes" in asked.json["hint"]
+    assert served.run("install", "openclaw", "--dry-run").ok()
+    assert served.credentials.has("openclaw") is False, "not even a token"
+
+
+def test_it_asks(served: Place, home: Path) -> None:
+    assert served.run("install", "codex", stdin=b"n\n").code == 130
+    assert not (home / ".codex").exists()
+    served.run("install", "codex", stdin=b"y\n").ok()
+    text = (home / ".codex" / "config.toml").read_text()
+    assert Address.read(served.state.daemon).url in text
+    assert f"headers --vault {served.vault} --client codex" in text
+    assert "nothing to do" in served.run("install", "codex", "--yes").ok().out
+    stays = served.run("uninstall").ok().out
+    assert f"Codex ({home / '.codex' / 'config.toml'}): mcp-memory uninstall codex" in stays
+    assert "Claude Code" not in stays
+    served.run("uninstall", "codex", stdin=b"y\n").ok()
+
+
+def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path) -> None:
+    """The command as it stands in the file, run by a shell with HOME and PATH alone, as Codex does."""
+    served.run("install", "claude-code", "--yes").ok()
+    config = home / ".claude.json"
+    text = config.read_text()
+    entry = json.loads(text)["mcpServers"][SERVER]
+    environ = {name: value for name, value in served.environ.items() if name not in {"MCP_MEMORY_VAULT"}}
+    said = subprocess.run(["/bin/sh", "-c", entry["headersHelper"]], env=environ, capture_output=True, text=True)
+    assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
+    assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
+    served.run("uninstall", "claude-code", "--yes").ok()
+
+
+def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
+    """Programs that only say a version stand in for the clients; the entries and the daemon are real."""
+    programs = home.parent / "programs"
+    for folder, version in (("new", "2.0.1"), ("old", "1.9.0")):
+        for name in ("claude", "codex"):
+            file = programs / folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"#!/bin/sh\necho {name} {version}\n")
+            file.chmod(0o755)
+    path = os.pathsep.join([str(programs / "new"), str(programs / "old"), "/usr/bin", "/bin"])
+    for client in ("claude-code", "openclaw"):
+        served.run("install", client, "--yes").ok()
+    looked = served.run("doctor", "--clients", "--json", PATH=path)
+    claude, codex, openclaw = looked.json["clients"]
+    token = served.credentials.token("openclaw")
+    assert (home / ".openclaw" / ".env").read_text() == f"MCP_MEMORY_TOKEN_VAULT={token}\n"
+    assert looked.code == 1
+    assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
+    assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
+    assert claude["wired"] == [{"scope": "user", "file": str(home / ".claude.json"), "reachable": None}]
+    assert set(claude["hooks"].values()) == {"trusted"}
+    assert codex["todo"][0] == "not connected: mcp-memory install codex"
+    assert openclaw["found"] == {}
+    assert openclaw["wired"][0]["reachable"] is None, "with the token of its own environment file"
+
+    settings = home / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace("{", '{"disableAllHooks": true,', 1))
+    (home / ".openclaw" / ".env").write_text("MCP_MEMORY_TOKEN_VAULT=wrong\n")
+    looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
+    assert set(looked[0]["hooks"].values()) == {"off"}
+    assert looked[2]["wired"][0]["reachable"] == "the daemon answers with HTTP 401"
+    settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
+    for client in ("claude-code", "openclaw"):
+        served.run("uninstall", client, "--yes").ok()
+
+
+def test_who_called_last(served: Place) -> None:
+    visitor = Connection(Address.read(served.state.daemon), served.credentials, client="visitor")
+    visitor.call("search", {"query": "anything"})
+    assert "visitor" in served.run("status", "--json").ok().json["clients"]
+    assert "visitor (20" in served.run("status").ok().out
+
+
+def test_a_project(served: Place, home: Path) -> None:
+    repo = served.root / "repo"
+    (repo / ".git").mkdir(parents=True)
+    (repo / "deep").mkdir()
+    refused = served.run("install", "codex", "--scope", "project", "--yes")
+    assert refused.code == 1
+    assert "git repository" in refused.err
+
+    def run(*arguments: str) -> Ran:
+        done = subprocess.run(
+            served.command(*arguments), env=served.environ, cwd=repo / "deep", capture_output=True, text=True
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    run("install", "claude-code", "--scope", "project", "--yes").ok()
+    entry = json.loads((repo / ".mcp.json").read_text())["mcpServers"][SERVER]
+    assert "--project repo" in entry["headersHelper"]
+    assert (repo / "CLAUDE.md").is_file()
+    assert "--scope project" in run("uninstall").ok().out
+    (repo / "AGENTS.md").symlink_to("CLAUDE.md")
+    run("install", "codex", "--scope", "project", "--yes").ok()
+    run("uninstall", "claude-code", "--scope", "project", "--yes").ok()
+    assert "memory_search" in (repo / "AGENTS.md").read_text(), "Codex still reads it"
+    run("uninstall", "codex", "--scope", "project", "--yes").ok()
+    assert sorted(path.name for path in repo.iterdir()) == [".git", "AGENTS.md", "deep"]
+    assert run("install", "openclaw", "--scope", "project", "--yes").code == 1
+
+
+@pytest.fixture
+def systemctl(served: Place) -> Path:
+    """A program in its place that writes down what it is told, and has no user's manager while `absent` is there."""
+    folder = served.root / "systemd"
+    folder.mkdir()
+    program = folder / "systemctl"
+    said = 'case "$*" in *is-active*) echo active;; *is-enabled*) echo enabled;; esac'
+    program.write_text(f'#!/bin/sh\necho "$@" >>{folder}/log\n{said}\n[ ! -e {folder}/absent ]\n')
+    program.chmod(0o755)
+    return folder
+
+
+def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
+    path = {"PATH": f"{systemctl}:{os.environ['PATH']}"}
+    (systemctl / "absent").touch()
+    refused = served.run("service", "install", **path)
+    assert refused.code == 1
+    assert "headers helper" in refused.err
+    assert "headers helper" in served.run("service", "status", **path).ok().out
+    assert not (home / ".config").exists()
+
+    (systemctl / "absent").unlink()
+    file = home / ".config" / "systemd" / "user" / f"mcp-{SERVER}.service"
+    shown = served.run("service", "install", **path).ok().out
+    assert f'+ExecStart="{sys.executable}"' in shown or '/mcp-memory" "serve"' in shown
+    assert f'"--vault" "{served.vault}"' in file.read_text()
+    assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
+    assert served.run("service", "status", "--json", **path).ok().json == {
+        "systemd": True, "unit": str(file), "enabled": True, "active": True,
+    }  # fmt: skip
+    assert served.run("service", "uninstall", "--json", **path).ok().json == {"unit": str(file), "removed": True}
+    told = (systemctl / "log").read_text()
+    assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
+    assert "there is no" in served.run("service", "uninstall", **path).ok().out
+    shutil.rmtree(home / ".config")

@@ -1,0 +1,176 @@
+"""install, then uninstall: every file is as it was, whatever it looked like, and whatever became of it meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.wiring.edit import diff
+from tests.wiring.machine import install, planned, tree, uninstall
+
+CLIENTS = ["claude-code", "codex", "openclaw"]
+
+STATES: dict[str, dict[str, bytes]] = {
+    "nothing": {},
+    "empty": {
+        ".claude.json": b"",
+        ".claude/settings.json": b"",
+        ".claude/CLAUDE.md": b"",
+        ".codex/config.toml": b"",
+        ".codex/hooks.json": b"\n",
+        ".codex/AGENTS.md": b"\n\n",
+        ".openclaw/openclaw.json": b" ",
+        ".openclaw/.env": b"",
+        ".openclaw/workspace/AGENTS.md": b"",
+    },
+    "empty objects": {
+        ".claude.json": b'{"mcpServers": {}}',
+        ".claude/settings.json": b'{\n  "hooks": {\n  }\n}\n',
+        ".codex/hooks.json": b"{}",
+        ".codex/config.toml": b"[mcp_servers]\n# none yet\n",
+        ".openclaw/openclaw.json": b"{ mcp: { servers: { } } }",
+    },
+    "comments, a trailing comma, no last line end": {
+        ".claude.json": b'{\r\n  "numStartups": 3,\r\n  "mcpServers": {\r\n    "other": {"command": "x"},\r\n  },\r\n}',
+        ".claude/settings.json": b'{\n  // mine\n  "model": "opus", /* fast */\n  "hooks": {"Stop": []}, // all\n}',
+        ".claude/CLAUDE.md": b"Use tabs.",
+        ".codex/config.toml": b'model = "x" # best\n\n[mcp_servers.other]\nurl = "http://x"\n# tail',
+        ".codex/hooks.json": b'{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]}}',
+        ".codex/AGENTS.md": b"\xef\xbb\xbf# Mine\r\n",
+        ".openclaw/openclaw.json": b"{gateway: {port: 1}, // mine\n}",
+        ".openclaw/.env": b"OTHER=1\nexport MORE='2'",
+        ".openclaw/workspace/AGENTS.md": b"# Soul\n\n",
+    },
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def make(home: Path, state: dict[str, bytes]) -> dict:
+    for name, content in state.items():
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        file.chmod(0o600 if name.endswith(".env") else 0o640)
+    return tree(home)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("state", STATES)
+def test_every_byte_comes_back(home: Path, state: str, client: str) -> None:
+    before = make(home, STATES[state])
+    assert install(home, client)
+    assert tree(home) != before
+    after = tree(home)
+    assert install(home, client) == []
+    assert tree(home) == after, "the second time does nothing"
+    uninstall(home, client)
+    assert tree(home) == before
+    assert uninstall(home, client) == []
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_all_clients_share_a_home(home: Path, state: str) -> None:
+    before = make(home, STATES[state])
+    for client in CLIENTS:
+        install(home, client)
+    for client in CLIENTS:
+        uninstall(home, client)
+    assert tree(home) == before
+
+
+def test_what_changes_meanwhile_stays(home: Path) -> None:
+    """The client writes its file anew, the person adds a line: only what is ours goes, and a backup is kept."""
+    make(home, STATES["empty objects"] | {".claude/CLAUDE.md": b"Use tabs.\n"})
+    install(home, "claude-code")
+    config, text = home / ".claude.json", home / ".claude" / "CLAUDE.md"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "numStartups": 1}))
+    text.write_text(f"First.\n{text.read_text()}Last.\n")
+    uninstall(home, "claude-code")
+    assert json.loads(config.read_text()) == {"mcpServers": {}, "numStartups": 1}
+    assert text.read_text() == "First.\nUse tabs.\nLast.\n"
+    backups = [f".claude.json.mcp-memory-20261122-120000{number}.bak" for number in ("-001", "")]
+    assert sorted(place.name for place in home.iterdir() if place.suffix == ".bak") == backups
+
+
+def test_the_trust_that_codex_notes_down_goes_with_the_hooks(home: Path) -> None:
+    before = make(home, {".codex/config.toml": b'[hooks.state."/other:stop:0:0"]\ntrusted_hash = "sha256:1"\n'})
+    install(home, "codex")
+    config = home / ".codex" / "config.toml"
+    key = f"{home / '.codex' / 'hooks.json'}:session_start:0:0"
+    with config.open("a") as file:
+        file.write(f'\n[hooks.state."{key}"]\ntrusted_hash = "sha256:2"\n')
+    uninstall(home, "codex")
+    assert tree(home) == before
+
+
+def test_a_new_address_replaces_the_old_one(home: Path) -> None:
+    before = make(home, STATES["comments, a trailing comma, no last line end"])
+    for client in CLIENTS:
+        install(home, client)
+        (file,) = install(home, client, url="http://127.0.0.1:9/mcp")
+        text = file.file.read_text()
+        assert "127.0.0.1:9/mcp" in text
+        assert "8423" not in text
+        uninstall(home, client)
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_another_name_takes_the_place_of_the_first(home: Path, client: str) -> None:
+    install(home, client)
+    install(home, client, name="notes")
+    config = _config(home, client)
+    assert "notes" in config
+    assert "memory" not in config.replace("mcp-memory", "")
+    assert install(home, client) == [], "the name that was chosen stays"
+    uninstall(home, client)
+    assert "notes" not in tree(home)
+
+
+def test_without_hooks(home: Path) -> None:
+    before = tree(home)
+    assert not any(change.file.name == "settings.json" for change in install(home, "claude-code", hooks=False))
+    assert len(install(home, "claude-code")) == 1, "they can be had later"
+    uninstall(home, "claude-code")
+    assert tree(home) == before
+
+
+def test_a_project_holds_no_token(home: Path) -> None:
+    (home / "repo").mkdir()
+    for client in ("claude-code", "codex", "generic"):
+        install(home, client, scope="project")
+    assert {str(place.relative_to(home / "repo")) for place in (home / "repo").rglob("*") if place.is_file()} == {
+        ".mcp.json", ".claude/settings.json", "CLAUDE.md", ".codex/config.toml", ".codex/hooks.json", "AGENTS.md",
+    }  # fmt: skip
+    assert not any(b"sekret" in content for _, _, content in tree(home).values())
+    for client in ("claude-code", "codex", "generic"):
+        uninstall(home, client, scope="project")
+    assert list(tree(home)) == ["repo"]
+
+
+def test_a_diff_shows_no_token(home: Path) -> None:
+    make(home, {".openclaw/.env": b"API_KEY=hidden\n"})
+    shown = "".join(diff(change, "x") for change in planned(home, "openclaw"))
+    assert "+MCP_MEMORY_TOKEN=" in shown
+    assert "sekret" not in shown
+    assert "hidden" not in shown
+
+
+def test_openclaw_makes_its_own_workspace_first(home: Path) -> None:
+    """A folder that holds our AGENTS.md is no fresh one: OpenClaw would not put in what it puts into those."""
+    install(home, "openclaw")
+    assert not (home / ".openclaw" / "workspace").exists()
+    make(home, {".openclaw/openclaw.json": b'{agents: {defaults: {workspace: "~/work"}}}', "work/AGENTS.md": b"Hi\n"})
+    install(home, "openclaw")
+    assert "Store at once." in (home / "work" / "AGENTS.md").read_text()
+
+
+def _config(home: Path, client: str) -> str:
+    name = {"claude-code": ".claude.json", "codex": ".codex/config.toml", "openclaw": ".openclaw/openclaw.json"}
+    return (home / name[client]).read_text()
