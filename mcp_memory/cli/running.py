@@ -190,6 +190,8 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
     if status["phase"] != "idle":
         done, total = status["progress"]
         rows.append(("doing", f"{status['phase']}, {done} of {total}" if total else status["phase"]))
+    if (commits := status.get("git")) and commits["why"]:
+        rows.append(("git", f"{commits['waiting']} files not committed yet: {commits['why']}"))
     if status["problems"]:
         rows.append(("problems", f"{status['problems']} (mcp-memory doctor)"))
     width = max(len(name) for name, _ in rows)
