@@ -16,6 +16,7 @@ from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.versioning import past
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
@@ -145,6 +146,25 @@ async def show(engine: Engine, arguments: Payload) -> Payload:
     return shown_payload(file.record, text, topics)
 
 
+async def log(engine: Engine, arguments: Payload) -> Payload:
+    """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
+    target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
+    if not 1 <= limit <= past.MOST_STEPS:
+        raise InvalidInput(f"limit is {limit}", hint=f"1 to {past.MOST_STEPS}")
+    if at is not None and target is None:
+        raise InvalidInput("at without target", hint="name a note")
+
+    def look() -> Payload:
+        if target is None:
+            return {"log": [asdict(event) for event in past.whole(engine.vault, limit)]}
+        if at is None:
+            return {"log": [asdict(event) for event in past.of_note(engine.vault, target, limit)]}
+        path, text = past.as_it_was(engine.vault, target, at)
+        return {"path": path, "text": text}
+
+    return await in_thread(look, deadline_s=past.PAST_S + 10, what="reading the history")
+
+
 async def status(engine: Engine, _: Payload) -> Payload:
     return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
 
@@ -261,4 +281,5 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "runs": (runs, set()),
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),
+    "log": (log, {"target", "at", "limit"}),
 }

@@ -6,13 +6,16 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.operations import perform
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.engine.versioning.pending import Pending
+from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath
 
 from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
@@ -212,3 +215,81 @@ async def test_a_full_disk_is_no_reason_to_refuse_a_note(tmp_path: Path) -> None
     (tmp_path / "a-file").touch()
     pending.add(NotePath("a.md"))
     assert len(pending) == 1
+
+
+async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
+    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, TEA)
+        with pytest.raises(NotFound, match="no commit knows the id"):
+            await ask(engine, "01M7Z3HPR77M1K414E2NKABTV4")
+        await clean(engine)
+        await engine.compactor.run()
+        await clean(engine)
+        note = await engine.forget(ids[0], reason="a try")
+        await clean(engine)
+        with pytest.raises(Refused, match="is forgotten"):
+            await ask(engine, ids[0], at="HEAD~1")
+        await engine.forget(ids[0], restore=True)
+        await clean(engine)
+        past = await ask(engine, ids[0])
+        assert [event["change"] for event in past] == ["changed", "changed", "moved", "added"]
+        assert past == await ask(engine, note.path), "by its path too"
+        moved = past[2]
+        assert (moved["path"], moved["who"]) == (note.path, "mcp-memory")
+        assert moved["before"].startswith("topics/_fresh/")
+        assert [event["message"] for event in past[:2]] == [
+            f"memory: {w} leaf {note.path}" for w in ("restore", "forget")
+        ]
+        then = await ask(engine, ids[0], at=past[-1]["commit"])
+        assert then["path"] == moved["before"]
+        assert then["text"].encode() == repo.read(note.path)
+        with pytest.raises(NotFound, match="is not in the commit"):
+            await ask(engine, ids[0], at=git(repo, "rev-list", "--max-parents=0", "HEAD").strip())
+        everything = await ask(engine, None)
+        assert [event["message"] for event in reversed(everything)] == ["mine", *subjects(repo)]
+        assert [event["message"] for event in await ask(engine, "topics/_fresh/")][-1] in subjects(repo)[:4]
+        assert [event["files"] for event in await ask(engine, None, limit=1)] == [1]
+
+
+async def test_the_past_of_a_persons_note_that_was_renamed(repo: World) -> None:
+    repo.write("Träume - alt.md", "A dream of trains.\nAnd of nothing else.\n" * 5)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "dreams")
+    git(repo, "mv", "Träume - alt.md", "dreams.md")
+    git(repo, "commit", "-q", "-m", "renamed")
+    async with repo.engine() as engine:
+        past = await ask(engine, "dreams.md")
+        assert [(event["change"], event["before"]) for event in past] == [("moved", "Träume - alt.md"), ("added", None)]
+
+
+async def test_no_word_that_was_forgotten_since(repo: World) -> None:
+    async with repo.engine(git=QUICK) as engine:
+        secret = await engine.append("canary in the coal mine", kind="log")
+        await engine.append("Ada is in Graz", kind="log")
+        await clean(engine)
+        await engine.forget(secret.id)
+        then = await ask(engine, secret.path, at="HEAD")
+        assert "Graz" in then["text"]
+        assert "canary in the" not in then["text"]
+
+
+async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:
+    (repo.root / ".git").rename(repo.root.parent / ".git")
+    (repo.root.parent / "outside.md").write_text("canary")
+    git(repo, "-C", "..", "add", "outside.md", "vault")
+    git(repo, "-C", "..", "commit", "-q", "-m", "all")
+    async with repo.engine() as engine:
+        for target in ("../outside.md", "/outside.md", "vault/../../outside.md", ".git/config", "../"):
+            for at in (None, "HEAD"):
+                with pytest.raises(InvalidInput):
+                    await ask(engine, target, at=at)
+        for commit in ("-p", "--all", "HEAD:outside.md", "", "a\0b"):
+            with pytest.raises((InvalidInput, NotFound)):
+                await ask(engine, "vault.md", at=commit)
+        with pytest.raises(NotFound):
+            await ask(engine, "outside.md", at="HEAD")
+
+
+async def ask(engine: Engine, target: str | None, *, at: str | None = None, limit: int | None = None) -> Any:
+    answer = await perform(engine, "log", {"target": target, "at": at, "limit": limit})
+    return answer if at else answer["log"]
