@@ -50,6 +50,7 @@ _COMMANDS = {
     "tree": "topics:tree",
     "show": "topics:show",
     "compact": "topics:compact",
+    "share": "sharing:share",
     "log": "history:log",
     "doctor": "doctor:doctor",
     "recover": "doctor:recover",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any, cast, get_args
 
 from mcp_memory.engine.compaction.grove import Topic
@@ -15,6 +16,7 @@ from mcp_memory.engine.compaction.outline import preview_payload, run_payload, s
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.lost import Lost
+from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.versioning import past
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
@@ -149,20 +151,17 @@ async def show(engine: Engine, arguments: Payload) -> Payload:
 async def log(engine: Engine, arguments: Payload) -> Payload:
     """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
     target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
-    if not 1 <= limit <= past.MOST_STEPS:
-        raise InvalidInput(f"limit is {limit}", hint=f"1 to {past.MOST_STEPS}")
-    if at is not None and target is None:
-        raise InvalidInput("at without target", hint="name a note")
-
-    def look() -> Payload:
-        if target is None:
-            return {"log": [asdict(event) for event in past.whole(engine.vault, limit)]}
-        if at is None:
-            return {"log": [asdict(event) for event in past.of_note(engine.vault, target, limit)]}
-        path, text = past.as_it_was(engine.vault, target, at)
-        return {"path": path, "text": text}
-
+    look = partial(past.told, engine.vault, target, at, limit)
     return await in_thread(look, deadline_s=past.PAST_S + 10, what="reading the history")
+
+
+async def share(engine: Engine, arguments: Payload) -> Payload:
+    """What of a topic can be shared. Only looks: writing it somewhere is for the process of the person who asked."""
+    await engine.upkeep.reconcile()
+    topics, _ = await _look(engine)
+    topic = topic_named(arguments["target"], topics, engine.compactor.root)
+    parcel = await in_thread(lambda: parcel_of(engine.vault, engine.marker.id, topic), what="reading the topic")
+    return asdict(parcel)
 
 
 async def status(engine: Engine, _: Payload) -> Payload:
@@ -250,6 +249,7 @@ _REQUIRED = {
     "restore": {"target"},
     "recover": {"ids"},
     "show": {"target"},
+    "share": {"target"},
 }
 
 _SEARCH = {
@@ -281,5 +281,6 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "runs": (runs, set()),
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),
+    "share": (share, {"target"}),
     "log": (log, {"target", "at", "limit"}),
 }

@@ -15,6 +15,8 @@ from mcp_memory.text.tokens import count_tokens
 
 PAGE = "_summary.md"
 MAP = "_index.md"
+NODE = "condensed"
+"""How a page calls itself in its frontmatter."""
 
 CHILDREN, RELATED = "## Children", "## Related"
 
@@ -64,7 +66,7 @@ def render(page: Page) -> bytes:
         "source": page.by,
         "derived_from": [child.id for child in page.children],
         "depth": 1 + max((child.depth for child in page.children), default=0),
-        "node_kind": "condensed",
+        "node_kind": NODE,
         "descendant_count": sum(child.notes for child in page.children),
         "earliest_at": min(dates, default=None),
         "latest_at": max(dates, default=None),

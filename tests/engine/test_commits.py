@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -22,6 +24,8 @@ from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from .world import World, eventually
 
 pytestmark = pytest.mark.anyio
+
+T = TypeVar("T")
 
 QUICK = GitConfig(auto_commit=True, quiet_s=0.05)
 AT_THE_END = GitConfig(auto_commit=True, quiet_s=3600)
@@ -69,60 +73,58 @@ async def clean(engine: Engine) -> None:
 
 
 async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
-    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
-        (first, *_) = await told(engine, TEA + RAIL)
-        await clean(engine)
-        await engine.append("Ada is in Vienna", kind="log")
-        await clean(engine)
-        await engine.compactor.run()
-        await clean(engine)
-        tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
-        assert held(repo) | held(repo, "HEAD~1") >= {f"{tea}/_summary.md", f"{rail}/_summary.md"}
-        note = await engine.forget(first)
-        await clean(engine)
-        assert held(repo) == {note.path}
-        await engine.compactor.run()
-        await clean(engine)
-        assert held(repo) == {f"{tea}/_summary.md"}
-        await engine.forget(first, restore=True)
-        await clean(engine)
-        assert held(repo) == {note.path}
-        old = (await engine.append("Trains are late", kind="fact")).id
-        await clean(engine)
-        await engine.append("Trains are on time", kind="fact", supersedes=old)
-        await clean(engine)
-        await engine.erase(old, sure=True)
-        await clean(engine)
-        assert held(repo) == {"notes/fact/trains-are-late.md"}
-    said = [subject for subject in subjects(repo) if not subject.endswith("memory: begin a vault")]
-    wanted = [
-        "memory: add 1 log entry",
-        f"memory: compact 4 leaves into {tea.removeprefix('topics/')}/",
-        f"memory: compact 4 leaves into {rail.removeprefix('topics/')}/",
-        f"memory: forget leaf {note.path}",
-        f"memory: re-summarise {tea.removeprefix('topics/')}/",
-        f"memory: restore leaf {note.path}",
-        "memory: add leaf notes/fact/trains-are-late.md",
+    async def commits_of(work: Callable[[Engine], Awaitable[T]]) -> tuple[T, list[str]]:
+        """What the work gives, and the commits that are made of it."""
+        before = len(subjects(repo))
+        async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
+            given = await work(engine)
+        assert status(repo) == ""
+        return given, subjects(repo)[before:]
+
+    ids, said = await commits_of(lambda engine: told(engine, TEA + RAIL))
+    assert said == ["memory: add 8 leaves"]
+    log, said = await commits_of(lambda engine: engine.append("Ada is in Vienna", kind="log"))
+    assert said == ["memory: add 1 log entry"]
+    _, said = await commits_of(lambda engine: engine.forget(log.id))
+    assert said == ["memory: forget 1 log entry"]
+    _, said = await commits_of(lambda engine: engine.forget(log.id, restore=True))
+    assert said == ["memory: restore 1 log entry"]
+    report, said = await commits_of(lambda engine: engine.compactor.run())
+    tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
+    names = sorted(folder.removeprefix("topics/") for folder in (tea, rail))
+    assert said == [f"memory: compact 4 leaves into {name}/" for name in names]
+    for number, name in enumerate(names):
+        folders = {path.rpartition("/")[0] for path in held(repo, f"HEAD~{1 - number}")}
+        assert folders == {"topics/_fresh", f"topics/{name}"}
+    note, said = await commits_of(lambda engine: engine.forget(ids[0]))
+    assert (said, held(repo)) == ([f"memory: forget leaf {note.path}"], {note.path})
+    _, said = await commits_of(lambda engine: engine.compactor.run())
+    assert (said, held(repo)) == ([f"memory: re-summarise {tea.removeprefix('topics/')}/"], {f"{tea}/_summary.md"})
+    _, said = await commits_of(lambda engine: engine.forget(ids[0], restore=True))
+    assert said == [f"memory: restore leaf {note.path}"]
+    old, said = await commits_of(lambda engine: engine.append("Trains are late", kind="fact"))
+    assert said == ["memory: add leaf notes/fact/trains-are-late.md"]
+    _, said = await commits_of(lambda engine: engine.append("Trains are on time", kind="fact", supersedes=old.id))
+    assert said == [
         "memory: add leaf notes/fact/trains-are-on-time.md",
         "memory: update leaf notes/fact/trains-are-late.md",
-        "memory: erase leaf notes/fact/trains-are-late.md",
     ]
-    leaves = [int(s.split()[2]) if s.endswith("leaves") else 1 for s in said[: said.index(wanted[0])]]
-    assert sum(leaves) == 8, "appends that follow one another may share a commit"
-    assert sorted(said[len(leaves) :]) == sorted(wanted)
-    assert status(repo) == ""
+    _, said = await commits_of(lambda engine: engine.erase(old.id, sure=True))
+    assert (said, held(repo)) == (["memory: erase leaf notes/fact/trains-are-late.md"], {old.path})
+    _, said = await commits_of(lambda engine: engine.compactor.run())
+    _, said = await commits_of(lambda engine: engine.compactor.undo(report.run))
+    assert said[-1] == "memory: move 8 leaves to topics/_fresh/"
+    assert len({path for path in held(repo) if path.endswith(".md")}) >= 16, "from where they were to where they are"
 
 
-async def test_a_run_taken_back_and_topics_in_topics(repo: World) -> None:
-    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA)
-        await clean(engine)
-        report = await engine.compactor.run()
-        await clean(engine)
-        await engine.compactor.undo(report.run)
-        await clean(engine)
-        assert subjects(repo)[-1] == "memory: move 4 leaves to topics/_fresh/"
-        assert len(held(repo)) == 9, "four notes from one place to another, and the page that goes"
+async def test_new_notes_that_are_filed_before_any_commit_and_topics_within_a_topic(repo: World) -> None:
+    near = replace(ALL_AT_ONCE, topic_cosine=0, condensed_min_fanout=2)
+    async with repo.engine(git=AT_THE_END, topics=near) as engine:
+        await told(engine, TEA + RAIL)
+        await engine.compactor.run()
+    ((top, *_),) = {tuple(path.split("/")[1:2]) for path in held(repo) if path.startswith("topics/")}
+    assert subjects(repo) == [f"memory: compact 8 leaves into {top}/"]
+    assert len(held(repo)) == 8 + 3, "and their pages"
     assert status(repo) == ""
 
 
@@ -218,13 +220,13 @@ async def test_a_full_disk_is_no_reason_to_refuse_a_note(tmp_path: Path) -> None
 
 
 async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
-    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
+    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)
         with pytest.raises(NotFound, match="no commit knows the id"):
             await ask(engine, "01M7Z3HPR77M1K414E2NKABTV4")
-        await clean(engine)
+    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
         await engine.compactor.run()
-        await clean(engine)
+    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
         note = await engine.forget(ids[0], reason="a try")
         await clean(engine)
         with pytest.raises(Refused, match="is forgotten"):
@@ -247,7 +249,7 @@ async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
             await ask(engine, ids[0], at=git(repo, "rev-list", "--max-parents=0", "HEAD").strip())
         everything = await ask(engine, None)
         assert [event["message"] for event in reversed(everything)] == ["mine", *subjects(repo)]
-        assert [event["message"] for event in await ask(engine, "topics/_fresh/")][-1] in subjects(repo)[:4]
+        assert [event["message"] for event in await ask(engine, "topics/_fresh/")] == subjects(repo)[1::-1]
         assert [event["files"] for event in await ask(engine, None, limit=1)] == [1]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.target import named_by
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import McpMemoryError, NotFound, Refused
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteId, NotePath, Shelf
 from mcp_memory.storage.paths import validate_existing
 from mcp_memory.text import frontmatter
@@ -45,6 +46,18 @@ class _Note:
     paths: Sequence[str]
     id: str | None
     file: NoteFile | None
+
+
+def told(vault: Vault, target: str | None, at: str | None, limit: int) -> dict[str, Any]:
+    """The history of a note, folder or (None) the whole vault as plain values; or a note's text in the commit `at`."""
+    if not 1 <= limit <= MOST_STEPS:
+        raise InvalidInput(f"limit is {limit}", hint=f"1 to {MOST_STEPS}")
+    if at is not None:
+        if target is None:
+            raise InvalidInput("a commit without a note", hint="name a note, too")
+        path, text = as_it_was(vault, target, at)
+        return {"path": path, "text": text}
+    return {"log": [asdict(event) for event in (of_note(vault, target, limit) if target else whole(vault, limit))]}
 
 
 def whole(vault: Vault, limit: int, folder: str | None = None) -> list[Event]:

@@ -20,6 +20,9 @@ from mcp_memory.topics.plan import FRESH, is_topic_name
 from mcp_memory.versions.committing import Part
 from mcp_memory.versions.drafting import Change
 
+_VERBS = ("add", "update", "restore", "forget", "erase")
+"""In the order of their commits."""
+
 
 @dataclass(slots=True)
 class _Filed:
@@ -72,7 +75,8 @@ def _parts_of(changes: Sequence[Change], layout: Layout) -> Iterator[Part]:
 
 
 def _told_others(others: dict[str, list[Change]], layout: Layout) -> Iterator[Part]:
-    for verb, some in others.items():
+    for verb in _VERBS:
+        some = others.get(verb, ())
         entries = [change for change in some if logs.is_log_path(change.path)]
         leaves = [change for change in some if not logs.is_log_path(change.path)]
         if leaves:
