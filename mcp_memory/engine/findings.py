@@ -98,7 +98,8 @@ def _vault(facts: Facts) -> Iterator[Finding]:
         yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not meant")
     if facts.commits and facts.commits.why:
         waiting = "1 file is" if facts.commits.waiting == 1 else f"{facts.commits.waiting} files are"
-        yield Finding("warning", f"{waiting} not committed yet: {facts.commits.why}", f"{facts.commits.remedy}")
+        severity = "info" if facts.commits.passes else "warning"
+        yield Finding(severity, f"{waiting} not committed yet: {facts.commits.why}", f"{facts.commits.remedy}")
     if facts.damaged_ledger_lines:
         yield Finding(
             "warning",

@@ -47,6 +47,8 @@ class Commits:
     last: str | None = None
     why: str | None = None
     remedy: str | None = None
+    passes: bool = False
+    """Whether that will be over by itself."""
 
 
 @dataclass(slots=True)

@@ -11,14 +11,16 @@ import shutil
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from mcp_memory.errors import Busy
 from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.versions.drafting import Change, empty_tree, entries
 from mcp_memory.versions.repository import Repository
 
-_MARK = "mcp-memory "
-"""With our process id the content of a lock of ours: so one that a crash left is known."""
+_MARK = "mcp-memory"
+_LIFE = token_hex(8)
+"""A lock of ours says with the mark who made it: the process id, and which of the processes that ever had that."""
 
 
 @contextmanager
@@ -80,24 +82,24 @@ def _locked(repository: Repository) -> Generator[None]:
             ) from None
         try:
             with os.fdopen(descriptor, "w") as out:
-                out.write(f"{_MARK}{os.getpid()}")
+                out.write(f"{_MARK} {os.getpid()} {_LIFE}")
             yield
         finally:
             lock.unlink(missing_ok=True)
 
 
 def _is_left_behind(lock: Path) -> bool:
-    """Whether it is ours and its process is dead. We take one at a time, so one of our own process is left as well."""
+    """Whether it is ours, and who made it is dead."""
     try:
-        with lock.open("rb") as said:
-            mark, _, pid = said.read(40).decode("ascii", "replace").partition(" ")
-        if f"{mark} " != _MARK or not pid.isdigit():
-            return False
-        if int(pid) != os.getpid():
-            os.kill(int(pid), 0)
-            return False
-    except (FileNotFoundError, PermissionError):
-        return False
+        match lock.read_bytes()[:100].decode("ascii", "replace").split():
+            case [mark, pid, life] if mark == _MARK and pid.isdigit():
+                if int(pid) == os.getpid():
+                    return life != _LIFE
+                os.kill(int(pid), 0)
+            case _:
+                pass
     except ProcessLookupError:
         return True
-    return True
+    except (FileNotFoundError, PermissionError, OverflowError):
+        pass
+    return False

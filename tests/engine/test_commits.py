@@ -165,7 +165,8 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         assert facts["problems"] == 0
         (finding,) = [each for each in examine(engine) if "committed" in each.what]
         assert finding.what == f"1 file is not committed yet: a merge is in progress in {repo.root}"
-        assert (subjects(repo), finding.remedy) == ([], "nothing to do: it is committed afterwards")
+        assert (finding.severity, finding.remedy) == ("info", "nothing to do: it is committed afterwards")
+        assert subjects(repo) == []
         (repo.root / ".git" / "MERGE_HEAD").unlink()
         await clean(engine)
         assert engine.upkeep.status()["git"]["why"] is None

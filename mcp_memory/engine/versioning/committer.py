@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -16,15 +17,15 @@ from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.engine.versioning.pending import Pending
 from mcp_memory.engine.versioning.telling import parts_of
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import Busy, McpMemoryError
 from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.versions.committing import Committed, commit
 from mcp_memory.versions.repository import find
 
 MOST_QUIETS = 6
 """So many quiet times after the first change a commit is made also while changes go on."""
-COMMIT_S = 60.0
-"""Of thousands of files; a few take a tenth of a second."""
+COMMIT_S = 20.0
+"""Of thousands of files; a few take a tenth of a second. The engine does not end before."""
 CLOSING_S = 5.0
 """What waits longer when the engine ends is committed at the next start."""
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
@@ -46,7 +47,7 @@ class Committer:
         health.commits = self.state
 
     def state(self) -> Commits:
-        return Commits(len(self._pending), self._state.last, self._state.why, self._state.remedy)
+        return replace(self._state, waiting=len(self._pending))
 
     async def run(self) -> None:
         """Until it is cancelled; then what is pending is committed, if that is quickly done."""
@@ -78,13 +79,12 @@ class Committer:
     async def _attempt(self, deadline_s: float) -> bool:
         """Whether nothing is left to do. Told in `status`; an answer never waits for it or fails by it."""
         self._changed = anyio.Event()
-        with self._health.watching("git"):
+        with self._health.watching("git"), anyio.CancelScope(shield=True):  # the index must not stay locked
             try:
                 made = await in_thread(lambda: self._commit(deadline_s), deadline_s=deadline_s + 10, what="committing")
             except McpMemoryError as error:
-                self._state = Commits(
-                    0, self._state.last, error.message, error.hint or "nothing to do: it is tried again"
-                )
+                hint = error.hint or "nothing to do: it is tried again"
+                self._state = Commits(0, self._state.last, error.message, hint, isinstance(error, Busy))
             else:
                 self._state = Commits(0, made.commits[-1] if made.commits else self._state.last)
                 return True
