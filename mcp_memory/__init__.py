@@ -12,6 +12,7 @@ storage      files with atomic, durable, compare-and-swap verbs
 embedders    texts to vectors
 summarizers  texts to a shorter one
 topics       which notes belong together: the plan of the topic tree
+versions     files of ours in the git repository that a person keeps them in
 index        the derived search index
 engine       vault, indexer, watcher, search, recall behind one façade
 settings     configuration from file, environment and flags

@@ -89,6 +89,12 @@ class IndexUnavailable(McpMemoryError):
     code = "index_unavailable"
 
 
+class GitUnavailable(McpMemoryError):
+    """There is no git, it refuses the repository, or it did not end in time; no file was changed."""
+
+    code = "git_unavailable"
+
+
 class ExtraMissing(McpMemoryError):
     """A named back end needs a package that is not installed; the hint names the extra."""
 

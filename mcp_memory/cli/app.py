@@ -51,6 +51,8 @@ _COMMANDS = {
     "tree": "topics:tree",
     "show": "topics:show",
     "compact": "topics:compact",
+    "share": "sharing:share",
+    "log": "history:log",
     "doctor": "doctor:doctor",
     "recover": "doctor:recover",
     "adopt": "upkeep:adopt",

@@ -9,6 +9,7 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, head, say, tell
+from mcp_memory.cli.drawing import counted
 from mcp_memory.cli.options import Common, as_json, located, port
 from mcp_memory.client.connection import Address
 from mcp_memory.client.versions import is_newer
@@ -195,11 +196,19 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
     if status["phase"] != "idle":
         done, total = status["progress"]
         rows.append(("doing", f"{status['phase']}, {done} of {total}" if total else status["phase"]))
+    if status["git"]:
+        rows.append(("git", _committing(status["git"])))
     if status["problems"]:
         rows.append(("problems", f"{status['problems']} (mcp-memory doctor)"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         say(f"  {name:<{width}}  {value}")
+
+
+def _committing(commits: dict[str, Any]) -> str:
+    if commits["waiting"]:
+        return f"{counted(commits['waiting'], 'file')} not committed yet: {commits['why'] or 'in a moment'}"
+    return f"all is committed{', the last as ' + commits['last'][:10] if commits['last'] else ''}"
 
 
 def _watching(status: dict[str, Any]) -> str:

@@ -21,4 +21,5 @@ def engine_config(settings: Settings) -> EngineConfig:
         watch=settings.watch,
         topics=settings.topics,
         summarizer=settings.summarizer,
+        git=settings.git,
     )

@@ -59,6 +59,7 @@ def gathered(engine: Engine) -> Facts:
         deaf=engine.watcher.fault,
         read_only=vault.read_only,
         ignored=indexer.ignored,
+        commits=engine.health.commits() if engine.health.commits else None,
         damaged_ledger_lines=vault.ledger.damaged_lines,
         compaction=engine.gardener.trouble,
     )

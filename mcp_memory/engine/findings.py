@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, Literal
 
+from mcp_memory.engine.health import Commits
 from mcp_memory.engine.lost import Lost, Why
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.topics.page import PAGE, PROPOSAL
@@ -64,6 +65,7 @@ class Facts:
     ignored: int = 0
     damaged_ledger_lines: int = 0
     compaction: str | None = None
+    commits: Commits | None = None
 
 
 def findings_of(facts: Facts) -> list[Finding]:
@@ -99,6 +101,10 @@ def _vault(facts: Facts) -> Iterator[Finding]:
         yield Finding("info", each, "use a local disk for the vault if you can")
     if facts.ignored:
         yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not meant")
+    if facts.commits and facts.commits.why:
+        waiting = "1 file is" if facts.commits.waiting == 1 else f"{facts.commits.waiting} files are"
+        severity = "info" if facts.commits.passes else "warning"
+        yield Finding(severity, f"{waiting} not committed yet: {facts.commits.why}", f"{facts.commits.remedy}")
     if facts.damaged_ledger_lines:
         yield Finding(
             "warning",

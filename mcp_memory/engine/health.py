@@ -38,6 +38,19 @@ class Progress:
                 self.step("idle")
 
 
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """How it is with commits to the person's git repository. `waiting`: so many files no commit holds yet; `last`: the
+    latest commit since the start; `why` they wait for more than a moment, if they do, and what helps."""
+
+    waiting: int = 0
+    last: str | None = None
+    why: str | None = None
+    remedy: str | None = None
+    passes: bool = False
+    """Whether that will be over by itself."""
+
+
 @dataclass(slots=True)
 class Health:
     """Of one engine; its parts report here."""
@@ -45,6 +58,8 @@ class Health:
     progress: Progress = field(default_factory=Progress)
     faults: dict[str, Problem] = field(default_factory=dict[str, Problem])
     """What is wrong with the work itself, by its name; what is wrong with single files the writer knows."""
+    commits: Callable[[], Commits] | None = None
+    """None where none are made."""
 
     @contextmanager
     def watching(self, work: str) -> Generator[None]:

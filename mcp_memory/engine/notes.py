@@ -16,7 +16,7 @@ from mcp_memory.errors import PathRefused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates, frontmatter, logs
-from mcp_memory.topics.page import is_page
+from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MAX_ID = 200
@@ -91,7 +91,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         signature=signature,
         title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
         kind=kind,
-        shelf=_shelf(meta, folder),
+        shelf=_shelf(meta, path, folder),
         project=_text(meta.get("project")),
         tags=tuple(_words(meta.get("tags"))),
         session=_text(meta.get("session")),
@@ -187,11 +187,12 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     return kept
 
 
-def _shelf(meta: Mapping[str, Any], inner: str) -> Shelf:
+def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> Shelf:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
         return Shelf.DELETED
-    if is_page(inner):
+    is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
+    if is_shared or is_page(inner):
         return Shelf.SUMMARY
     if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
         return Shelf.ARCHIVED

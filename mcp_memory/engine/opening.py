@@ -24,11 +24,14 @@ from mcp_memory.engine.recovery import RecoveryJournal
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.versioning.committer import Committer
+from mcp_memory.engine.versioning.pending import Pending
+from mcp_memory.engine.versioning.witness import WitnessedBackend
 from mcp_memory.engine.welcome import write_welcome
 from mcp_memory.engine.zone import LocalZone
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index import open_index
-from mcp_memory.models import Problem
+from mcp_memory.models import NotePath, Problem
 from mcp_memory.storage.causes import failed
 from mcp_memory.storage.filesystem import FilesystemBackend
 
@@ -51,7 +54,10 @@ async def open_engine(
         marker = await in_thread(
             lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
         )
-        vault = await in_thread(lambda: _open_vault(config, marker, now, zone), deadline_s=60, what="opening the vault")
+        pending = Pending(config.state / "uncommitted") if config.git.auto_commit else None
+        vault = await in_thread(
+            lambda: _open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
+        )
         index = await in_thread(
             lambda: open_index("sqlite", config.state / "index"), deadline_s=60, what="opening the index"
         )
@@ -59,6 +65,11 @@ async def open_engine(
     try:
         async with anyio.create_task_group() as tasks:
             await engine.start(tasks, watch=watch, progress=progress)
+            if pending is not None:
+                if marker.made:
+                    pending.add(NotePath(MARKER))
+                committer = Committer(config.root, pending, vault.layout, engine.health, config.git)
+                tasks.start_soon(committer.run)
             try:
                 yield engine
             finally:
@@ -92,13 +103,13 @@ def _log_folder(root: Path, home: str) -> str:
     return f"{home}/memory" if home and not (root / "memory").is_dir() else "memory"
 
 
-def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo) -> Vault:
+def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: Pending | None) -> Vault:
     backend = FilesystemBackend(config.root, locks=config.state / "locks", marker=None)
     guard = Guard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
     sources = {name: _source(name, folder) for name, folder in config.vault.sources.items()}
     warnings, kept = _prepare(backend) if marker.present and marker.writable else ([], [])
     vault = Vault(
-        backend,
+        backend if pending is None else WitnessedBackend(backend, pending.add),
         sources,
         warnings=warnings,
         leftovers=kept,

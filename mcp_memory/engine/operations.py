@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any, cast, get_args
 
 from mcp_memory.engine.compaction.grove import Topic
@@ -16,7 +17,9 @@ from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.lost import Lost
+from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.versioning import past
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
@@ -172,6 +175,22 @@ async def show(engine: Engine, arguments: Payload) -> Payload:
     return shown_payload(file.record, text, topics)
 
 
+async def log(engine: Engine, arguments: Payload) -> Payload:
+    """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
+    target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
+    look = partial(past.told, engine.vault, target, at, limit)
+    return await in_thread(look, deadline_s=past.PAST_S + 10, what="reading the history")
+
+
+async def share(engine: Engine, arguments: Payload) -> Payload:
+    """What of a topic can be shared. Only looks: writing it somewhere is for the process of the person who asked."""
+    await engine.upkeep.reconcile()
+    topics, _ = await _look(engine)
+    topic = topic_named(arguments["target"], topics, engine.compactor.root)
+    parcel = await in_thread(lambda: parcel_of(engine.vault, engine.marker.id, topic), what="reading the topic")
+    return asdict(parcel)
+
+
 async def status(engine: Engine, _: Payload) -> Payload:
     return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
 
@@ -261,6 +280,7 @@ _REQUIRED = {
     "restore": {"target"},
     "recover": {"ids"},
     "show": {"target"},
+    "share": {"target"},
 }
 
 _SEARCH = {
@@ -295,4 +315,6 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "runs": (runs, set()),
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),
+    "share": (share, {"target"}),
+    "log": (log, {"target", "at", "limit"}),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
@@ -150,6 +151,7 @@ class Upkeep:
             self._health.faults["index"] = Problem("index", error.message)
         last, progress, problems = self._indexer.last, self._health.progress, self.problems()
         embedder = self._model.embedder
+        commits = self._health.commits
         return {
             "vault": str(self._root),
             "home": self._marker.home,
@@ -170,6 +172,7 @@ class Upkeep:
             "watching": self._watcher.state,
             "ignored": self._indexer.ignored,
             "pruning_paused": self._indexer.pruning_paused,
+            "git": asdict(commits()) if commits else None,
             "problems": len(problems),
             "errors": [f"{p.path}: {p.reason}" for p in problems[:20]],
         }

@@ -100,6 +100,10 @@ class Vault:
         return self._backend.read_only or (self._guard is not None and self._guard.read_only)
 
     @property
+    def secrets_allowed(self) -> bool:
+        return self._config.secrets == "allow"
+
+    @property
     def is_away(self) -> bool:
         """Whether the folder that should be here is not: absent files prove nothing. Looks at the disk."""
         return self._guard is not None and self._guard.vanished
@@ -159,7 +163,7 @@ class Vault:
         drafts.check(
             draft,
             max_bytes=self._config.max_append_bytes,
-            secrets_allowed=self._config.secrets == "allow",
+            secrets_allowed=self.secrets_allowed,
         )
         old = self._replaceable(supersedes) if supersedes else None
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:

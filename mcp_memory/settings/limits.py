@@ -40,6 +40,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "summarizer.tokens_a_day": (1, inf),
     "summarizer.prompt_tokens": (500, inf),
     "summarizer.back_off_s": (1, 86_400),
+    "git.quiet_s": (0.01, 3600),
     "confidence.weak_below": (0, 1),
     "recall.budget_tokens": (100, 200_000),
     "recall.start_budget_tokens": (100, 200_000),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
@@ -60,6 +61,7 @@ class Settings:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
+    git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)

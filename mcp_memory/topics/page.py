@@ -26,6 +26,9 @@ MAP = "_index.md"
 
 _GENERATED = frozenset({PAGE, PROPOSAL, MAP})
 
+NODE = "condensed"
+"""How a page calls itself in its frontmatter."""
+
 CHILDREN, RELATED = "## Children", "## Related"
 
 _LABEL = re.compile(r"[\[\]\\`*_<>]")
@@ -77,7 +80,7 @@ def render(page: Page) -> bytes:
         "provisional": page.provisional or None,
         "derived_from": [child.id for child in page.children],
         "depth": 1 + max((child.depth for child in page.children), default=0),
-        "node_kind": "condensed",
+        "node_kind": NODE,
         "descendant_count": sum(child.notes for child in page.children),
         "earliest_at": min(dates, default=None),
         "latest_at": max(dates, default=None),

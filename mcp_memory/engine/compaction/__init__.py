@@ -23,7 +23,7 @@ How it gets to disk
     doing        one step done; undoing: one taken back
     journal      runs and their jobs, on disk before anything happens
     carrying     a job carried out, or what a crash left of it
-    committing   the same beside everything else, and the index told (telling)
+    carrier      the same beside everything else, and the index told (telling)
     marking      `stale: true` in pages that are out of date
 
 Who does it

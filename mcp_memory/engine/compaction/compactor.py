@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
+from mcp_memory.engine.compaction.carrier import JOB_S, Carrier
 from mcp_memory.engine.compaction.clearing import clearing
-from mcp_memory.engine.compaction.committing import JOB_S, Committer
 from mcp_memory.engine.compaction.course import Course
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.filer import Filer, Pace
@@ -81,10 +81,10 @@ class Compactor:
         self._linkage = Linkage(vault, lambda: writer.standing)
         self._mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
         self._marking = Marking(vault, writer, self.root, lambda: survey.look()[0])
-        self._committer = committer = Committer(vault, index, indexer, journal, Telling(writer))
-        self._filer = Filer(vault, survey, drafter, self._linkage, committer, self.provisional, self.course, draft_s)
-        self._renewal = Renewal(survey, drafter, committer, self.provisional, self.course, draft_s)
-        self._reversal = Reversal(vault, journal, committer)
+        self._carrier = carrier = Carrier(vault, index, indexer, journal, Telling(writer))
+        self._filer = Filer(vault, survey, drafter, self._linkage, carrier, self.provisional, self.course, draft_s)
+        self._renewal = Renewal(survey, drafter, carrier, self.provisional, self.course, draft_s)
+        self._reversal = Reversal(vault, journal, carrier)
 
     async def run(self, topic: str | None = None) -> Report:
         """For a person. `topic`: only what touches this one.
@@ -135,13 +135,13 @@ class Compactor:
     async def paused(self) -> AsyncGenerator[None]:
         """No run meanwhile, and nothing of one left to do. Raises Busy while one is under way, StorageFailed."""
         async with self._alone(self._turns.of_a_person()):
-            await self._committer.finish()
+            await self._carrier.finish()
             yield
 
     async def finish(self) -> int:
         """Do what a crash left undone; how many jobs that were. Raises StorageFailed."""
         async with self._turns.in_the_background():
-            done = await self._committer.finish()
+            done = await self._carrier.finish()
             for run in (await in_thread(self._journal.runs, what="reading the journal"))[-1:]:
                 await self._ended(run)
             return done
@@ -174,7 +174,7 @@ class Compactor:
 
     async def _worked(self, pace: Pace, topic: str | None = None) -> Report:
         await self._ready()
-        await self._committer.finish()
+        await self._carrier.finish()
         self._health.faults.pop("compaction", None)
         report = Report(await self._named())
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")

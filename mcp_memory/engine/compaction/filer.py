@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from mcp_memory.engine.compaction.committing import JOB_S, Committer
+from mcp_memory.engine.compaction.carrier import JOB_S, Carrier
 from mcp_memory.engine.compaction.course import Course
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
 from mcp_memory.engine.compaction.grove import Topic
@@ -33,7 +33,7 @@ class Filer:
         survey: Survey,
         drafter: Drafter,
         linkage: Linkage,
-        committer: Committer,
+        carrier: Carrier,
         provisional: Provisional,
         course: Course,
         draft_s: float,
@@ -43,7 +43,7 @@ class Filer:
         self._survey = survey
         self._drafter = drafter
         self._linkage = linkage
-        self._committer = committer
+        self._carrier = carrier
         self._provisional = provisional
         self._course = course
         self._draft_s = draft_s
@@ -88,7 +88,7 @@ class Filer:
 
             try:
                 entry, foreign = await in_thread(draft, deadline_s=self._draft_s, what="summarising")
-                await self._committer.commit(report.run, entry)
+                await self._carrier.carry_out(report.run, entry)
             except McpMemoryError as error:
                 report.give_up(error)
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mcp_memory.engine.compaction.committing import JOB_S, Committer
+from mcp_memory.engine.compaction.carrier import JOB_S, Carrier
 from mcp_memory.engine.compaction.course import Course
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.filer import Pace
@@ -29,7 +29,7 @@ class Renewal:
         self,
         survey: Survey,
         drafter: Drafter,
-        committer: Committer,
+        carrier: Carrier,
         provisional: Provisional,
         course: Course,
         draft_s: float,
@@ -37,7 +37,7 @@ class Renewal:
         """`draft_s`: how long drafting a page may take."""
         self._survey = survey
         self._drafter = drafter
-        self._committer = committer
+        self._carrier = carrier
         self._provisional = provisional
         self._course = course
         self._draft_s = draft_s
@@ -71,7 +71,7 @@ class Renewal:
         try:
             tree, _ = await in_thread(self._survey.look, what="looking at the topics")
             if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
-                await self._committer.commit(report.run, entry)
+                await self._carrier.carry_out(report.run, entry)
                 report.kept.append(entry.about)
                 return True
         except McpMemoryError as error:
@@ -83,11 +83,11 @@ class Renewal:
         if entry is None:
             entry = await in_thread(lambda: self._proposed(topic), deadline_s=self._draft_s, what="summarising")
             if entry:
-                await self._committer.commit(report.run, entry)
+                await self._carrier.carry_out(report.run, entry)
             report.left.append(told_of_proposal(topic))
             return
         if not entry.problem or topic.stale:  # else it would only say again what it says
-            await self._committer.commit(report.run, entry)
+            await self._carrier.carry_out(report.run, entry)
             report.done.append(entry.about)
         self._provisional.note_of(entry, report)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mcp_memory.engine.compaction.carrier import Carrier
 from mcp_memory.engine.compaction.carrying import folders_reached, remove_empty
-from mcp_memory.engine.compaction.committing import Committer
 from mcp_memory.engine.compaction.journal import Fate, RunJournal
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.undoing import returning
@@ -14,10 +14,10 @@ from mcp_memory.engine.vault import Vault
 class Reversal:
     """To be used alone: the caller sees to it that nobody files meanwhile."""
 
-    def __init__(self, vault: Vault, journal: RunJournal, committer: Committer) -> None:
+    def __init__(self, vault: Vault, journal: RunJournal, carrier: Carrier) -> None:
         self._vault = vault
         self._journal = journal
-        self._committer = committer
+        self._carrier = carrier
 
     async def of(self, run: str) -> Report:
         """What could not be taken back is named. Raises NotFound, StorageFailed."""
@@ -25,7 +25,7 @@ class Reversal:
         entries = await in_thread(lambda: self._journal.entries(run), what="reading the journal")
         pages = returning(step for entry in entries for step in entry.steps)
         for entry in reversed([each for each in entries if each.fate in {Fate.DONE, Fate.ANNOUNCED}]):
-            report.left += await self._committer.take_back(entry, pages)
+            report.left += await self._carrier.take_back(entry, pages)
             await in_thread(lambda entry=entry: self._journal.end(run, entry.key, Fate.UNDONE), what="the journal")
             report.done.append(entry.about)
         left = {folder for entry in entries for folder in folders_reached(entry)}

@@ -1,4 +1,4 @@
-"""Committing: a job goes to disk whole, or not at all, or is left to the next start; steps are taken back."""
+"""The carrier: brings jobs to disk whole, or not at all, or leaves them to the next start; and takes them back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOB_S = 600.0
 """For filing one job, or those that a crash left."""
 
 
-class Committer:
+class Carrier:
     """To be used by one at a time."""
 
     def __init__(self, vault: Vault, index: Index, indexer: Indexer, journal: RunJournal, telling: Telling) -> None:
@@ -28,7 +28,7 @@ class Committer:
         self._journal = journal
         self._telling = telling
 
-    async def commit(self, run: str, entry: Entry) -> None:
+    async def carry_out(self, run: str, entry: Entry) -> None:
         """Raises as `carry_out`. Nobody waits for a thread that files on by itself: it ends with the step that is under
         way."""
         with stoppable(self._telling.from_thread) as tell:

@@ -1,0 +1,14 @@
+"""The configuration of commits. Standard library only: `settings` imports this where milliseconds count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GitConfig:
+    """Section `[git]`."""
+
+    auto_commit: bool = False
+    quiet_s: float = 5.0
+    """A commit is made so long after the last change, so that what belongs together is in one."""

@@ -1,0 +1,59 @@
+"""The witness: the vault's storage, and a report of every file that a write through it has changed."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+
+from mcp_memory.models import Etag, FileStat, NotePath
+from mcp_memory.storage.base import Blob, Listing, StorageBackend, Written
+
+
+class WitnessedBackend(StorageBackend):
+    """`changed` is told after the disk and before the answer: what was answered is known to it. Conflict copies are
+    somebody else's bytes, and not told."""
+
+    def __init__(self, inner: StorageBackend, changed: Callable[[NotePath], None]) -> None:
+        self._inner = inner
+        self._changed = changed
+
+    @property
+    def read_only(self) -> bool:
+        return self._inner.read_only
+
+    def list(self) -> Listing:
+        return self._inner.list()
+
+    def stat(self, path: NotePath) -> FileStat:
+        return self._inner.stat(path)
+
+    def glance(self, path: NotePath) -> str | None:
+        return self._inner.glance(path)
+
+    def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
+        return self._inner.read(path, limit_bytes=limit_bytes, beginning=beginning)
+
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+        written = self._inner.write(path, data, expected)
+        self._changed(path)
+        return written
+
+    def move(self, source: NotePath, target: NotePath) -> None:
+        self._inner.move(source, target)
+        self._changed(source)
+        self._changed(target)
+
+    def remove_generated(self, path: NotePath, expected: Etag) -> None:
+        self._inner.remove_generated(path, expected)
+        self._changed(path)
+
+    def rmdir_empty(self, folder: NotePath) -> bool:
+        return self._inner.rmdir_empty(folder)
+
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+        written = self._inner.erase(path, expected, rest)
+        self._changed(path)
+        return written
+
+    def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
+        return self._inner.settle(min_age_s=min_age_s, path=path)

@@ -1,0 +1,94 @@
+"""log and share from the command line: what they print, and how they end where there is nothing to tell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_topics import BREAD, SETTINGS
+from tests.daemon.conftest import KEYWORDS_ONLY
+from tests.daemon.place import Place, eventually
+
+AUTO = {**KEYWORDS_ONLY, **SETTINGS, "MCP_MEMORY_GIT_AUTO_COMMIT": "true", "MCP_MEMORY_GIT_QUIET_S": "0.05"}
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Place]:
+    """A daemon over a vault in a git repository."""
+    if not shutil.which("git"):
+        pytest.skip("there is no git here")
+    place = Place(tmp_path, tmp_path / "models", AUTO).make()
+    place.vault.mkdir()
+    git(place, "init", "-q")
+    with place.started():
+        yield place
+
+
+def git(place: Place, *arguments: str) -> str:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(place.home)}
+    return subprocess.run(
+        ["git", *arguments], cwd=place.vault, env=environ, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
+    note = kept.run("append", "--json", "-k", "fact", BREAD[0]).ok().json
+    eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
+    assert git(kept, "log", "-1", "--format=%s") == f"memory: add leaf {note['path']}\n"
+    assert "git       all is committed, the last as " in kept.run("status").ok().out
+    kept.run("forget", note["id"]).ok()
+    eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
+    forgotten = kept.run("log", note["id"], "--json").ok().json["log"][0]
+    assert forgotten["message"] == f"memory: forget leaf {note['path']}"
+    refused = kept.run("log", note["id"], "--at", "HEAD")
+    assert (refused.code, "is forgotten" in refused.err) == (1, True)
+    kept.run("restore", note["id"]).ok()
+    told = kept.run("log", note["path"]).ok().out
+    assert f"memory: add leaf {note['path']}\n  added  {note['path']}\n" in told
+    assert kept.run("log", "--limit", "1").ok().out.count("\n") == 1
+    then = kept.run("log", note["id"], "--at", forgotten["commit"]).ok().out
+    assert "status: deleted" in then
+    assert BREAD[0] in then
+    for command, code in (["../x.md"], 2), ([note["id"], "--at", "0000000"], 4), (["01M7Z3HPR77M1K414E2NKABTV4"], 4):
+        assert kept.run("log", *command).code == code
+
+    # Sharing, with the same daemon and, at last, without one.
+    topic = kept.vault / "topics" / "01-bread"
+    topic.mkdir(parents=True)
+    for number, text in enumerate(BREAD):
+        (topic / f"{number}.md").write_text(
+            f"{text}\n\nSee [the oven](../../oven.md) and [another](./{1 - number}.md).\n"
+        )
+    kept.run("reindex").ok()
+    to = tmp_path / "shared" / "bread"
+    dry = kept.run("share", "01-bread", "--to", str(to), "--dry-run").ok().out
+    assert dry.splitlines()[-1].startswith(f"would share topics/01-bread with {to}: 3 new, 4 links")
+    assert not to.exists()
+    told = kept.run("share", "topics/01-bread", "--to", str(to)).ok().out
+    assert told.splitlines()[-1] == f"shared topics/01-bread with {to}: 3 new, 4 links that led out made plain text"
+    assert (to / "1.md").read_text() == f"{BREAD[1]}\n\nSee the oven and [another](./0.md).\n"
+    (to / "1.md").write_text("mine")
+    for command, code, said in (
+        (["01-bread", "--to", str(kept.vault / "x")], 1, "in one another"),
+        (["02-none", "--to", str(to)], 4, "no topic"),
+    ):
+        ran = kept.run("share", *command)
+        assert (ran.code, said in ran.err) == (code, True), ran
+    shutil.rmtree(kept.vault / ".git")
+    missing = kept.run("log", note["id"])
+    assert missing.code == 4
+    assert "is in no git repository" in missing.err
+    assert "→ to make one: git init" in missing.err
+
+    kept.run("stop").ok()
+    (topic / "0.md").write_text("Other bread.\n")
+    (topic / "2.md").unlink()
+    again = kept.run("share", "01-bread", "--to", str(to), "--link", "--json").ok().json
+    assert again["files"] == {"0.md": "updated", "1.md": "kept", "2.md": "removed"}
+    assert (again["linked"], again["links_cut"]) == (1, 1)
+    assert (to / "0.md").samefile(topic / "0.md")
