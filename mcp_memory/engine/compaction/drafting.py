@@ -21,7 +21,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.summarizers.audit import Audit, audit
 from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
-from mcp_memory.summarizers.extractive import title_of
+from mcp_memory.summarizers.titles import title_of
 from mcp_memory.text import frontmatter
 from mcp_memory.text.terms import words
 from mcp_memory.topics.page import PAGE, Child, Page, gist, render
