@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, Source
 from mcp_memory.summarizers.rarity import Rarity
 from mcp_memory.text.blocks import Kind, scan
-from mcp_memory.text.function_words import ARTICLES, PREPOSITIONS, function_words
+from mcp_memory.text.function_words import ARTICLES, ENGLISH, PREPOSITIONS, function_words
 from mcp_memory.text.leads import lead_of
 from mcp_memory.text.phrases import Run, is_unspaced, runs
 from mcp_memory.text.sentences import sentences
@@ -41,8 +41,8 @@ ALONE = 0.5
 """What a phrase of one source alone is worth."""
 LONGER = 0.6
 """What each further word of a phrase adds."""
-LAST = 0.3
-"""The power of the share of its runs that a word ends: adjectives seldom end one."""
+INSIDE, SELDOM_LAST = 0.5, 0.3
+"""What a word is worth that ends fewer than that share of its runs: it is rather an adjective."""
 WIDER = 0.4
 """A phrase is told with the words around it where that share of its places has them."""
 SAME_STEM_CHARS = 5
@@ -118,10 +118,11 @@ class _Said:
     last: Counter[str] = field(default_factory=Counter[str])
     inside: Counter[str] = field(default_factory=Counter[str])
 
-    def add(self, source: int, run: Run, *, is_heading: bool) -> None:
+    def add(self, source: int, run: Run, *, is_heading: bool, is_english: bool) -> None:
         *inside, last = (fold(word.lower()) for word in run.words)
-        self.inside.update(inside)
-        self.last[last] += 1
+        if is_english:
+            self.inside.update(inside)
+            self.last[last] += 1
         if run.before in ARTICLES or run.before in PREPOSITIONS:
             self.as_noun.update(inside)
             self.as_noun[last] += not (inside and run.words[-1].endswith(("ing", "ed")))
@@ -142,7 +143,7 @@ class _Said:
         first, *rest = (word.lower() for word in phrase.spelling.split())
         last = rest[-1] if rest else first
         ends = self.last[fold(last)]
-        share = ((ends + 0.5) / (ends + self.inside[fold(last)] + 0.5)) ** LAST
+        share = INSIDE if (ends + 0.5) / (ends + self.inside[fold(last)] + 0.5) < SELDOM_LAST else 1.0
         uses = math.prod(self._use(fold(word)) for word in {first, last}) ** (0.5 if rest else 1)
         adverbs = sum(word.isascii() and word.endswith("ly") for word in {first, last})
         verb = last.isascii() and last.endswith(("ing", "ed")) and not self.as_noun[fold(last)]
@@ -163,11 +164,12 @@ def _said(sources: Sequence[Source]) -> _Said:
     often = {lead for lead, count in leads.items() if count >= SPEAKER_LINES}
     said = _Said(frozenset(fold(word) for lead in often for word in words(lead)))
     for number, some in enumerate(lines):
-        is_empty = _emptiness(line for line, _ in some)
+        grammar = function_words(word for line, _ in some for word in words(line))
+        is_empty = _emptiness(grammar)
         for line, is_heading in some:
             text = line.partition(":")[2] if lead_of(line) in often else line
             for run in runs(text, is_empty):
-                said.add(number, run, is_heading=is_heading)
+                said.add(number, run, is_heading=is_heading, is_english=grammar is ENGLISH)
     return said
 
 
@@ -181,9 +183,8 @@ def _lines(source: Source) -> Iterator[tuple[str, bool]]:
     yield from ((sentence.text, False) for sentence in told)
 
 
-def _emptiness(lines: Iterator[str]) -> Callable[[str], bool]:
-    """Tells of a word whether it is one of grammar, in the language of these lines, or else names nothing."""
-    grammar = function_words(word for line in lines for word in words(line))
+def _emptiness(grammar: frozenset[str]) -> Callable[[str], bool]:
+    """Tells of a word whether it is one of grammar, or else names nothing."""
 
     def is_empty(word: str) -> bool:
         return fold(word) in VAGUE_WORDS or all(

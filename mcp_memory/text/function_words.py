@@ -36,18 +36,22 @@ welcher welches werde sowie bzw etwa dabei dazu daher hat
 fr: le la les un une des du de au aux et ou mais ne pas plus est sont était être été avoir a ont avait peut peuvent
 doit dans sur sous avec sans pour par entre vers chez que qui quoi dont où quand comme si ce cet cette ces son sa ses
 mon ma mes ton ta tes notre nos votre vos leur leurs je tu il elle on nous vous ils elles se en y aussi très tout tous
-toute toutes même fait faire donc alors ainsi lorsque puis
+toute toutes même fait faire donc alors ainsi lorsque puis ai avons avez suis sommes
+êtes étaient sera seront avaient
 es: el la los las un una unos unas de del al a y e o u pero no es son era ser sido está están hay ha han había puede
 pueden debe en con sin sobre bajo desde hasta para por entre que quien cual cuando donde como si este esta esto estos
 estas ese esa eso su sus mi mis tu tus nuestro nuestra yo él ella ellos ellas nosotros usted lo se me te le les más muy
-también todo todos toda todas ya así porque cada otro otra
+también todo todos toda todas ya así porque cada otro otra he has hemos eran
+soy somos fue fueron estaba estaban
 pt: o a os as um uma uns umas de do da dos das no na nos nas ao aos à às e ou mas não é são foi ser está estão tem têm
 pode podem deve em com sem para por pelo pela entre que quem qual quando onde como se este esta isto esse essa isso seu
 sua seus suas meu minha nós você eles elas mais muito também todo todos toda todas já então porque cada outro outra
+tenho temos eram somos estava estavam tinha foram
 it: il lo la i gli le un uno una di del dello della dei degli delle a al alla in nel nella nei nelle su sul sulla da
 dal dalla e ed o ma non è sono era essere stato avere ha hanno può possono deve con senza per tra fra che chi cui quale
 quando dove come se questo questa questi queste quello quella suo sua suoi mio mia nostro io lui lei noi voi loro si
-più molto anche tutto tutti già così perché ogni altro altra
+più molto anche tutto tutti già così perché ogni altro altra ho hai abbiamo
+avete aveva erano siamo sarà stata stati
 nl: de het een en of maar niet geen is zijn was waren wordt worden heeft hebben had kan kunnen moet moeten van voor met
 zonder op aan bij naar uit over onder door om in dat die dit deze wie wat waar wanneer hoe als ook nog maar meer zeer
 alle ik jij hij zij wij jullie ze je mijn jouw hun er te dan dus omdat
@@ -62,6 +66,9 @@ uk: і й та у в на не з із зі до від про що як це ц
 ваша ваше ваші свій своя вже чи щоб
 tr: ve veya ya ile bir bu şu o için gibi kadar daha çok en de da ki mi mı mu mü ne nasıl neden değil var yok olan olarak
 olur olduğu ise ama fakat ancak hem her bazı tüm ben sen biz siz onlar bunu onu şey sonra önce
+hi: है हैं था थी थे हो होता होती होते हुआ हुई गया गई गए रहा रही रहे का की के को से में पर ने और या लेकिन कि जो तो भी ही यह ये वह वे इस
+इसे इसके इसका इसकी उस उसे उन इन एक कोई कुछ सब सभी हम आप मैं तुम अपने अपनी अपना नहीं न अगर जब तब तक लिए साथ बाद पहले कर करता करते
+करें करने किया कैसे क्या क्यों जैसे यहाँ वहाँ दो फिर बस सकते सकता
 ar: في من على إلى عن مع هذا هذه ذلك تلك التي الذي الذين أن إن كان كانت لا ما لم لن هو هي هم نحن أنا أنت كل بعض أو ثم
 قد بعد قبل عند حتى إذا كما بين و
 """

@@ -196,13 +196,15 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _named(siblings: Iterable[str], title: str) -> str:
-    """A new topic's folder."""
-    return f"{next_number(siblings):02}-{_short_slug(title)}"
+    """A new topic's folder: after the first phrase of its title that no sibling is called by."""
+    names = list(siblings)
+    taken = {name.partition("-")[2] for name in names}
+    slugs = [_short_slug(phrase) for phrase in title.split(", ")]
+    return f"{next_number(names):02}-{next((each for each in slugs if each not in taken), slugs[0])}"
 
 
-def _short_slug(title: str) -> str:
-    """Of the title's first phrase."""
-    return slug(title.partition(",")[0])[:40].strip("-")
+def _short_slug(phrase: str) -> str:
+    return slug(phrase)[:40].strip("-")
 
 
 def _counted(moving: Moving) -> str:
