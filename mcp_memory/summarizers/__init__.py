@@ -5,6 +5,8 @@ answers are judged, its cost is bounded, and where it fails the extractive summa
 
 base        the contract, and what a summary is made from
 extractive  the sources' own sentences, chosen: no model, no network
+titles      a few phrases that say what notes have in common
+rarity      how much a word tells
 audit       what a summary has lost of its sources' facts
 escalating  a language model's summary, else a terser one, else the extractive one
 writing     what a language model offers: a prompt in, its answer out

@@ -13,8 +13,8 @@ from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.allowance import Allowance
 from mcp_memory.summarizers.answers import Answer, Flaw, judge
 from mcp_memory.summarizers.base import Request, Summarizer, Summary
-from mcp_memory.summarizers.extractive import title_of
 from mcp_memory.summarizers.prompting import prompt_for
+from mcp_memory.summarizers.titles import title_of
 from mcp_memory.summarizers.writing import Prompt, Writer, Written
 
 

@@ -8,6 +8,7 @@ each by itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,13 +32,14 @@ def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most:
     """The rows in groups, each in the order given; single ones are groups too.
 
     `vectors` (n, dimension), of length 1; only `rows` of them are looked at. Two groups are joined as long as the mean
-    cosine between their vectors is at least `least_cosine`. What is then larger than `most` is divided by two means
-    until it is not.
+    cosine between their vectors is at least `least_cosine` and both together are no more than `most`. The few rows that
+    found all groups near them full make their nearest one two.
     """
     groups: list[list[int]] = []
     for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
-        for group in _linked(vectors[block], least_cosine):
-            groups += [part.tolist() for part in _divided(vectors, block[sorted(group)], most)]
+        here = vectors[block]
+        linked = [np.array(sorted(group), dtype=np.int64) for group in _linked(here, least_cosine, most)]
+        groups += [block[group].tolist() for group in _without_crumbs(here, linked, least_cosine, most)]
     return groups
 
 
@@ -54,9 +56,14 @@ def unit(vector: Matrix) -> Matrix:
     return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
-def _linked(vectors: Matrix, least_cosine: float) -> Iterator[list[int]]:
+def _linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
+    """What is too large together counts as infinitely far apart, and so does whatever holds it: joining two never
+    brings them nearer to a third, which is all that the chain needs."""
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
+    sizes = np.ones(len(vectors), dtype=np.int64)
+    if most < 2:
+        cosines[:] = -np.inf
     groups = {at: [at] for at in range(len(vectors))}
     chain: list[int] = []
     for start in range(len(vectors)):
@@ -74,6 +81,9 @@ def _linked(vectors: Matrix, least_cosine: float) -> Iterator[list[int]]:
                 one, other = sorted((chain.pop(), chain.pop()))
                 _merge(cosines, one, other, len(groups[one]), len(groups[other]))
                 groups[one] += groups.pop(other)
+                sizes[one] = len(groups[one])
+                full = sizes + sizes[one] > most
+                cosines[one, full] = cosines[full, one] = -np.inf
             else:
                 chain.append(near)
 
@@ -87,6 +97,30 @@ def _merge(cosines: Matrix, one: int, other: int, weight: int, other_weight: int
     together[one] = together[other] = -np.inf
     cosines[one] = cosines[:, one] = together
     cosines[other] = cosines[:, other] = -np.inf
+
+
+def _without_crumbs(vectors: Matrix, groups: Sequence[Rows], least_cosine: float, most: int) -> list[Rows]:
+    """The groups, but for those that are small only because the one that they fit is full."""
+    whole = [group for group in groups if len(group) > most * _LEAST_SHARE]
+    crumbs = [group for group in groups if len(group) <= most * _LEAST_SHARE]
+    if not whole:
+        return crumbs
+    middles = _middles(vectors, whole)
+    kept: list[Rows] = []
+    for crumb in crumbs:
+        fits = middles @ _middles(vectors, [crumb])[0]
+        best = int(np.argmax(fits))
+        if fits[best] >= least_cosine:
+            whole += _divided(vectors, np.sort(np.concatenate([whole.pop(best), crumb])), most)
+            middles = _middles(vectors, whole)
+        else:
+            kept.append(crumb)
+    return whole + kept
+
+
+def _middles(vectors: Matrix, groups: Sequence[Rows]) -> Matrix:
+    """Of each the mean of its vectors: the product of two is the mean cosine between them."""
+    return np.stack([vectors[group].mean(axis=0) for group in groups])
 
 
 def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
@@ -108,7 +142,7 @@ def _halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
     for _ in range(_ROUNDS):
         leaning = _along(vectors, rows, one - other)
         belongs = leaning > 0
-        least = max(1, int(len(rows) * _LEAST_SHARE))
+        least = math.ceil(len(rows) * _LEAST_SHARE)
         if not least <= np.count_nonzero(belongs) <= len(rows) - least:
             belongs[:] = False
             belongs[np.argsort(-leaning, kind="stable")[: len(rows) // 2]] = True

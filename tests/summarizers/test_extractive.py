@@ -87,6 +87,17 @@ def test_it_prefers_what_is_central_and_new_to_what_is_said_again():
     assert "40 slots" in text and "pgbouncer" in text and "lunch" not in text
 
 
+def test_what_is_cut_from_a_turn_says_who_spoke_and_greetings_give_way():
+    talk = (
+        "- Ann: Hello, hello! How nice to see you, thank you so much! So good, really good, so happy to hear it!\n"
+        f"- Bea: {'We painted the porch and it took all of the morning. ' * 6}The pump broke on 5 May.\n"
+        "- Ann: That is really sad, I feel so sorry, wow!\n- Bea: It is.\n"
+    )
+    text = SUMMARIZER.summarize(Request([Source("Talk", talk)], 20)).text
+    assert text.split("\n")[0] == "- Bea: The pump broke on 5 May."
+    assert "Hello" not in text
+
+
 def test_a_source_without_a_sentence_is_told_by_its_title():
     sources = [Source("Spoken", "It rains in Kyoto today."), Source("How to start the server", "```\nmake run\n```")]
     assert SUMMARIZER.summarize(Request(sources, 100)).text == "- It rains in Kyoto today.\n- How to start the server"

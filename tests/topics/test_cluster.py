@@ -56,6 +56,27 @@ def test_the_groups_are_those_of_scipy(make, seed: int) -> None:
             assert grouped(vectors, least) == by_scipy(tree, least)
 
 
+def one_by_one(vectors: Matrix, least: float, most: int) -> list[list[int]]:
+    """By the definition: always the two nearest groups that fit into one."""
+    groups = [[row] for row in range(len(vectors))]
+    while True:
+        pairs = [(a, b) for a in groups for b in groups if a < b and len(a) + len(b) <= most]
+        near = {(at[0][0], at[1][0]): float((vectors[at[0]] @ vectors[at[1]].T).mean()) for at in pairs}
+        best = max(near, key=near.__getitem__, default=None)
+        if best is None or near[best] < least:
+            return sorted(groups)
+        joined = [group for group in groups if group[0] in best]
+        groups = [group for group in groups if group not in joined] + [sorted(joined[0] + joined[1])]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_group_outgrows_its_limit_and_what_fits_is_joined_nearest_first(seed: int) -> None:
+    vectors = planted(seed, 24, 3)
+    for least, most in ((0.3, 12), (0.5, 10), (0.1, 9)):
+        expected = one_by_one(vectors, least, most)
+        assert sorted(map(sorted, cluster._linked(vectors, least, most))) == expected
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_ties_no_two_groups_are_near_enough_to_be_one(seed: int) -> None:
     """Signs in few dimensions: hundreds of cosines are equal, and the groups depend on which comes first."""
@@ -93,7 +114,7 @@ def test_what_is_too_large_is_divided_into_parts_worth_having(size: int) -> None
     one_apart = np.repeat(random(1, 1), size, axis=0)
     one_apart[0] *= -1
     for vectors in (random(3, size), one_apart, one_apart[1:].repeat(2, axis=0)[:size]):
-        sizes = [len(group) for group in grouped(vectors, -1.0, most=24)]
+        sizes = [len(group) for group in grouped(vectors, -1.1, most=24)]
         assert sum(sizes) == size
         assert 3 <= min(sizes) <= max(sizes) <= 24
 
@@ -110,9 +131,9 @@ def test_large_sets_are_compared_block_by_block(vectors: Matrix, monkeypatch: py
     seen: list[int] = []
     linked = cluster._linked
 
-    def counted(block: Matrix, least_cosine: float):
+    def counted(block: Matrix, least_cosine: float, most: int):
         seen.append(len(block))
-        return linked(block, least_cosine)
+        return linked(block, least_cosine, most)
 
     monkeypatch.setattr(cluster, "_linked", counted)
     groups = clusters(vectors, range(len(vectors)), least_cosine=0.35, most=24)

@@ -22,7 +22,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.summarizers.audit import Audit, audit
 from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
-from mcp_memory.summarizers.extractive import title_of
+from mcp_memory.summarizers.titles import title_of
 from mcp_memory.text import frontmatter
 from mcp_memory.text.counts import counted
 from mcp_memory.text.redirects import unlinked
@@ -239,8 +239,11 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _named(siblings: Iterable[str], title: str) -> str:
-    """A new topic's folder."""
-    return f"{next_number(siblings):02}-{short_slug(title)}"
+    """A new topic's folder: after the first phrase of its title that no sibling is called by."""
+    names = list(siblings)
+    taken = {name.partition("-")[2] for name in names}
+    slugs = [short_slug(phrase) for phrase in title.split(", ")]
+    return f"{next_number(names):02}-{next((each for each in slugs if each not in taken), slugs[0])}"
 
 
 def _counted(moving: Moving) -> str:
