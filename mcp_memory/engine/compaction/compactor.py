@@ -94,15 +94,17 @@ class Compactor:
                 await in_thread(self._journal.go_on, what="the journal")
             return report
 
-    async def tend(self, lull: Lull) -> Report:
-        """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. Raises as `run`."""
+    async def tend(self, lull: Lull) -> Report | None:
+        """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. None where one has
+        taken a run back, and asked for none since. Raises as `run`."""
 
         async def pace() -> bool:
             await lull(lambda: self._turns.are_wanted)
             return not self._turns.are_wanted
 
         async with self._alone(self._turns.in_the_background()):
-            return await self._worked(pace)
+            held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
+            return None if held else await self._worked(pace)
 
     async def undo(self, run: str) -> Report:
         """Take a run back, latest job first; what somebody changed since stays as it is and is named.
@@ -111,9 +113,7 @@ class Compactor:
         """
         async with self._alone(self._turns.of_a_person()):
             await self._ready()
-            report = await self._reversal.of(run)
-            await in_thread(self._journal.hold, what="the journal")
-            return report
+            return await self._reversal.of(run)
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
@@ -135,10 +135,6 @@ class Compactor:
         IndexUnavailable."""
         look = partial(self.survey.outstanding, self.left, self.provisional.may_improve, whole=whole)
         return await in_thread(look, what="looking at the topics")
-
-    async def is_held(self) -> bool:
-        """Whether a person has taken a run back, and asked for none since."""
-        return await in_thread(lambda: self._journal.is_held, what="reading the journal")
 
     async def preview(self, topic: str | None = None) -> Preview:
         """What `run` would do, with names that it may choose otherwise; changes nothing. Raises NotFound for a `topic`
@@ -173,7 +169,7 @@ class Compactor:
         await self._renew(report, pace, scope)
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         report.waiting = len(fresh)
-        if scope == Scope() and not report.cut and not report.failed:
+        if scope == Scope() and not report.cut and not report.given_up:
             self.left = await in_thread(lambda: self.survey.left(tree, fresh), what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
         if report.done:
@@ -260,6 +256,7 @@ class Compactor:
                         lambda topic=topic: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising"
                     )
                     if entry is None:
+                        self.provisional.note(topic.page_path)
                         report.left.append(f"{topic.page_path}: a person's own words; it is left alone")
                     elif entry.problem and not topic.stale:
                         self._stands_in(report, entry)  # as before

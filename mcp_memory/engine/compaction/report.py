@@ -23,6 +23,8 @@ class Report:
     """Pages in which the notes' own sentences stand in for a language model's, and why."""
     failed: list[str] = field(default_factory=list[str])
     """Of what was left, why it was that is no affair of the notes: a full disk, say."""
+    given_up: int = 0
+    """Jobs of which another run may do more."""
     waiting: int = 0
     """Fresh notes that stay where they are."""
     cut: bool = False
@@ -31,6 +33,7 @@ class Report:
     def give_up(self, error: McpMemoryError) -> None:
         """A job is left to a later run."""
         self.left.append(error.message)
+        self.given_up += 1
         if not isinstance(error, PASSED_OVER):
             self.failed.append(error.message)
 
