@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ class ExtractiveSummarizer:
         return Summary(title_of(request.sources, request.common), text, NAME)
 
     def asked_in_s(self) -> float:
-        return math.inf
+        return inf
 
     def close(self) -> None:
         """Nothing waits."""

@@ -99,15 +99,17 @@ class Compactor:
                 await in_thread(self._journal.go_on, what="the journal")
             return report
 
-    async def tend(self, lull: Lull) -> Report:
-        """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. Raises as `run`."""
+    async def tend(self, lull: Lull) -> Report | None:
+        """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. None where one has
+        taken a run back, and asked for none since. Raises as `run`."""
 
         async def pace() -> bool:
             await lull(lambda: self._turns.are_wanted)
             return not self._turns.are_wanted
 
         async with self._alone(self._turns.in_the_background()):
-            return await self._worked(pace)
+            held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
+            return None if held else await self._worked(pace)
 
     async def undo(self, run: str) -> Report:
         """Take a run back, latest job first; what somebody changed since stays as it is and is named.
@@ -121,7 +123,6 @@ class Compactor:
             mended = Report(await self._named(), left=report.left)
             await self._renewal.touch(mended, self._mended)
             report.kept += mended.kept
-            await in_thread(self._journal.hold, what="the journal")
             return report
 
     async def mark(self) -> None:
@@ -151,10 +152,6 @@ class Compactor:
         IndexUnavailable."""
         look = partial(self.survey.outstanding, self.left, self.provisional.may_improve, whole=whole)
         return await in_thread(look, what="looking at the topics")
-
-    async def is_held(self) -> bool:
-        """Whether a person has taken a run back, and asked for none since."""
-        return await in_thread(lambda: self._journal.is_held, what="reading the journal")
 
     async def preview(self, topic: str | None = None) -> Preview:
         """What `run` would do, with names that it may choose otherwise; changes nothing. Raises NotFound for a `topic`
@@ -188,7 +185,7 @@ class Compactor:
         await self._renewal.touch(report, self._mapper.draft)
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         report.waiting = len(fresh)
-        if scope == Scope() and not report.cut and not report.failed:
+        if scope == Scope() and not report.cut and not report.given_up:
             self.left = await in_thread(lambda: self.survey.left(tree, fresh), what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
         if report.done or report.kept:

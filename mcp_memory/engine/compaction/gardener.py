@@ -167,22 +167,25 @@ class Gardener:
 
     async def _tended(self, work: Outstanding) -> tuple[float | None, bool]:
         """In how many seconds to look again, and whether to rest until then. Raises what a run raises."""
-        if await self._compactor.is_held():
-            self._why_idle, self._tree_changed = HELD, True
-            return None, False
 
         async def lull(unless: Callable[[], bool]) -> None:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S, unless=unless)
 
         report = await self._compactor.tend(lull)
+        if report is None:
+            self._why_idle, self._tree_changed = HELD, True
+            return None, False
         if report.done:
             log.info("compaction %s: %d jobs", report.run, len(report.done))
         if report.failed:
             return self._failed(report.failed[0]), True
-        self._failures, self._failure = 0, ""
+        self._failures, self._failure, self._why_idle = 0, "", NOTHING
         if report.cut:
             self._why_idle, self._tree_changed = "a person's command came first", True
             return self._config.quiet_s, False
+        if report.given_up:  # somebody was faster
+            self._tree_changed = True
+            return self._config.longest_wait_s, False
         unwritten = work.provisional - work.improvable + len(report.provisional)
         return self._waiting(replace(work, provisional=unwritten)), False
 

@@ -30,6 +30,8 @@ class Report:
     """Pages in which the notes' own sentences stand in for a language model's, and why."""
     failed: list[str] = field(default_factory=list[str])
     """Of what was left, why it was that is no affair of the notes: a full disk, say."""
+    given_up: int = 0
+    """Jobs of which another run may do more."""
     links: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
     """Files that are not ours, and how many links in them lead to where something was; they are as they were."""
     waiting: int = 0
@@ -44,6 +46,7 @@ class Report:
     def give_up(self, error: McpMemoryError) -> None:
         """A job is left to a later run."""
         self.left.append(error.message)
+        self.given_up += 1
         if not isinstance(error, PASSED_OVER):
             self.failed.append(error.message)
 

@@ -20,9 +20,11 @@ class Reversal:
         self._carrier = carrier
 
     async def of(self, run: str) -> Report:
-        """What could not be taken back is named. Raises NotFound, StorageFailed."""
+        """What could not be taken back is named; no run in the background does it again. Raises NotFound,
+        StorageFailed."""
         report = Report(run)
         entries = await in_thread(lambda: self._journal.entries(run), what="reading the journal")
+        await in_thread(self._journal.hold, what="the journal")
         pages = returning(step for entry in entries for step in entry.steps)
         for entry in reversed([each for each in entries if each.fate in {Fate.DONE, Fate.ANNOUNCED}]):
             report.left += await self._carrier.take_back(entry, pages)
