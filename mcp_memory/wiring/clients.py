@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from mcp_memory.errors import Refused
-from mcp_memory.wiring import jsonc
+from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.wiring import files, jsonc
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
 
@@ -158,9 +158,9 @@ def _trust_keys(target: Target) -> tuple[str, ...]:
     """What Codex calls our handlers in that file: by the file, the event in lower case, and their numbers."""
     found: list[str] = []
     for piece in target.pieces:
-        with suppress(OSError, UnicodeDecodeError, Refused):  # told when the hooks are planned
+        with suppress(UnicodeDecodeError, McpMemoryError):  # told when the hooks are planned
             if isinstance(piece, Hooks):
-                for event, group, number in piece.places(target.file.read_text(encoding="utf-8")):
+                for event, group, number in piece.places((files.read(target.file) or b"").decode()):
                     name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
                     found.append(f"{target.file}:{name}:{group}:{number}")
     return tuple(found)
@@ -178,10 +178,9 @@ def _openclaw_config(where: Where) -> Path:
 
 def _workspace(where: Where, config: Path) -> Path:
     """The folder of the agent's own files, as configured."""
-    try:
-        found: Any = jsonc.value_of(config.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, Refused):
-        found = None  # told when the server's entry is planned
+    found: Any = None
+    with suppress(UnicodeDecodeError, McpMemoryError):  # told when the server's entry is planned
+        found = jsonc.value_of((files.read(config) or b"").decode())
     for key in ("agents", "defaults", "workspace"):
         found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
     if isinstance(found, str) and found:
