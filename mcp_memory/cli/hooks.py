@@ -36,7 +36,7 @@ def hooks() -> None:
     """What the hooks have put in front of agents.
 
     \b
-    mcp-memory hooks report
+    mcp-memory hooks report --sessions 3 --json
     """
 
 

@@ -19,7 +19,7 @@ def run(arguments: Sequence[str]) -> NoReturn:
         from mcp_memory.hooks.deadline import Deadline, process_age_s
         from mcp_memory.hooks.streams import read_input, write_output
 
-        deadline = Deadline(budget_ms(arguments[:1]), process_age_s()).armed()
+        deadline = Deadline(budget_ms(arguments, os.environ), process_age_s()).armed()
         hook(arguments, os.environ, read_input, write_output, deadline)
     except BaseException as error:  # a broken installation, too
         _complain(error)

@@ -18,7 +18,7 @@ from mcp_memory.hooks.said import Said, Unusable, read
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import Given
 from mcp_memory.settings.given import read as read_settings
-from mcp_memory.settings.state import StateFolder, vault_folder
+from mcp_memory.settings.state import PREFIX, StateFolder, vault_folder
 
 USAGE = """usage: mcp-memory hook EVENT --client NAME [OPTIONS]
 
@@ -79,7 +79,7 @@ def hook(
         # A turn ends without a word of ours; what becomes of its transcript is not decided here.
         if options.event == STOP or not _enabled(given):
             return
-        deadline.set(budget_ms(arguments, given))
+        deadline.set(budget_ms(arguments, environ, given))
         said = read(data)
         line.session = said.session
         if answer := _answer(options, said, state, deadline, line):
@@ -90,11 +90,15 @@ def hook(
     line.write(log or fallback(environ))
 
 
-def budget_ms(arguments: Sequence[str], given: Given | None = None) -> float:
-    """Of one call; what holds by default as long as the settings are not known. Raises ConfigInvalid."""
+def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: Given | None = None) -> float:
+    """Of one call. Before the file is read, what the environment says holds, which wins over it, else the default.
+
+    Raises ConfigInvalid.
+    """
     key, default = ("session_start_ms", SESSION_START_MS) if START in arguments[:1] else ("prompt_ms", PROMPT_MS)
+    value = _key(given, key, default) if given else environ.get(f"{PREFIX}HOOKS_{key.upper()}") or default
     try:
-        return float(str(_key(given, key, default))) if given else default
+        return float(str(value))
     except ValueError as error:
         raise ConfigInvalid(f"hooks.{key} is no number") from error
 

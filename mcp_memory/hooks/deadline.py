@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from types import FrameType
 
-RESERVE_MS = 40.0
-"""Kept for the line in the log; past it the process ends where it stands."""
+RESERVE = 0.15
+"""The share of the budget that is kept for the line in the log; past it the process ends where it stands."""
 
 MOST_AGE_S = 5.0
 """More is a clock of another kind, as in some containers."""
@@ -25,7 +25,7 @@ class Deadline:
     def __init__(self, budget_ms: float, age_s: float = 0.0) -> None:
         self._began = time.monotonic() - age_s
         self._is_armed = self._rang = False
-        self._until = 0.0
+        self._until = self._reserve_s = 0.0
         self.set(budget_ms)
 
     def armed(self) -> Deadline:
@@ -36,7 +36,8 @@ class Deadline:
         return self
 
     def set(self, budget_ms: float) -> None:
-        self._until = self._began + (budget_ms - RESERVE_MS) / 1000
+        self._reserve_s = budget_ms * RESERVE / 1000
+        self._until = self._began + budget_ms / 1000 - self._reserve_s
         if self._is_armed:
             self._wind()
 
@@ -49,7 +50,7 @@ class Deadline:
         return (time.monotonic() - self._began) * 1000
 
     def _wind(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._until - time.monotonic()), RESERVE_MS / 1000)
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._until - time.monotonic()), self._reserve_s)
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
         if self._rang:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from mcp_memory.hooks.said import Unusable
 
@@ -15,8 +14,6 @@ _STEP = 1 << 20
 
 def read_input() -> bytes:
     """All of it. Raises Unusable for too much, OSError."""
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] -- it is where the caller has closed it
-        return b""
     data = bytearray()
     while part := os.read(0, _STEP):
         data += part
@@ -26,8 +23,6 @@ def read_input() -> bytes:
 
 
 def write_output(data: bytes) -> None:
-    """Raises OSError, also where it is closed: by now its number may be another file's."""
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] -- likewise
-        raise BrokenPipeError
+    """Raises OSError where nobody reads it."""
     while data:
         data = data[os.write(1, data) :]

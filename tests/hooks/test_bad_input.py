@@ -77,7 +77,7 @@ ARGUMENTS = {
 def test_arguments_that_cannot_be_used(filled: Place, name: str):
     said = json.dumps({**Session(filled, "x").said("prompt"), "prompt": "what does the heron like"})
     with logged(filled) as lines:
-        ran = filled.run("hook", *ARGUMENTS[name], stdin=said.encode())
+        ran = filled.run("hook", *ARGUMENTS[name], stdin=said.encode(), **PATIENT)
     assert (ran.code, ran.out, ran.err) == (0, "", "")
     if name != "another vault":  # that has a log of its own
         assert [line["outcome"] for line in lines] == ["failed"]
@@ -151,7 +151,7 @@ def test_an_import_that_is_broken(filled: Place, module: str):
     with logged(filled) as lines:
         done = subprocess.run(
             [sys.executable, "-c", program, module, "hook", "prompt", "--client", "codex", "--config", str(config)],
-            input=b"{}", env=filled.environ, capture_output=True, timeout=RUN_S,
+            input=b"{}", env={**filled.environ, **PATIENT}, capture_output=True, timeout=RUN_S,
         )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     if module not in {"json", "hashlib"}:  # without these there can be no log
