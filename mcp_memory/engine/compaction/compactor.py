@@ -16,7 +16,6 @@ import numpy as np
 from anyio import from_thread
 
 from mcp_memory.engine.compaction.carrying import carry_out, finish, folders_reached, remove_empty
-from mcp_memory.engine.compaction.clearing import clearing
 from mcp_memory.engine.compaction.doing import Touched
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
 from mcp_memory.engine.compaction.grove import Topic, grow, movable
@@ -26,10 +25,9 @@ from mcp_memory.engine.compaction.mapping import Mapper
 from mcp_memory.engine.compaction.marking import Marking
 from mcp_memory.engine.compaction.outline import told_of_proposal
 from mcp_memory.engine.compaction.preview import Preview, Sketch
-from mcp_memory.engine.compaction.relating import relating
-from mcp_memory.engine.compaction.renaming import renaming
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.steps import Step, Write
+from mcp_memory.engine.compaction.tending import Tender
 from mcp_memory.engine.compaction.undoing import returning, take_back
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
@@ -82,7 +80,8 @@ class Compactor:
         self._linkage = Linkage(vault, lambda: writer.standing)
         self.root = vault.layout.in_home(TOPICS)
         self._marking = Marking(vault, writer, self.root, lambda: self.look()[0])
-        self._mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
+        mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
+        self._tender = Tender(vault, index, drafter, journal, self._linkage, mapper)
 
     async def run(self) -> Report:
         """Raises Busy while another run is under way, Refused for a vault that cannot be written, StorageFailed."""
@@ -97,12 +96,12 @@ class Compactor:
                 if not jobs or not await self._carry_out(report, tree, fresh, jobs):
                     break
             run = report.run
-            await self._tend(run, report, lambda tree: clearing(tree, self._vault))
+            await self._tend(run, report, self._tender.clear)
             await self._renew(report)
-            while await self._tend(run, report, lambda tree: self._renamed(run, tree)):
+            while await self._tend(run, report, lambda tree: self._tender.rename(run, tree)):
                 pass
-            await self._tend(run, report, lambda tree: self._related(run, tree))
-            await self._tend(run, report, self._mapper.draft)
+            await self._tend(run, report, lambda tree: self._tender.relate(run, tree))
+            await self._tend(run, report, self._tender.draw)
             _, fresh = await in_thread(self.look, what="looking at the topics")
             report.waiting = len(fresh)
             await in_thread(self._journal.prune, what="tidying the journal")
@@ -127,7 +126,7 @@ class Compactor:
             left = {folder for entry in entries for folder in folders_reached(entry)}
             await in_thread(lambda: remove_empty(self._vault, left), what="removing folders")
             # The map of a later run does not know of it.
-            await self._tend(await self._named(), report, self._mended)
+            await self._tend(await self._named(), report, self._tender.mend)
             return report
 
     async def mark(self) -> None:
@@ -190,11 +189,6 @@ class Compactor:
         await self._indexer.reconcile()
         if self._indexer.pruning_paused:
             raise Refused(f"{self._indexer.pruning_paused}", hint="mcp-memory doctor says what to do")
-
-    def _mended(self, tree: Sequence[Topic]) -> Entry | None:
-        """The map, where a link of it leads nowhere."""
-        is_sound = self._linkage.leads(self._mapper.path) <= self._writer.standing.keys()
-        return None if is_sound else self._mapper.draft(tree)
 
     async def _named(self) -> str:
         """A name for a run."""
@@ -280,19 +274,13 @@ class Compactor:
                         report.done.append(entry.about)
                     else:
                         entry = await in_thread(
-                            lambda topic=topic: self._proposed(topic), deadline_s=JOB_S, what="summarising"
+                            lambda topic=topic: self._tender.propose(topic), deadline_s=JOB_S, what="summarising"
                         )
                         if entry:
                             await self._do(report.run, entry)
                         report.left.append(told_of_proposal(topic))
                 except McpMemoryError as error:
                     report.left.append(error.message)
-
-    def _proposed(self, topic: Topic) -> Entry | None:
-        """None where what we would say stands there already."""
-        if topic.proposal and topic.proposal.meta.get("covers") == topic.covers:
-            return None
-        return self._drafter.proposing(topic)
 
     async def _tend(self, run: str, report: Report, draft: Callable[[Sequence[Topic]], Entry | None]) -> bool:
         """What is not of one topic alone, so that it ends no run; whether there was anything to do."""
@@ -305,13 +293,6 @@ class Compactor:
         except McpMemoryError as error:
             report.left.append(error.message)
         return False
-
-    def _renamed(self, run: str, tree: Sequence[Topic]) -> Entry | None:
-        entry = renaming(tree, self._journal.written(run), self._vault)
-        return self._linkage.followed(entry)[0] if entry else None
-
-    def _related(self, run: str, tree: Sequence[Topic]) -> Entry | None:
-        return relating(tree, self._journal.written(run), self._vault, self._index)
 
     async def _do(self, run: str, entry: Entry) -> None:
         """Whole, or not at all, or left to the next start."""

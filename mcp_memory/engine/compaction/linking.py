@@ -59,10 +59,11 @@ class Linkage:
         at = max(number for number, step in enumerate(entry.steps) if isinstance(step, Move)) + 1
         return replace(entry, steps=[*entry.steps[:at], *relinks, *entry.steps[at:]]), foreign
 
-    def leads(self, path: NotePath) -> set[str]:
-        """The paths that a file's links may lead to."""
-        self._look(path, self._standing().get(path))
-        return self._leads.get(path, set())
+    def is_sound(self, path: NotePath) -> bool:
+        """Whether all links of a file lead to files that there are."""
+        standing = self._standing()
+        self._look(path, standing.get(path))
+        return self._leads.get(path, set()) <= standing.keys()
 
     def _linking_to(self, moved: Iterable[str], standing: Mapping[NotePath, Etag]) -> set[NotePath]:
         for path in self._etags.keys() | standing.keys():
