@@ -77,7 +77,7 @@ class Compactor:
         self._clock = clock
         self._running = anyio.Lock()
         self._at_work = False
-        self._linkage = Linkage(vault, lambda: writer.standing)
+        self._linkage = Linkage(vault, lambda: writer.standing, lambda: writer.problems)
         self.root = vault.layout.in_home(TOPICS)
         self._marking = Marking(vault, writer, self.root, lambda: self.look()[0])
         mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
