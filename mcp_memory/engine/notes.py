@@ -181,6 +181,7 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
+        kept["derived_from"] = _words(meta.get("derived_from"))
     for name in ("earliest_at", "latest_at"):
         if when := _when(meta.get(name), zone):
             kept[name] = when.isoformat()

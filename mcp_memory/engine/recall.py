@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from mcp_memory.engine.assemble import Assembly, Frame, choose, fit, render, with_notice
-from mcp_memory.engine.compaction.forgotten import quotes_forgotten
+from mcp_memory.engine.compaction.forgotten import quotes_forgotten, withheld
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.excerpts import Excerpt, label, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
@@ -160,9 +160,7 @@ class Recaller:
         if file.record.shelf is Shelf.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
         if file.record.shelf is Shelf.SUMMARY and quotes_forgotten(file.text, self._vault, self._index):
-            raise NotFound(
-                f"{path} was made from a note that is forgotten or gone", hint="mcp-memory compact makes it anew"
-            )
+            return withheld(file, self._vault, self._index)
         return file
 
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> Frame:

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_memory.engine.compaction.doing import do
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.operations import perform
 from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
@@ -301,8 +302,11 @@ async def test_a_page_that_may_quote_a_forgotten_note_is_not_read_out(toy_world:
         page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
         assert "Green tea" in await engine.recall(path=page)
         await engine.forget(ids[0])
-        with pytest.raises(NotFound, match="forgotten"):
-            await engine.recall(path=page)
+        withheld = await engine.recall(path=page)
+        assert "forgotten" in withheld and "60 degrees" not in withheld and "61-degrees" in withheld
+        shown = await perform(engine, "show", {"target": page})
+        tree = await perform(engine, "tree", {})
+        assert "60 degrees" not in f"{shown}{tree}{await engine.note(page)}"
         toy_world.later(minutes=1)
         later = await engine.compactor.run()
         assert "61 degrees" in await engine.recall(path=page)

@@ -28,7 +28,7 @@ NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, mi
 
 
 def grown(places: tuple[str, ...] = PLACES) -> list[str]:
-    text = "Green green tea tea of {0} number {1}: {0} {0} water water."
+    text = "Green green tea tea tea of {0} number {1}: {0} {0} water water water."
     return [text.format(place, n) for place in places for n in range(3)]
 
 

@@ -14,7 +14,7 @@ What is done
     clearing     pages that have had their day
     renaming     folders whose name nothing in them says any more
     relating     the topics that are nearest to a topic
-    mapping      the map of all topics
+    mapping      the map of all topics; tending: these at the end of a run
     forgotten    what pages may no longer say
     provisional  pages that a language model is to write yet
 

@@ -6,32 +6,29 @@ Summaries are made outside any lock. A job whose sources changed meanwhile is gi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
 from mcp_memory.engine.compaction.carrier import JOB_S, Carrier
-from mcp_memory.engine.compaction.clearing import clearing
 from mcp_memory.engine.compaction.course import Course
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.filer import Filer, Pace
-from mcp_memory.engine.compaction.grove import Topic
-from mcp_memory.engine.compaction.journal import Entry, RunJournal
+from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.compaction.linking import Linkage
 from mcp_memory.engine.compaction.mapping import Mapper
 from mcp_memory.engine.compaction.marking import Marking
 from mcp_memory.engine.compaction.outstanding import Left, Outstanding
 from mcp_memory.engine.compaction.preview import Preview
 from mcp_memory.engine.compaction.provisional import Provisional
-from mcp_memory.engine.compaction.relating import relating
-from mcp_memory.engine.compaction.renaming import renaming
 from mcp_memory.engine.compaction.renewal import Renewal
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.reversal import Reversal
 from mcp_memory.engine.compaction.scope import Scope
 from mcp_memory.engine.compaction.survey import Survey
 from mcp_memory.engine.compaction.telling import Telling
+from mcp_memory.engine.compaction.tending import Tender
 from mcp_memory.engine.compaction.turns import Turns
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
@@ -65,8 +62,6 @@ class Compactor:
         """`answer_s`: how long the summarizer may take for a page."""
         draft_s = JOB_S + answer_s
         self._vault = vault
-        self._index = index
-        self._writer = writer
         self._indexer = indexer
         self._journal = journal
         self._health = health
@@ -78,12 +73,13 @@ class Compactor:
         """By the last run that had its way with everything."""
         self.survey = survey = Survey(vault, index, drafter, config, clock)
         self.root = survey.root
-        self._linkage = Linkage(vault, lambda: writer.standing)
-        self._mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
+        linkage = Linkage(vault, lambda: writer.standing, lambda: writer.problems)
+        mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
+        self._tender = tender = Tender(vault, index, drafter, journal, linkage, mapper)
         self._marking = Marking(vault, writer, self.root, lambda: survey.look()[0])
         self._carrier = carrier = Carrier(vault, index, indexer, journal, Telling(writer))
-        self._filer = Filer(vault, survey, drafter, self._linkage, carrier, self.provisional, self.course, draft_s)
-        self._renewal = Renewal(survey, drafter, carrier, self.provisional, self.course, draft_s)
+        self._filer = Filer(vault, survey, drafter, linkage, carrier, self.provisional, self.course, draft_s)
+        self._renewal = Renewal(survey, drafter, tender, carrier, self.provisional, self.course, draft_s)
         self._reversal = Reversal(vault, journal, carrier)
 
     async def run(self, topic: str | None = None) -> Report:
@@ -121,7 +117,7 @@ class Compactor:
             report = await self._reversal.of(run)
             # The map of a later run does not know of it.
             mended = Report(await self._named(), left=report.left)
-            await self._renewal.touch(mended, self._mended)
+            await self._renewal.touch(mended, self._tender.mend)
             report.kept += mended.kept
             return report
 
@@ -177,12 +173,12 @@ class Compactor:
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
         await self._filer.file(report, scope, pace)
-        await self._renewal.touch(report, lambda tree: clearing(tree, self._vault))
+        await self._renewal.touch(report, self._tender.clear)
         await self._renewal.renew(report, scope, pace)
-        while await self._renewal.touch(report, lambda tree: self._renamed(report.run, tree)):
+        while await self._renewal.touch(report, lambda tree: self._tender.rename(report.run, tree)):
             pass
-        await self._renewal.touch(report, lambda tree: self._related(report.run, tree))
-        await self._renewal.touch(report, self._mapper.draft)
+        await self._renewal.touch(report, lambda tree: self._tender.relate(report.run, tree))
+        await self._renewal.touch(report, self._tender.draw)
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         report.waiting = len(fresh)
         if scope == Scope() and not report.cut and not report.given_up:
@@ -191,18 +187,6 @@ class Compactor:
         if report.done or report.kept:
             await self._ended(report.run)
         return report
-
-    def _renamed(self, run: str, tree: Sequence[Topic]) -> Entry | None:
-        entry = renaming(tree, self._journal.written(run), self._vault)
-        return self._linkage.followed(entry)[0] if entry else None
-
-    def _related(self, run: str, tree: Sequence[Topic]) -> Entry | None:
-        return relating(tree, self._journal.written(run), self._vault, self._index)
-
-    def _mended(self, tree: Sequence[Topic]) -> Entry | None:
-        """The map, where a link of it leads nowhere."""
-        is_sound = self._linkage.leads(self._mapper.path) <= self._writer.standing.keys()
-        return None if is_sound else self._mapper.draft(tree)
 
     async def _named(self) -> str:
         """A name for a run."""

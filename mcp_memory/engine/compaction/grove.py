@@ -42,7 +42,14 @@ class Topic:
 
     @property
     def title(self) -> str:
-        return self.page.title if self.page else self.name
+        """Of its page; its folder's name where that title may be made of a note that is not in it any more."""
+        return self.page.title if self.page and not self._has_lost else self.name
+
+    @property
+    def _has_lost(self) -> bool:
+        """Whether something that its page was made from has been forgotten, or has gone elsewhere."""
+        told = self.page.meta.get("derived_from", ()) if self.page and not self.edited else ()
+        return not {child.id for child in self.children}.issuperset(told)
 
     @property
     def notes(self) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from mcp_memory.engine.compaction.journal import Entry
 from mcp_memory.engine.compaction.steps import Move, Relink, Write
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import Etag, NotePath, Shelf
 from mcp_memory.text.redirects import destinations, endings, redirected, redirects
 from mcp_memory.topics.page import etag_of
@@ -21,17 +21,26 @@ class Linkage:
     """Where the links of each file lead, as far as it has any; a file is read again when its bytes are other ones.
     Reads files: for one worker thread at a time."""
 
-    def __init__(self, vault: Vault, standing: Callable[[], Mapping[NotePath, Etag]]) -> None:
-        """`standing`: the files that there are."""
+    def __init__(
+        self,
+        vault: Vault,
+        standing: Callable[[], Mapping[NotePath, Etag]],
+        faulty: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        """`standing`: the files that there are; `faulty`: those of which a person knows that they cannot be read."""
         self._vault = vault
         self._standing = standing
+        self._faulty = faulty
         self._etags: dict[NotePath, Etag] = {}
         self._leads: dict[NotePath, set[str]] = {}
         self._from: dict[str, set[NotePath]] = defaultdict(set)
 
     def followed(self, entry: Entry) -> tuple[Entry, dict[NotePath, int]]:
         """A job whose moves are followed by the links in files that we own; and how many links to what it moves there
-        are in those that we do not. Files whose page the job writes anew are its own affair."""
+        are in those that we do not. Files whose page the job writes anew are its own affair.
+
+        Raises StorageFailed for a file that cannot be read now: nobody knows where its links lead.
+        """
         moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, Move)}
         if not moved:
             return entry, {}
@@ -59,10 +68,11 @@ class Linkage:
         at = max(number for number, step in enumerate(entry.steps) if isinstance(step, Move)) + 1
         return replace(entry, steps=[*entry.steps[:at], *relinks, *entry.steps[at:]]), foreign
 
-    def leads(self, path: NotePath) -> set[str]:
-        """The paths that a file's links may lead to."""
-        self._look(path, self._standing().get(path))
-        return self._leads.get(path, set())
+    def is_sound(self, path: NotePath) -> bool:
+        """Whether all links of a file lead to files that there are."""
+        standing = self._standing()
+        self._look(path, standing.get(path))
+        return self._leads.get(path, set()) <= standing.keys()
 
     def _linking_to(self, moved: Iterable[str], standing: Mapping[NotePath, Etag]) -> set[NotePath]:
         for path in self._etags.keys() | standing.keys():
@@ -88,8 +98,12 @@ class Linkage:
     def _read(self, path: NotePath) -> NoteFile | None:
         try:
             return self._vault.read(path)
-        except McpMemoryError:
+        except (NotFound, Refused, PathRefused):
             return None
+        except StorageFailed:
+            if path in self._faulty():
+                return None
+            raise
 
 
 def _may_link(body: str) -> bool:

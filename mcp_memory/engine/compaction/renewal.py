@@ -15,6 +15,7 @@ from mcp_memory.engine.compaction.provisional import Provisional
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.scope import Scope
 from mcp_memory.engine.compaction.survey import Survey
+from mcp_memory.engine.compaction.tending import Tender
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
@@ -29,6 +30,7 @@ class Renewal:
         self,
         survey: Survey,
         drafter: Drafter,
+        tender: Tender,
         carrier: Carrier,
         provisional: Provisional,
         course: Course,
@@ -37,6 +39,7 @@ class Renewal:
         """`draft_s`: how long drafting a page may take."""
         self._survey = survey
         self._drafter = drafter
+        self._tender = tender
         self._carrier = carrier
         self._provisional = provisional
         self._course = course
@@ -81,7 +84,7 @@ class Renewal:
     async def _one(self, report: Report, topic: Topic) -> None:
         entry = await in_thread(lambda: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising")
         if entry is None:
-            entry = await in_thread(lambda: self._proposed(topic), deadline_s=self._draft_s, what="summarising")
+            entry = await in_thread(lambda: self._tender.propose(topic), deadline_s=self._draft_s, what="summarising")
             if entry:
                 await self._carrier.carry_out(report.run, entry)
             report.left.append(told_of_proposal(topic))
@@ -90,9 +93,3 @@ class Renewal:
             await self._carrier.carry_out(report.run, entry)
             report.done.append(entry.about)
         self._provisional.note_of(entry, report)
-
-    def _proposed(self, topic: Topic) -> Entry | None:
-        """None where what we would say stands there already."""
-        if topic.proposal and topic.proposal.meta.get("covers") == topic.covers:
-            return None
-        return self._drafter.proposing(topic)

@@ -1,0 +1,55 @@
+"""Tending: what is due at the end of a run, besides the pages of topics. Each part is drafted from the tree as the one
+before left it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mcp_memory.engine.compaction.clearing import clearing
+from mcp_memory.engine.compaction.drafting import Drafter
+from mcp_memory.engine.compaction.grove import Topic
+from mcp_memory.engine.compaction.journal import Entry, RunJournal
+from mcp_memory.engine.compaction.linking import Linkage
+from mcp_memory.engine.compaction.mapping import Mapper
+from mcp_memory.engine.compaction.relating import relating
+from mcp_memory.engine.compaction.renaming import renaming
+from mcp_memory.engine.vault import Vault
+from mcp_memory.index.base import Index
+
+
+class Tender:
+    """Reads files and the index: for one worker thread at a time. Writes nothing; None is nothing to do."""
+
+    def __init__(
+        self, vault: Vault, index: Index, drafter: Drafter, journal: RunJournal, linkage: Linkage, mapper: Mapper
+    ) -> None:
+        self._vault = vault
+        self._index = index
+        self._drafter = drafter
+        self._journal = journal
+        self._linkage = linkage
+        self._mapper = mapper
+
+    def clear(self, tree: Sequence[Topic]) -> Entry | None:
+        return clearing(tree, self._vault)
+
+    def propose(self, topic: Topic) -> Entry | None:
+        """Beside a person's own page; None where what we would say stands there already."""
+        if topic.proposal and topic.proposal.meta.get("covers") == topic.covers:
+            return None
+        return self._drafter.proposing(topic)
+
+    def rename(self, run: str, tree: Sequence[Topic]) -> Entry | None:
+        """One folder."""
+        entry = renaming(tree, self._journal.written(run), self._vault)
+        return self._linkage.followed(entry)[0] if entry else None
+
+    def relate(self, run: str, tree: Sequence[Topic]) -> Entry | None:
+        return relating(tree, self._journal.written(run), self._vault, self._index)
+
+    def draw(self, tree: Sequence[Topic]) -> Entry | None:
+        return self._mapper.draft(tree)
+
+    def mend(self, tree: Sequence[Topic]) -> Entry | None:
+        """The map, where a link of it leads nowhere."""
+        return None if self._linkage.is_sound(self._mapper.path) else self._mapper.draft(tree)
