@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mcp_memory.engine.assemble import Assembly, Frame, fit, pack, render, with_notice
+from mcp_memory.engine.assemble import Assembly, Frame, fit, pack, render, size, with_notice
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.excerpts import Excerpt, excerpt_of, label, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.topical import TopicPage, TopicPages, shown
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.index.confidence_config import UNSURE
-from mcp_memory.models import Filters, NotePath, Shelf
+from mcp_memory.models import Filters, NotePath, Passage, Shelf
 from mcp_memory.text import logs
 from mcp_memory.text.frontmatter import BOM
 from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.subjects import subject_of
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_LINKS = 20
@@ -32,7 +35,13 @@ PASSAGE_CHARS = 80
 """So many passages are ranked as would fill the budget at this length each: ranking 100 takes half of a recall. At 100
 characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
+PAGE_SHARE = 0.6
+"""Of the room of an answer, a topic's page has at most so much: the rest is for what notes of other topics say."""
+
 READ_DEADLINE_S = 10.0
+TOPIC_S = 2.0
+
+log = logging.getLogger(__name__)
 
 
 class Recaller:
@@ -46,6 +55,7 @@ class Recaller:
         self._searcher = searcher
         self._config = config
         self._clock = clock
+        self._topics = TopicPages(vault, index)
 
     async def question(
         self,
@@ -55,8 +65,9 @@ class Recaller:
         remarks: Sequence[str] = (),
         least_confidence: float = 0.0,
     ) -> str:
-        """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence: then
-        the query is taken for a whole prompt, which may want nothing that is stored."""
+        """What search finds, packed: whole entries, best first, neighbours joined; before it the page of a topic that
+        is asked about as a whole, in place of its notes. Nothing below this confidence: then the query is taken for a
+        whole prompt, which may want nothing that is stored."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
@@ -67,10 +78,8 @@ class Recaller:
             return render(frame, Assembly(()))
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        passages = [each.passage for each in ranked.passages]
-        excerpts = pack(passages, room)
-        # An answer that says nothing although something is known would be worse than a passage that is cut.
-        found = Assembly(tuple(excerpts)) if excerpts else fit([excerpt_of(p) for p in passages[:1]], room)
+        topic = await self._topic(query, filters) if ranked.passages and self._config.topic_pages else None
+        found = packed([each.passage for each in ranked.passages], topic, room)
         return render(frame, with_notice(found, stale, frame.room(budget_tokens)) if stale else found)
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
@@ -102,6 +111,19 @@ class Recaller:
         )
         frame = self._frame("Memory at session start", budget_tokens)
         return render(frame, fit(excerpts, frame.room(budget_tokens)))
+
+    async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
+        subject = subject_of(query)
+        if not subject:
+            return None
+        meaning = self._searcher.meaning(query)
+        try:
+            return await in_thread(
+                lambda: self._topics.about(subject, meaning, filters), deadline_s=TOPIC_S, what="looking for a topic"
+            )
+        except McpMemoryError as error:  # the passages answer, too
+            log.warning("recall: without a topic's page: %s", error.code)
+            return None
 
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
@@ -150,6 +172,18 @@ class Recaller:
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> Frame:
         as_of = self._clock().isoformat(timespec="minutes")
         return Frame(title, as_of, tuple(remarks)).within(budget_tokens)
+
+
+def packed(passages: Sequence[Passage], topic: TopicPage | None, room_chars: int) -> Assembly:
+    """What fits: a topic's page, if there is one, then passages of notes that it does not stand for."""
+    page = shown(topic, int(PAGE_SHARE * room_chars)) if topic else Assembly(())
+    if topic and page.excerpts:
+        passages = [each for each in passages if not topic.covers(each.note.path)]
+    excerpts = [*page.excerpts, *pack(passages, room_chars - size(page))]
+    if excerpts:
+        return Assembly(tuple(excerpts), page.notices)
+    # An answer that says nothing although something is known would be worse than a passage that is cut.
+    return fit([excerpt_of(passage) for passage in passages[:1]], room_chars)
 
 
 def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Excerpt]:
