@@ -76,16 +76,15 @@ class TopicPages:
         for folder in pages:
             below[_above(folder, pages)].append(folder)
 
+        titles = {folder: folded(page.title) for folder, page in pages.items()}
+
         def near(folders: Sequence[str]) -> list[float]:
             vectors = self._index.meanings([pages[folder].path for folder in folders])
             if meaning is None or vectors.shape[1] != len(meaning):
-                return [0.0] * len(folders)
+                return [float(len(subject & titles[folder])) for folder in folders]
             return [float(vector @ meaning) for vector in vectors]
 
-        def fits(folder: str) -> bool:
-            return subject <= folded(pages[folder].title)
-
-        found = walk(below[""], lambda folder: below[folder], near, fits)
+        found = walk(below[""], lambda folder: below[folder], near, lambda folder: subject <= titles[folder])
         return self._shown(pages[found], filters) if found else None
 
     def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:

@@ -1,7 +1,7 @@
 """The walk: from the top of the topic tree down to the topic that a question is about. Pure.
 
-At each level the children are compared with the question, and only those below the nearest few are looked at next; so
-that of a tree of thousands of notes a few hundred vectors are read at most.
+At each level the children are compared with the question, and it goes on below the nearest few; so of a tree with
+thousands of notes at most a few hundred vectors are read.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 BEAM = 4
-"""So many topics of a level are gone below. Of the leaves with the answers 8 miss 2 % in vaults of 200 notes, 25 % in
-one of 450; passages are therefore found by search, and never only where a walk came by."""
+"""So many topics of a level are gone below. With 2, 4 and 8 questions about a topic by its title are told of 80, 80 and
+82 % of its notes within 500 tokens, and those by what people call things of .5 points more, .5 and 1.4 points less than
+by search. Where the answer to any other question stands is not for a walk to say: of the evidence that search finds
+within 500 tokens, 4 to 18 points lie outside of what 4 lead to."""
 MOST_READ = 256
 """Vectors, of one walk."""
 
@@ -24,22 +26,22 @@ def walk(
     beam: int = BEAM,
     most: int = MOST_READ,
 ) -> str | None:
-    """The most specific topic that fits; of several the one nearest to the question, then the first by name. None where
-    none is come by.
+    """The topic nearest to the question among those that fit and that the walk comes by; of equals the first by name.
 
-    `below` names the topics right below one. `near` tells how near each of them is to the question, which costs a
-    vector each: so of more than `most`, those that fit are looked at first. Below a topic that fits, only what is below
-    it is looked at.
+    `below` names the topics right below one. `near` tells how near each of them is, at the price of a vector each; of
+    more than `most` in all, those that fit are looked at first. The walk ends at the bottom, or where something fits
+    and nothing nearer does on the level below.
     """
-    level, found, left = sorted(top), None, most
+    level, found, found_near, left = sorted(top), None, 0.0, most
     while level and left > 0:
         seen = sorted(level, key=lambda topic: not fits(topic))[:left]
         left -= len(seen)
         nearness = dict(zip(seen, near(seen), strict=True))
-        nearest = sorted(seen, key=lambda topic: -nearness[topic])
-        fitting = [topic for topic in nearest if fits(topic)]
-        if found and not fitting:
-            return found
-        found = fitting[0] if fitting else None
-        level = sorted(each for topic in (fitting[:1] or nearest[:beam]) for each in below(topic))
+        nearest = sorted(seen, key=lambda topic: (-nearness[topic], topic))[:beam]
+        fitting = next((topic for topic in nearest if fits(topic)), None)
+        if fitting is not None and (found is None or nearness[fitting] > found_near):
+            found, found_near = fitting, nearness[fitting]
+        elif found is not None:
+            break
+        level = sorted(each for topic in nearest for each in below(topic))
     return found

@@ -7,7 +7,7 @@ import json
 import sys
 
 from mcp_memory.telemetry import switch_off
-from tests.benchmarks import appending, footprint, indexing, retrieval, search, shell, silence, sizes, topics
+from tests.benchmarks import appending, footprint, indexing, retrieval, search, shell, silence, sizes, topics, tree
 from tests.benchmarks.figures import HEADER, Figure, line
 
 PARTS = {
@@ -17,6 +17,7 @@ PARTS = {
     "retrieval": retrieval.retrieval,
     "silence": silence.silence,
     "topics": topics.topics,
+    "tree": tree.tree,
     "first-index": indexing.first_index,
     "reindex": indexing.reindex,
     "one-change": indexing.one_change,
