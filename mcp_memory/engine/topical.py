@@ -21,7 +21,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
 from mcp_memory.text.terms import folded
 from mcp_memory.text.visible import visible
-from mcp_memory.topics.page import gist
+from mcp_memory.topics.page import PAGE, gist
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,8 @@ class TopicPages:
 
         Raises what reading a file raises.
         """
-        pages = {page.path.rpartition("/")[0]: page for page in self._pages(self._root, {Shelf.SUMMARY})}
+        made = self._records(self._root, {Shelf.SUMMARY})
+        pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
         below: dict[str, list[str]] = defaultdict(list)
         for folder in pages:
             below[_above(folder, pages)].append(folder)
@@ -100,11 +101,11 @@ class TopicPages:
 
     def _topic(self, page: NoteRecord) -> Topic:
         folder = page.path.rpartition("/")[0]
-        records = self._pages(folder, {Shelf.ACTIVE, Shelf.SUMMARY})
+        records = self._records(folder, {Shelf.ACTIVE, Shelf.SUMMARY})
         (topic,) = grow(records, folder.rpartition("/")[0], self._vault.filing.made)
         return topic
 
-    def _pages(self, folder: str, shelves: set[Shelf]) -> list[NoteRecord]:
+    def _records(self, folder: str, shelves: set[Shelf]) -> list[NoteRecord]:
         return self._index.notes(Filters(shelves=frozenset(shelves), path_prefix=folder), limit=MOST_NOTES)
 
 
