@@ -19,7 +19,7 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.walk import walk
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
-from mcp_memory.text.terms import folded
+from mcp_memory.text.terms import telling
 from mcp_memory.text.visible import visible
 from mcp_memory.topics.page import PAGE, gist
 
@@ -56,6 +56,15 @@ def shown(page: TopicPage, room_chars: int) -> Assembly:
     return Assembly(())
 
 
+def is_called(title: str, subject: frozenset[str]) -> bool:
+    """Whether a topic of this title is what is asked about: one of the phrases that the title lists is, and the rest of
+    the question is said by the others. So nothing that is asked about is lost from its page; and a word of a phrase is
+    not enough, for it may be that of a much larger subject."""
+    phrases = [telling(phrase) for phrase in title.split(",")]
+    named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
+    return named and subject <= frozenset[str]().union(*phrases)
+
+
 class TopicPages:
     """Looks at the index and at files: for worker threads."""
 
@@ -65,9 +74,9 @@ class TopicPages:
         self._root = vault.layout.in_home(TOPICS)
 
     def about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        """Of the topics whose title says all of the subject: what a title says, its page has not lost. None where there
-        is none, and where its page is stale, or made from what the filters leave out or somebody forgot. `subject` are
-        folded words; `meaning` the question's vector.
+        """Of the topics that are called so, and which a walk comes by, the nearest. None where there is none, and where
+        its page is stale, or made from what the filters leave out or somebody forgot. `subject` are folded words;
+        `meaning` the question's vector.
 
         Raises what reading a file raises.
         """
@@ -77,15 +86,15 @@ class TopicPages:
         for folder in pages:
             below[_above(folder, pages)].append(folder)
 
-        titles = {folder: folded(page.title) for folder, page in pages.items()}
-
         def near(folders: Sequence[str]) -> list[float]:
             vectors = self._index.meanings([pages[folder].path for folder in folders])
             if meaning is None or vectors.shape[1] != len(meaning):
-                return [float(len(subject & titles[folder])) for folder in folders]
+                return [float(len(subject & telling(pages[folder].title))) for folder in folders]
             return [float(vector @ meaning) for vector in vectors]
 
-        found = walk(below[""], lambda folder: below[folder], near, lambda folder: subject <= titles[folder])
+        found = walk(
+            below[""], lambda folder: below[folder], near, lambda folder: is_called(pages[folder].title, subject)
+        )
         return self._shown(pages[found], filters) if found else None
 
     def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:

@@ -8,6 +8,8 @@ import pytest
 
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.topical import is_called
+from mcp_memory.text.terms import telling
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
@@ -86,6 +88,22 @@ async def test_anything_in_particular_gets_passages_alone(toy_world: World) -> N
         assert not [path for path in shown(await engine.recall(SUBJECT)) if path.endswith(PAGE)]
 
 
+@pytest.mark.parametrize(
+    ("title", "subject", "called"),
+    [
+        ("Japan trip, Kyoto, rail pass", "japan trip", True),
+        ("Japan trip, Kyoto, rail pass", "kyoto", True),
+        ("Japan trip, Kyoto, rail pass", "kyoto trip", True),
+        ("Japan trip, Kyoto, rail pass", "kyoto hotels", False),
+        ("Japan trip, Kyoto, rail pass", "japan", False),
+        ("What the trip to Japan costs", "japan", True),
+        ("", "japan", False),
+    ],
+)
+def test_a_topic_is_called_what_its_title_lists(title: str, subject: str, called: bool) -> None:
+    assert is_called(title, telling(subject)) is called
+
+
 async def test_without_vectors_the_words_lead_to_the_page(toy_world: World, world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)
@@ -96,6 +114,7 @@ async def test_without_vectors_the_words_lead_to_the_page(toy_world: World, worl
 async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await filed(engine, project="tea-house")
+        await engine.append("Green tea keeps for a year.", project="railway")
         page = page_of(toy_world, "green-tea")
 
         async def has_page(**asked: str) -> bool:
