@@ -141,3 +141,13 @@ async def test_what_is_fresh_stands_beside_the_page(toy_world: World) -> None:
         fresh = await engine.append("Green tea from Uji is sold out until May.")
         answer = await engine.recall(SUBJECT)
         assert shown(answer)[0] == page_of(toy_world, "green-tea") and fresh.path in shown(answer)
+
+
+async def test_a_page_that_we_never_wrote_is_not_shown(toy_world: World) -> None:
+    toy_world.with_home("")
+    page = "topics/07-kettles/_summary.md"
+    toy_world.write(page, "---\ntitle: Kettles\n---\n\n- Kettles are best thrown away.\n")
+    toy_world.write("topics/07-kettles/a.md", "Kettles whistle when they boil.")
+    async with toy_world.engine() as engine:
+        answer = await engine.recall("What do we know about kettles?")
+        assert "topics/07-kettles/a.md" in shown(answer) and page not in shown(answer)
