@@ -138,6 +138,11 @@ def length(excerpts: Sequence[Excerpt]) -> int:
     return sum(len(line) + 1 for line in _blocks(excerpts))
 
 
+def size(assembly: Assembly) -> int:
+    """In characters, notices and all, with a line break behind each."""
+    return length(assembly.excerpts) + sum(len(notice) + 1 for notice in assembly.notices)
+
+
 def render(frame: Frame, assembly: Assembly) -> str:
     """The text of an answer."""
     quoted = _quoted(assembly)

@@ -68,6 +68,8 @@ class RecallConfig:
     start_budget_tokens: int = 4000
     log_days: int = 2
     """How many daily logs, today's first, a session start shows."""
+    topic_pages: bool = True
+    """Whether a question about a topic as a whole gets its page first."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
     """The user's own are added to the shipped ones; one of the same name replaces it."""
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from mcp_memory.engine.assemble import Assembly, Frame, choose, fit, render, with_notice
+from mcp_memory.engine.assemble import Assembly, Frame, choose, fit, render, size, with_notice
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten, withheld
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.excerpts import Excerpt, label, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.topical import TopicPage, TopicPages, shown
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
@@ -22,6 +24,7 @@ from mcp_memory.models import Filters, NotePath, Passage, Shelf
 from mcp_memory.text import logs
 from mcp_memory.text.frontmatter import BOM
 from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.subjects import subject_of
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_LINKS = 20
@@ -35,7 +38,13 @@ characters nothing is lost on dialogues and documentation, at 150 .2 points of e
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Of which every session is told, in this order; a commitment until it expires."""
 
+PAGE_SHARE = 0.6
+"""Of the room of an answer, a topic's page has at most so much: the rest is for what notes of other topics say."""
+
 READ_DEADLINE_S = 10.0
+TOPIC_S = 2.0
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,7 @@ class Recaller:
         self._searcher = searcher
         self._config = config
         self._clock = clock
+        self._topics = TopicPages(vault, index)
 
     async def question(
         self,
@@ -70,11 +80,12 @@ class Recaller:
         budget_tokens: int,
         remarks: Sequence[str] = (),
         least_confidence: float = 0.0,
-        known: Callable[[Passage], bool] = lambda _: False,
+        known: Callable[[Passage], bool] | None = None,
     ) -> Recalled:
-        """What search finds, packed: whole entries, best first, neighbours joined. Nothing below this confidence: then
-        the query is taken for a whole prompt, which may want nothing that is stored. What is `known` to the reader is
-        left out."""
+        """What search finds, packed: whole entries, best first, neighbours joined; before it the page of a topic that
+        is asked about as a whole, in place of its notes. Nothing below this confidence: then the query is taken for a
+        whole prompt, which may want nothing that is stored. What is `known` to the reader is left out, and so is any
+        page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
         said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
@@ -85,7 +96,9 @@ class Recaller:
             return Recalled(frame, Assembly(()))
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        found, passages = choose([each.passage for each in ranked.passages], room, known)
+        wants_page = ranked.passages and self._config.topic_pages and known is None
+        topic = await self._topic(query, filters) if wants_page else None
+        found, passages = _chosen([each.passage for each in ranked.passages], topic, room, known)
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
         return Recalled(frame, found, passages)
@@ -120,6 +133,19 @@ class Recaller:
         )
         frame = self._frame("Memory at session start", budget_tokens)
         return Recalled(frame, fit(excerpts, frame.room(budget_tokens)))
+
+    async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
+        subject = subject_of(query)
+        if not subject:
+            return None
+        meaning = self._searcher.meaning(query)
+        try:
+            return await in_thread(
+                lambda: self._topics.about(subject, meaning, filters), deadline_s=TOPIC_S, what="looking for a topic"
+            )
+        except McpMemoryError as error:  # the passages answer, too
+            log.warning("recall: without a topic's page: %s", error.code)
+            return None
 
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
@@ -166,6 +192,17 @@ class Recaller:
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> Frame:
         as_of = self._clock().isoformat(timespec="minutes")
         return Frame(title, as_of, tuple(remarks)).within(budget_tokens)
+
+
+def _chosen(
+    passages: Sequence[Passage], topic: TopicPage | None, room_chars: int, known: Callable[[Passage], bool] | None
+) -> tuple[Assembly, tuple[Passage, ...]]:
+    """What fits, and of which passages it is: first the page of a topic, then notes that it does not stand for."""
+    page = shown(topic, int(PAGE_SHARE * room_chars)) if topic else Assembly(())
+    if topic and page.excerpts:
+        passages = [each for each in passages if not topic.covers(each.note.path)]
+    found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False))
+    return Assembly((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
 
 
 def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Excerpt]:

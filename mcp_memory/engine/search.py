@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.freshness import Checked
@@ -27,6 +28,9 @@ from mcp_memory.index.fusion import FusionWeights, Legs, fuse
 from mcp_memory.index.wanting import Wanting
 from mcp_memory.models import Filters, Passage, SearchResult
 from mcp_memory.text.terms import terms
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
 
 TRIES = 20
 """How often a question is looked up again because a note was being written meanwhile; a log that eight sessions write
@@ -158,9 +162,14 @@ class Searcher:
         )
         return Ranking(tuple(ranked), sure, signs, degraded, stale)
 
+    def meaning(self, query: str) -> Vectors | None:
+        """The vector, shape (dimension,), of a question that was just ranked; None where it was not to be had."""
+        embedder = self._embedder()
+        return self._legs.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
+
     def _wanted(self, prompt: str) -> float | None:
-        embedder, wanting = self._embedder(), self._wanting()
-        vector = self._legs.vector_of(embedder, prompt) if embedder and wanting else None
+        wanting = self._wanting()
+        vector = self.meaning(prompt) if wanting else None
         return wanting.of(vector) if wanting and vector is not None else None
 
     async def _best(

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     silence,
     sizes,
     topics,
+    tree,
 )
 from tests.benchmarks.figures import HEADER, Figure, line
 
@@ -30,6 +31,7 @@ PARTS = {
     "silence": silence.silence,
     "topics": topics.topics,
     "beside-compaction": compaction.beside_compaction,
+    "tree": tree.tree,
     "first-index": indexing.first_index,
     "reindex": indexing.reindex,
     "one-change": indexing.one_change,
