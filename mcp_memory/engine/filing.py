@@ -10,7 +10,7 @@ from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.vouching import Vouching
 from mcp_memory.errors import NotFound, PathRefused, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import frontmatter
@@ -55,7 +55,8 @@ class Filing:
         if not self._vouching.vouches(source, note_id):
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
-        self._record(note_id, target, record.content_hash, record.kind, record.project, left=source)
+        kind = PAGE_KIND if record.shelf is Shelf.SUMMARY else record.kind
+        self._record(note_id, target, record.content_hash, kind, record.project, left=source)
         self._backend.move(source, target)
         return self._reader.read(target)
 
@@ -81,9 +82,12 @@ class Filing:
         """Whether a page is as we wrote it, to the byte: a person's own edit is respected."""
         return bool(self._ledger.written(page.record.etag, PAGE_KIND, None))
 
-    def made(self, page: NotePath) -> bool:
-        """Whether we ever wrote a page at this path, so that its folder is a topic of ours."""
-        return PAGE_KIND in self._ledger.kinds_at(page)
+    def made(self, path: NotePath, page: NoteRecord | None = None) -> bool:
+        """Whether we ever wrote a page at this path, so that its folder is a topic of ours; or it is the `page` that we
+        wrote elsewhere, since a person gave the folder another name."""
+        if PAGE_KIND in self._ledger.kinds_at(path):
+            return True
+        return page is not None and self._is_page(page.id) and self._vouching.vouches(path, page.id)
 
     def may_move(self, path: NotePath, note_id: NoteId) -> bool:
         """Whether it is a note of ours, under a name that we would give."""
@@ -92,6 +96,10 @@ class Filing:
         except PathRefused:
             return False
         return self._vouching.vouches(path, note_id)
+
+    def _is_page(self, page_id: NoteId) -> bool:
+        places = self._ledger.places_of(page_id)
+        return bool(places) and PAGE_KIND in self._ledger.kinds_at(places[-1])
 
     def _at(self, path: NotePath, note_id: NoteId) -> NoteFile | None:
         try:

@@ -16,7 +16,7 @@ import anyio
 import numpy as np
 from anyio import from_thread
 
-from mcp_memory.engine.compaction.carrying import carry_out, finish, folders_reached, remove_empty
+from mcp_memory.engine.compaction.carrying import carry_out, finish, folders_reached, remove_empty, remove_vacant
 from mcp_memory.engine.compaction.doing import Touched, undo
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten
@@ -102,6 +102,7 @@ class Compactor:
             _, fresh = await in_thread(self.look, what="looking at the topics")
             report.waiting = len(fresh)
             await in_thread(self._journal.prune, what="tidying the journal")
+            await in_thread(lambda: remove_vacant(self._vault, self.root), what="removing folders")
             return report
 
     async def undo(self, run: str) -> Report:
@@ -210,6 +211,10 @@ class Compactor:
             moving = Moving([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
                 report.left.append(f"{', '.join(mixed)}: notes of yours are in it, so it stays where it is")
+                continue
+            if bare := [each.name for topic in moving.topics for each in topic.walk() if each.page is None]:
+                # Where it has gone nothing would tell that it is ours.
+                report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
                 continue
             parent = NotePath(f"{self.root}/{job.parent}".rstrip("/"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mcp_memory.engine.compaction.steps import Move, Step, Write
@@ -36,12 +37,22 @@ def undo(step: Step, vault: Vault) -> Touched:
     filing = vault.filing
     match step:
         case Move():
-            return Touched((filing.move(step.target, step.source, step.id),), (step.target,))
+            return Touched((_moved_back(step, vault),), (step.target,))
         case Write():
             if step.before is not None:
                 return Touched((_write(step.path, step.before, step.text, filing, vault),))
-            filing.remove_page(step.path, etag_of(step.text.encode()))
+            with suppress(NotFound):  # it was taken back before
+                filing.remove_page(step.path, etag_of(step.text.encode()))
             return Touched(gone=(step.path,))
+
+
+def _moved_back(step: Move, vault: Vault) -> NoteFile:
+    """Under another name where a later note has its old one."""
+    stem, dot, ending = step.source.rpartition(".")
+    for tail in ("", "-2", "-3", f"-{step.id.lower()}"):
+        with suppress(AlreadyExists):
+            return vault.filing.move(step.target, NotePath(f"{stem}{tail}{dot}{ending}"), step.id)
+    raise AlreadyExists(f"{step.source} is taken", hint=f"{step.target} stays where it is")
 
 
 def _write(path: NotePath, text: str, before: str | None, filing: Filing, vault: Vault) -> NoteFile:

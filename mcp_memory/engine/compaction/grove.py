@@ -74,9 +74,12 @@ class Topic:
         yield self
 
 
-def grow(records: Iterable[NoteRecord], root: str, ours: Callable[[NotePath], bool]) -> list[Topic]:
-    """The topics right in `root` (`topics`, below home); `_fresh/` is none. `ours` tells of a page's path whether we
-    ever wrote one there."""
+Ours = Callable[[NotePath, NoteRecord | None], bool]
+"""Tells of a page's path, and of the page there, whether we made the topic."""
+
+
+def grow(records: Iterable[NoteRecord], root: str, ours: Ours) -> list[Topic]:
+    """The topics right in `root` (`topics`, below home); `_fresh/` is none."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
     folders: set[str] = set()
@@ -103,7 +106,7 @@ def grow(records: Iterable[NoteRecord], root: str, ours: Callable[[NotePath], bo
             leaves[folder],
             [topic(each) for each in below[folder]],
             pages.get(folder),
-            ours(NotePath(f"{folder}/{PAGE}")),
+            ours(NotePath(f"{folder}/{PAGE}"), pages.get(folder)),
         )
 
     return [topic(folder) for folder in below[root]]

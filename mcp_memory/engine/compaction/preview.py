@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcp_memory.engine.compaction.grove import Topic, grow, movable
+from mcp_memory.engine.compaction.grove import Ours, Topic, grow, movable
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
@@ -55,15 +55,15 @@ class Sketch:
                 return
             self._do(jobs, named)
 
-    def done(self, made: Callable[[NotePath], bool]) -> Preview:
-        """`made` tells of a page's path as it is now whether we ever wrote one there."""
+    def done(self, made: Ours) -> Preview:
+        """`made` tells of pages as they are now."""
         records = [
             replace(record, path=NotePath(f"{self._root}/{place}"))
             for record, place in zip(self._records, self._places, strict=True)
         ]
         came_from = {now.path: before.path for now, before in zip(records, self._records, strict=True)}
         new = {record.path for record in records[self._known :]}
-        tree = grow(records, self._root, lambda page: page in new or made(came_from.get(page, page)))
+        tree = grow(records, self._root, lambda page, now: page in new or made(came_from.get(page, page), now))
         return Preview(
             tree,
             [record for record in records if _folder(record.path) == f"{self._root}/{FRESH}"],
