@@ -6,11 +6,12 @@ Forgetting hides and can be undone. This cannot: it is for the command line alon
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mcp_memory.engine import marks
+from mcp_memory.engine.compaction.forgotten import sources_of
 from mcp_memory.engine.findings import original_of
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.threads import in_thread
@@ -18,10 +19,11 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath
+from mcp_memory.models import Filters, NoteId, NotePath, Shelf
 from mcp_memory.topics.page import PAGE
 
 DEADLINE_S = 120.0
+MOST_PAGES = 1_000_000
 
 _SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
 """What vim, Emacs and their kin leave beside a file."""
@@ -74,7 +76,8 @@ class Erasing:
             what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
             raise NotFound(what, hint="memory_search, or mcp-memory search, finds ids")
         erased = [f"entry {entry} in {each}" if entry else f"the file {each}" for each in holders]
-        erased += [f"the page {page}: mcp-memory compact makes it anew" for page in self._our_pages(path)]
+        pages = self._our_pages(path, self._ids(path, entry))
+        erased += [f"the page {page}: mcp-memory compact makes it anew" for page in pages]
         erased += [*traces, *(["its rows and vectors in the index"] if holders else [])]
         erased += [f"a damaged index that was kept aside: {file.name}" for file in self._set_aside()]
         return Erasure(path, entry, erased, list(self._beyond(path, entry, holders)))
@@ -82,7 +85,7 @@ class Erasing:
     def _erased(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
         holders, ids = self._holders(path, entry), self._ids(path, entry)
-        pages = self._our_pages(path)
+        pages = self._our_pages(path, ids)
         for page in pages:
             self._vault.erase(page)
         for each in holders:
@@ -92,14 +95,21 @@ class Erasing:
             file.unlink(missing_ok=True)
         return [*pages, *holders]
 
-    def _our_pages(self, path: NotePath) -> list[NotePath]:
-        """Those of the topics above that are as we wrote them: they may say what the note says."""
-        return [page for page in self._pages(path) if self._vault.filing.wrote(self._vault.read(page))]
+    def _our_pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
+        """Those that are as we wrote them: they may say what the note says."""
+        return [page for page in self._pages(path, ids) if self._vault.filing.wrote(self._vault.read(page))]
 
-    def _pages(self, path: NotePath) -> list[NotePath]:
+    def _pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
+        """Of the topics above, and of those that the note was in: all that were made from it, or from such a page."""
         root = self._vault.roots().get("")
-        above = [NotePath(f"{folder}/{PAGE}") for folder in PurePosixPath(path).parents]
-        return [page for page in above if root and page != path and (root / page).is_file()]
+        pages = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY})), limit=MOST_PAGES)
+        sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
+        told, made = set(ids), dict[NotePath, None]()
+        while more := [page for page, (_, some) in sources.items() if page not in made and not told.isdisjoint(some)]:
+            made |= dict.fromkeys(more)
+            told |= {sources[page][0] for page in more}
+        above = (NotePath(f"{folder}/{PAGE}") for folder in PurePosixPath(path).parents)
+        return [page for page in dict.fromkeys([*above, *made]) if root and page != path and (root / page).is_file()]
 
     def _holders(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The file, and the conflict copies of it, as far as they hold what is to go."""
@@ -134,7 +144,7 @@ class Erasing:
                     yield f"an editor's own copy: rm {shlex.quote(str(swap))}"
         for left in self._vault.standing_leftovers():
             yield f"a temporary file with unknown bytes: {root / left.path}"
-        for page in self._pages(path):
+        for page in self._pages(path, self._ids(path, entry)):
             if not self._vault.filing.wrote(self._vault.read(page)):
                 yield f"the page {page}, which a person wrote on: look at it"
         if repository := next((each for each in (root, *root.parents) if (each / ".git").exists()), None):

@@ -49,7 +49,8 @@ class NotePublisher:
         wanted = (draft.content_hash, draft.kind.name, draft.project)
         now = self._clock()
         retired: NoteFile | None = None
-        for path in dict.fromkeys([*(known.path for known in reversed(self._ledger.written(*wanted))), *same]):
+        paths = list(dict.fromkeys([*(known.path for known in reversed(self._ledger.written(*wanted))), *same]))
+        for path in paths * 2:  # while it is filed elsewhere, one look may come too early for each of its places
             try:
                 file = self._reader.read(path)
             except (NotFound, Refused, PathRefused, StorageFailed):

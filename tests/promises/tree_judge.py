@@ -146,16 +146,14 @@ def left_behind(world: World) -> list[str]:
 
 
 def all_fresh(world: World, book: Book) -> list[str]:
-    """Where all runs were taken back, and nobody but agents was there."""
-    files = {path: data for path, data in world.files().items() if path.startswith("topics/")}
-    told = {path: book.notes[word[1].decode()] for path, data in files.items() if (word := WORD.search(data))}
-    forgotten = [path.rpartition("/")[0] for path, note in told.items() if note.forgotten]
+    """Where all runs were taken back, and nobody but agents was there. What was forgotten since stays where it is, and
+    so do pages that told of it."""
     faults: list[str] = []
-    for path in files:
-        folder = path.rpartition("/")[0]
-        is_kept = any(f"{each}/".startswith(f"{folder}/") for each in forgotten)
-        if not path.startswith("topics/_fresh/") and not (is_kept and (path.endswith(PAGE) or told[path].forgotten)):
-            faults.append(f"{path} is still there")
+    for path, data in world.files().items():
+        if path.startswith("topics/") and not path.startswith("topics/_fresh/"):
+            word = WORD.search(data) if not path.endswith(PAGE) else None
+            notes = [book.notes[word[1].decode()]] if word else book.notes.values()
+            faults += [] if any(note.forgotten for note in notes) else [f"{path} is still there"]
     return faults
 
 

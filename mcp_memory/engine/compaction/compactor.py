@@ -16,7 +16,14 @@ import anyio
 import numpy as np
 from anyio import from_thread
 
-from mcp_memory.engine.compaction.carrying import carry_out, finish, folders_reached, remove_empty, remove_vacant
+from mcp_memory.engine.compaction.carrying import (
+    PASSED_OVER,
+    carry_out,
+    finish,
+    folders_reached,
+    remove_empty,
+    remove_vacant,
+)
 from mcp_memory.engine.compaction.doing import Touched, undo
 from mcp_memory.engine.compaction.drafting import Drafter, Moving
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten
@@ -273,7 +280,7 @@ class Compactor:
     async def _take_back(self, step: Step, report: Report) -> None:
         try:
             await self._tell_index(await in_thread(lambda: self._undone(step), what="taking a step back"))
-        except McpMemoryError as error:
+        except PASSED_OVER as error:  # anything else ends it; the same call again does the rest
             report.left.append(error.message)
 
     def _undone(self, step: Step) -> Touched:

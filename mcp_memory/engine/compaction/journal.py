@@ -90,7 +90,7 @@ class RunJournal:
                 else:
                     known = found[key]
                     found[key] = Entry(key, known.about, known.steps, known.lost, Fate(said["fate"]))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
 
