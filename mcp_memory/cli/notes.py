@@ -11,6 +11,7 @@ from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, is_terminal, say, tell
 from mcp_memory.cli.explaining import explained
 from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.client.connection import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.visible import visible
 
@@ -152,7 +153,7 @@ def append(
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     arguments = {
         "content": content, "kind": kind, "title": title, "tags": list(tags) or None, "supersedes": supersedes,
-        "expires": expires, "path": path, "project": project, "source": "cli",
+        "expires": expires, "path": path, "project": project, "source": PERSON,
     }  # fmt: skip
     answer = ask(common.settings(), "append", arguments)
     if as_json:

@@ -177,4 +177,6 @@ def _list(answer: dict[str, Any], *, as_json: bool) -> None:
         say(f"{run['run']}  {counted(run['jobs'], 'job')}: {counts or 'given up'}")
         for line in run["about"]:
             say(f"  {line}")
+        if run["facts"]["of"]:
+            say(f"  facts that its pages keep: {run['facts']['kept']} of {run['facts']['of']}")
     say("mcp-memory compact --undo RUN takes one back" if answer["runs"] else "no run yet")

@@ -17,6 +17,9 @@ API = "/api/"
 HEALTH = "/health"
 SERVICE = "mcp-memory"
 
+PERSON = "cli"
+"""The client name of what a person types, and of programs that act as the person: they may do what no agent may."""
+
 
 class Address(NamedTuple):
     """Where a daemon listens, as it wrote into `daemon.json`. `uds` is a socket's path or empty.
@@ -73,7 +76,7 @@ class Address(NamedTuple):
 class Connection:
     """One daemon. Each call opens a connection of its own and has one deadline for all of it."""
 
-    def __init__(self, address: Address, credentials: Credentials, *, client: str = "cli") -> None:
+    def __init__(self, address: Address, credentials: Credentials, *, client: str = PERSON) -> None:
         self.address = address
         self._credentials = credentials
         self._client = client

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import PERSON, Address, Connection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.instance import Held, is_held, only_instance
 from mcp_memory.errors import NotRunning
@@ -32,7 +32,7 @@ def ask(
     arguments: Mapping[str, Any],
     own: Own,
     *,
-    client: str = "cli",
+    client: str = PERSON,
     deadline_s: float = LONG_S,
 ) -> Any:
     """One operation's answer; arguments that are None are left out. `client` is the name that the daemon knows us by.

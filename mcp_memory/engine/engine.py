@@ -76,7 +76,7 @@ class Engine:
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         given = Given(config.state / "given")
         self.briefer = Briefer(self.recaller, index, self.model, given, config.recall, self._filters, self._staleness)
-        self._targets = Targets(index, vault.ledger.places_of)
+        self._targets = Targets(index, vault.ledger)
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
         )
@@ -167,8 +167,9 @@ class Engine:
             budget_tokens=budget_tokens,
         )  # fmt: skip
         if asked.targets:
-            wanted = [await self._targets.find(target) for target in asked.targets]
-            return await self.recaller.notes(wanted, asked.lines, asked.budget_tokens)
+            return await self._targets.reach(
+                asked.targets, lambda wanted: self.recaller.notes(wanted, asked.lines, asked.budget_tokens)
+            )
         filters = self._filters(kinds=asked.kinds, project=project)
         if asked.question is None:
             return (await self.recaller.start(filters.project, asked.budget_tokens, filters.kinds)).text
@@ -212,15 +213,21 @@ class Engine:
             created=creation(created, self.vault.layout.tz, self._clock()),
             once=once,
         )
-        old = (await self._targets.find(supersedes))[0] if supersedes else None
-        return await self._appending.append(draft, supersedes=old)
+        if not supersedes:
+            return await self._appending.append(draft, supersedes=None)
+        return await self._targets.reach(
+            [supersedes], lambda places: self._appending.append(draft, supersedes=places[0][0])
+        )
 
     @served
     async def forget(self, target: str, *, restore: bool = False, reason: str | None = None) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
         self.watcher.touch()
-        path, entry = await self._targets.find(target, deleted=restore)
-        return await self._forgetting.forget(path, entry, restore=restore, reason=reason)
+        return await self._targets.reach(
+            [target],
+            lambda places: self._forgetting.forget(*places[0], restore=restore, reason=reason),
+            deleted=restore,
+        )
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:
         """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
@@ -233,13 +240,12 @@ class Engine:
     @served
     async def note(self, note_id: str) -> str:
         """One note's text by id or path."""
-        path, entry = await self._targets.find(note_id)
-        return await self.recaller.notes([(path, entry)], None, 100_000)
+        return await self._targets.reach([note_id], lambda places: self.recaller.notes(places, None, 100_000))
 
     @served
     async def verbatim(self, target: str) -> tuple[NoteFile, str]:
         """A note by id or path, and its text as on disk; of a log entry, the entry's."""
-        return await self.recaller.verbatim(*await self._targets.find(target))
+        return await self._targets.reach([target], lambda places: self.recaller.verbatim(*places[0]))
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""

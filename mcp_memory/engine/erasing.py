@@ -6,11 +6,12 @@ Forgetting hides and can be undone. This cannot: it is for the command line alon
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mcp_memory.engine import marks
+from mcp_memory.engine.compaction.forgotten import sources_of
 from mcp_memory.engine.findings import original_of
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.threads import in_thread
@@ -24,6 +25,7 @@ from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, wi
 from mcp_memory.topics.plan import is_topic_name
 
 DEADLINE_S = 120.0
+MOST_PAGES = 1_000_000
 
 _SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
 """What vim, Emacs and their kin leave beside a file."""
@@ -76,7 +78,8 @@ class Erasing:
             what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
             raise NotFound(what, hint="memory_search, or mcp-memory search, finds ids")
         erased = [f"entry {entry} in {each}" if entry else f"the file {each}" for each in holders]
-        erased += [f"the page {page}: mcp-memory compact makes it anew" for page in self._our_pages(path)]
+        pages = self._our_pages(path, self._ids(path, entry))
+        erased += [f"the page {page}: mcp-memory compact makes it anew" for page in pages]
         erased += [*traces, *(["its rows and vectors in the index"] if holders else [])]
         erased += [f"a damaged index that was kept aside: {file.name}" for file in self._set_aside()]
         return Erasure(path, entry, erased, list(self._beyond(path, entry, holders)))
@@ -84,7 +87,7 @@ class Erasing:
     def _erased(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
         holders, ids = self._holders(path, entry), self._ids(path, entry)
-        pages = self._our_pages(path)
+        pages = self._our_pages(path, ids)
         beside = self._beside(pages)
         for page in beside:
             file = self._vault.read(page)
@@ -98,9 +101,9 @@ class Erasing:
             file.unlink(missing_ok=True)
         return [*pages, *beside, *holders]
 
-    def _our_pages(self, path: NotePath) -> list[NotePath]:
-        """Those of the topics above that are as we wrote them, and the map: they may say what the note says."""
-        return [page for page in self._pages(path) if self._vault.filing.wrote(self._vault.read(page))]
+    def _our_pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
+        """Those that are as we wrote them: they may say what the note says."""
+        return [page for page in self._pages(path, ids) if self._vault.filing.wrote(self._vault.read(page))]
 
     def _beside(self, pages: Sequence[NotePath]) -> list[NotePath]:
         """Pages of ours that name one of these as related."""
@@ -114,12 +117,19 @@ class Erasing:
                 found.append(path)
         return found
 
-    def _pages(self, path: NotePath) -> list[NotePath]:
+    def _pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
+        """Of the topics above, with their proposals and the map, and of those that the note was in: all that were made
+        from it, or from such a page."""
         root = self._vault.roots().get("")
-        above = [
-            NotePath(f"{folder}/{name}") for folder in PurePosixPath(path).parents for name in (PAGE, PROPOSAL, MAP)
-        ]
-        return [page for page in above if root and page != path and (root / page).is_file()]
+        pages = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY})), limit=MOST_PAGES)
+        sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
+        told, made = set(ids), dict[NotePath, None]()
+        while more := [page for page, (_, some) in sources.items() if page not in made and not told.isdisjoint(some)]:
+            made |= dict.fromkeys(more)
+            told |= {sources[page][0] for page in more}
+        names = (PAGE, PROPOSAL, MAP)
+        above = [NotePath(f"{folder}/{name}") for folder in PurePosixPath(path).parents for name in names]
+        return [page for page in dict.fromkeys([*above, *made]) if root and page != path and (root / page).is_file()]
 
     def _named_after(self, path: NotePath) -> list[str]:
         """The folders of topics above."""
@@ -160,7 +170,7 @@ class Erasing:
             yield f"a temporary file with unknown bytes: {root / left.path}"
         for folder in self._named_after(path):
             yield f"the name of the folder {folder}, as far as it is made of its words: mcp-memory compact renames it"
-        for page in self._pages(path):
+        for page in self._pages(path, self._ids(path, entry)):
             if not self._vault.filing.wrote(self._vault.read(page)):
                 yield f"the page {page}, which a person wrote on: look at it"
         if repository := next((each for each in (root, *root.parents) if (each / ".git").exists()), None):

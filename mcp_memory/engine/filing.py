@@ -122,9 +122,12 @@ class Filing:
         """The same of a page that the index knows."""
         return bool(self._ledger.written(page.etag, PAGE_KIND, None))
 
-    def made(self, page: NotePath) -> bool:
-        """Whether we ever wrote a page at this path, so that its folder is a topic of ours."""
-        return PAGE_KIND in self._ledger.kinds_at(page)
+    def made(self, path: NotePath, page: NoteRecord | None = None) -> bool:
+        """Whether we ever wrote a page at this path, so that its folder is a topic of ours; or it is the `page` that we
+        wrote elsewhere, since a person gave the folder another name."""
+        if PAGE_KIND in self._ledger.kinds_at(path):
+            return True
+        return page is not None and self._is_page(page.id) and self._vouching.vouches(path, page.id)
 
     def may_move(self, path: NotePath, note_id: NoteId) -> bool:
         """Whether it is a note of ours, under a name that we would give."""
@@ -133,6 +136,10 @@ class Filing:
         except PathRefused:
             return False
         return self._vouching.vouches(path, note_id)
+
+    def _is_page(self, page_id: NoteId) -> bool:
+        places = self._ledger.places_of(page_id)
+        return bool(places) and PAGE_KIND in self._ledger.kinds_at(places[-1])
 
     def _at(self, path: NotePath, note_id: NoteId) -> NoteFile | None:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import anyio
 
 from mcp_memory.engine.config import VaultConfig
@@ -12,7 +14,7 @@ from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Watcher
 from mcp_memory.engine.writer import IndexWriter
-from mcp_memory.errors import IndexUnavailable, McpMemoryError, Refused
+from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.text.secrets import find_secret
 
@@ -46,8 +48,9 @@ class Forgetting:
             with anyio.fail_after(self._config.write_deadline_s):
                 await self._writer.put(file)
                 for twin in self._twins(file):
-                    read = await in_thread(lambda twin=twin: self._vault.read(twin), what="reading")
-                    await self._writer.put(read)
+                    with suppress(NotFound):  # it was filed elsewhere, and is this very note
+                        read = await in_thread(lambda twin=twin: self._vault.read(twin), what="reading")
+                        await self._writer.put(read)
         except (McpMemoryError, TimeoutError) as error:
             for twin in self._twins(file):
                 self._writer.doubt(twin)

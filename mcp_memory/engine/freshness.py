@@ -69,6 +69,9 @@ class Freshness:
             path = passage.note.path
             now = changed.get(path)
             fresh = now.passage(passage, filters) if now else passage
+            if fresh and fresh.note.path != path:  # filed meanwhile, which is no news either
+                checked.passages.append(None if fresh.note.path in notes else fresh)
+                continue
             told = checked.dropped if fresh is None else checked.newer
             # That a log has more entries by now is no news about this one.
             if now and not (fresh and fresh.note.is_log):
@@ -87,7 +90,7 @@ class Freshness:
                 return None
             now = self._now(record.path, signature)
         except (NotFound, PathRefused):
-            return None if self._is_lost() else _Changed(None, self._cut)
+            return None if self._is_lost() else _Changed(self._vault.filed(record), self._cut)
         except McpMemoryError:
             return None
         return None if now.etag == record.etag else now

@@ -49,7 +49,8 @@ class NotePublisher:
         contents = {draft.content_hash, *(each.now for each in known)}
         now = self._clock()
         retired: NoteFile | None = None
-        for path in dict.fromkeys([*(each.path for each in reversed(known)), *same]):
+        paths = list(dict.fromkeys([*(each.path for each in reversed(known)), *same]))
+        for path in paths * 2:  # while it is filed elsewhere, one look may come too early for each of its places
             try:
                 file = self._reader.read(path)
             except (NotFound, Refused, PathRefused, StorageFailed):

@@ -34,7 +34,7 @@ from mcp_memory.engine.stored import Stored
 from mcp_memory.engine.traces import Traces
 from mcp_memory.engine.undo import Undo
 from mcp_memory.engine.vouching import Vouching
-from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, Refused
+from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Outcome, Problem, Shelf
 from mcp_memory.storage.base import Listing, StorageBackend
 
@@ -146,6 +146,14 @@ class Vault:
     def is_gone(self, path: NotePath) -> bool:
         """Whether there is surely no note any more, rather than one that cannot be looked at now."""
         return self._reader.is_gone(path)
+
+    def filed(self, record: NoteRecord) -> NoteFile | None:
+        """The note where we have put it since, if it is there."""
+        for place in reversed(self.ledger.places_of(record.id)):
+            with suppress(McpMemoryError):
+                if (file := self.read(place)).record.id == record.id:
+                    return file
+        return None
 
     def tier(self, path: NotePath, note_id: NoteId) -> Tier:
         return tier_of(path, layout=self.layout, vouched=self._vouching.vouches(path, note_id))

@@ -25,12 +25,13 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class Filed:
     """What a compaction did: a line a job, what was left and why, and how many fresh notes wait. `run` names it, to
-    take it back: `mcp-memory compact --undo RUN`."""
+    take it back: `mcp-memory compact --undo RUN`. `note`: why notes may have to wait for a model, if they do."""
 
     run: str
     done: Sequence[str]
     left: Sequence[str]
     waiting: int
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Topic:
 
 
 def filed(payload: Payload) -> Filed:
-    return Filed(payload["run"], tuple(payload["done"]), tuple(payload["left"]), payload["waiting"])
+    return Filed(payload["run"], tuple(payload["done"]), tuple(payload["left"]), payload["waiting"], payload["note"])
 
 
 def topic(payload: Payload) -> Topic:

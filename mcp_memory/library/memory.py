@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from mcp_memory.client.connection import PERSON
 from mcp_memory.daemon.asking import ask, compaction_s
 from mcp_memory.daemon.instance import Held
 from mcp_memory.engine.zone import LocalZone
@@ -31,7 +32,6 @@ POLL_S = 0.1
 NAME = "library"
 """How the daemon knows us, and what `source` says of a note that says nothing else."""
 
-PERSON = "cli"
 _PERSONS_OWN = frozenset({"compact"})
 """What a daemon refuses to agents: a program that a person wrote asks as the person would."""
 

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
+from mcp_memory.client.connection import API, HEALTH, PERSON, SERVICE, Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
@@ -28,9 +28,6 @@ from mcp_memory.errors import (
 from mcp_memory.server.calls import Calls
 
 log = logging.getLogger(__name__)
-
-OWN_CLIENT = "cli"
-"""The client name of our own command line."""
 
 PERSONS_OWN = frozenset({"accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover", "runs"})
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor quotes."""
@@ -62,12 +59,12 @@ def add_routes(
     async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
         try:
             name = request.path_params["operation"]
-            client = credentials.client_of(_bearer(request)) if auth else OWN_CLIENT
+            client = credentials.client_of(_bearer(request)) if auth else PERSON
             if not client:
                 return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
-            if name in PERSONS_OWN and client != OWN_CLIENT:
+            if name in PERSONS_OWN and client != PERSON:
                 raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
-            if client != OWN_CLIENT:
+            if client != PERSON:
                 calls.saw(client)
             answer = await perform(engine, name, _arguments(await request.body()))
             if name == "status":

@@ -40,4 +40,5 @@ def _is_verbatim(fact: Fact, summary: str) -> bool:
     form."""
     if fact.kind not in {FactKind.NAME, FactKind.IDENTIFIER}:
         return False
-    return re.search(rf"(?<!\w){re.escape(fact.key)}(?!\w)", summary) is not None
+    found = fact.key in summary  # of thousands only these are worth a pattern of their own
+    return found and re.search(rf"(?<!\w){re.escape(fact.key)}(?!\w)", summary) is not None

@@ -100,10 +100,10 @@ def is_page(inner: str) -> bool:
 
 
 def covers(children: Iterable[Child]) -> str:
-    """What a page stands for, as 16 hexadecimal digits: the same as long as nothing below it has changed, wherever it
-    has moved."""
-    told = "\n".join(sorted(f"{child.id} {child.covers}" for child in children))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    """What a page stands for, as 16 hexadecimal digits: the same as long as nothing below it has changed or got another
+    name, which its links would miss, wherever it all has moved together."""
+    told = "\n".join(sorted(f"{child.id} {child.covers} {_name(child)}" for child in children))
+    return hashlib.sha256(told.encode(errors="replace")).hexdigest()[:16]
 
 
 def related_part(page: str) -> str:
@@ -146,6 +146,11 @@ def gist(body: str) -> str:
 
 def etag_of(data: bytes) -> Etag:
     return Etag(hashlib.sha256(data).hexdigest())
+
+
+def _name(child: Child) -> str:
+    """Where it is, from the page of the topic that it is right in: of a topic, its folder's name too."""
+    return "/".join(child.path.split("/")[-2 if child.depth else -1 :])
 
 
 def _child(page: NotePath, child: Child) -> str:

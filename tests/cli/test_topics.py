@@ -92,6 +92,9 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
     assert f"run {run['run']}; to take it back: mcp-memory compact --undo {run['run']}" in told
     assert (run["jobs"], run["done"], run["undone"]) == (3, 3, 0)
+    facts = run["facts"]
+    assert 0 < facts["kept"] <= facts["of"]
+    assert f"facts that its pages keep: {facts['kept']} of {facts['of']}" in stocked.run("compact", "--runs").ok().out
     assert stocked.run("compact").ok().out.splitlines()[0] == "nothing to do"
     assert files(stocked) == after
 

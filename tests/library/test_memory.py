@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -182,14 +184,22 @@ def test_who_does_not_wait_is_told_who_has_the_vault(place: Place) -> None:
         assert is_held(place.state), "who was refused has not closed what is another's"
 
 
-def test_fresh_notes_are_filed_under_topics(vault: Path) -> None:
-    with Memory.open(vault, topics__fresh_tail_count=0) as memory:
+@pytest.mark.parametrize("is_served", [False, True])
+def test_fresh_notes_are_filed_under_topics(place: Place, is_served: bool) -> None:
+    eager = replace(place, more={"MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0"})  # a daemon has settings of its own
+    daemon = eager.started() if is_served else nullcontext()
+    with daemon, Memory.open(place.vault, topics__fresh_tail_count=0) as memory:
         ids = [memory.append(f"Green tea from Uji, cup {n}: water of {60 + n} degrees.").id for n in range(3)]
         assert memory.settled()
-        before = memory.compact()
-        if before.waiting:  # a running daemon has settings of its own, and keeps the newest notes where they are
-            assert not before.done and memory.tree() == []
-            return
+        filed = memory.compact()
         (topic,) = memory.tree()
+        assert filed.waiting == 0 and filed.note is None
         assert sorted(topic.leaves) == sorted(ids) and topic.notes == 3 and not topic.stale
         assert not memory.compact().done
+
+
+def test_without_a_model_a_compaction_says_why_notes_wait(place: Place) -> None:
+    with Memory.open(place.vault, topics__fresh_tail_count=0, embedder__provider="none") as memory:
+        memory.append("Green tea from Uji.")
+        filed = memory.compact()
+        assert filed.waiting == 1 and filed.note and "without a vector" in filed.note

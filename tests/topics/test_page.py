@@ -128,9 +128,21 @@ CHILD_SETS = st.dictionaries(
 @given(CHILD_SETS, CHILD_SETS, st.randoms())
 def test_covers_differs_exactly_when_a_child_does(one: dict[str, str], other: dict[str, str], random) -> None:
     def told(given: dict[str, str], place: str) -> str:
-        children = [child(place, f"{place}.md", id=NoteId(key), covers=value) for key, value in given.items()]
+        children = [child(key, f"{place}/{key}.md", id=NoteId(key), covers=value) for key, value in given.items()]
         random.shuffle(children)
         return covers(children)
 
     assert (told(one, "here") == told(other, "moved")) == (one == other)
     assert len(told(one, "here")) == 16 and int(told(one, "here"), 16) >= 0
+
+
+@pytest.mark.parametrize(
+    ("depth", "path", "is_missed"),
+    [
+        (0, "topics/01-b/a.md", False), (0, "topics/01-a/b.md", True),
+        (2, "topics/02-b/01-a/_summary.md", False), (2, "topics/01-b/_summary.md", True),
+    ],
+)  # fmt: skip
+def test_a_page_is_stale_where_its_links_would_miss(depth: int, path: str, is_missed: bool) -> None:
+    before = child("a", "topics/01-a/_summary.md" if depth else "topics/01-a/a.md", depth=depth)
+    assert (covers([before]) != covers([child("a", path, depth=depth)])) == is_missed

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mcp_memory.engine.compaction.carrying import carry_out, finish, stoppable
+from mcp_memory.engine.compaction.carrying import PASSED_OVER, carry_out, finish, stoppable
 from mcp_memory.engine.compaction.journal import Entry, RunJournal
 from mcp_memory.engine.compaction.telling import Telling
 from mcp_memory.engine.compaction.undoing import take_back
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 
 JOB_S = 600.0
@@ -45,7 +44,8 @@ class Carrier:
             )
 
     async def take_back(self, entry: Entry, pages: Mapping[str, str]) -> list[str]:
-        """All of a job's steps, the latest first; what could not be taken back, and why. `pages` as for `take_back`."""
+        """All of a job's steps, the latest first; what could not be taken back, and why. `pages` as for `take_back`.
+        Raises StorageFailed: the same call again does the rest."""
         left: list[str] = []
         async with self._indexer.still():
             for step in reversed(entry.steps):
@@ -54,6 +54,6 @@ class Carrier:
                         lambda step=step: take_back(step, self._vault, self._index, pages), what="taking a step back"
                     )
                     await self._telling.tell(touched)
-                except McpMemoryError as error:
+                except PASSED_OVER as error:
                     left.append(error.message)
         return left

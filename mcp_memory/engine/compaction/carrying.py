@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 
 from mcp_memory.engine.compaction.doing import Touched, do
 from mcp_memory.engine.compaction.journal import Entry, Fate, RunJournal
@@ -13,6 +14,7 @@ from mcp_memory.engine.compaction.steps import Move, Remove
 from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
+from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.plan import is_topic_name
 
 Tell = Callable[[Touched], None]
@@ -66,6 +68,14 @@ def remove_empty(vault: Vault, folders: set[str]) -> None:
     """Those that hold nothing, the deepest first."""
     for folder in sorted(folders, key=lambda each: (-each.count("/"), each)):
         vault.filing.remove_folder(NotePath(folder))
+
+
+def remove_vacant(vault: Vault, root: str) -> None:
+    """Folders of topics that we made, below `root`, and that hold nothing any more, whoever took it out."""
+    listing = vault.list()
+    full = {f"{above}" for path in listing.files for above in PurePosixPath(path).parents}
+    vacant = {folder for folder in listing.folders if folder.startswith(f"{root}/") and folder not in full}
+    remove_empty(vault, {folder for folder in vacant if vault.filing.made(NotePath(f"{folder}/{PAGE}"))})
 
 
 def folders_left(entry: Entry) -> set[str]:

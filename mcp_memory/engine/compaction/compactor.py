@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 
 from mcp_memory.engine.compaction.carrier import JOB_S, Carrier
+from mcp_memory.engine.compaction.carrying import remove_vacant
 from mcp_memory.engine.compaction.course import Course
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.filer import Filer, Pace
@@ -184,6 +185,7 @@ class Compactor:
         if scope == Scope() and not report.cut and not report.given_up:
             self.left = await in_thread(lambda: self.survey.left(tree, fresh), what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
+        await in_thread(lambda: remove_vacant(self._vault, self.root), what="removing folders")
         if report.done or report.kept:
             await self._ended(report.run)
         return report

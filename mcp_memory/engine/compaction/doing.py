@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mcp_memory.engine.compaction.steps import Move, Relink, Remove, Step, Write
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.vault import Vault
-from mcp_memory.errors import NotFound, PreconditionFailed
+from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.redirects import Redirect
 from mcp_memory.topics.page import unmarked
@@ -39,7 +40,7 @@ def undo(step: Step, vault: Vault) -> Touched:
     """Raises what the vault raises: NotFound or PreconditionFailed where somebody changed it since."""
     match step:
         case Move():
-            return Touched((vault.filing.move(step.target, step.source, step.id),), (step.target,))
+            return Touched((_moved_back(step, vault),), (step.target,))
         case Relink():
             back = _reversed(step.redirects)
             return Touched((vault.filing.relink(step.path, step.after, step.before, back),))
@@ -49,6 +50,15 @@ def undo(step: Step, vault: Vault) -> Touched:
             return Touched((_write(step.path, step.before, step.text, vault),))
         case Remove():
             return Touched((_write(step.path, step.text, None, vault),))
+
+
+def _moved_back(step: Move, vault: Vault) -> NoteFile:
+    """Under another name where a later note has its old one."""
+    stem, dot, ending = step.source.rpartition(".")
+    for tail in ("", "-2", "-3", f"-{step.id.lower()}"):
+        with suppress(AlreadyExists):
+            return vault.filing.move(step.target, NotePath(f"{stem}{tail}{dot}{ending}"), step.id)
+    raise AlreadyExists(f"{step.source} is taken", hint=f"{step.target} stays where it is")
 
 
 def _write(path: NotePath, text: str, before: str | None, vault: Vault) -> NoteFile:

@@ -19,6 +19,7 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.storage.paths import fold
 from mcp_memory.summarizers.audit import Audit, audit
 from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
@@ -140,7 +141,7 @@ class Drafter:
 
     def _moves(self, folder: NotePath, moving: Moving, taken: Iterable[str]) -> tuple[list[Step], list[Child]]:
         """The steps, and what the topic's page will list."""
-        names = {name.casefold() for name in taken}
+        names = {fold(name) for name in taken}
         steps: list[Step] = []
         children: list[Child] = []
         for topic in moving.topics:
@@ -231,10 +232,10 @@ def _free(name: str, taken: set[str]) -> str:
     stem, dot, ending = name.partition(".")
     number = 2
     free = name
-    while free.casefold() in taken:
+    while fold(free) in taken:
         free = f"{stem}-{number}{dot}{ending}"
         number += 1
-    taken.add(free.casefold())
+    taken.add(fold(free))
     return free
 
 

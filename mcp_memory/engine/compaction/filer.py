@@ -77,6 +77,10 @@ class Filer:
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
                 report.left.append(f"{', '.join(mixed)}: notes of yours are in it, so it stays where it is")
                 continue
+            if bare := [each.name for topic in moving.topics for each in topic.walk() if each.page is None]:
+                # Where it has gone nothing would tell that it is ours.
+                report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
+                continue
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
 
             def draft(

@@ -99,14 +99,13 @@ class Topic:
         yield self
 
 
-def grow(
-    records: Iterable[NoteRecord],
-    root: str,
-    ours: Callable[[NotePath], bool],
-    as_written: Callable[[NoteRecord], bool],
-) -> list[Topic]:
-    """The topics right in `root` (`topics`, below home); `_fresh/` is none. `ours` tells of a page's path whether we
-    ever wrote one there, `as_written` of a page whether it is as we wrote it."""
+Ours = Callable[[NotePath, NoteRecord | None], bool]
+"""Tells of a page's path, and of the page there, whether we made the topic."""
+
+
+def grow(records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Callable[[NoteRecord], bool]) -> list[Topic]:
+    """The topics right in `root` (`topics`, below home); `_fresh/` is none. `as_written` tells of a page whether it is
+    as we wrote it."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
     proposals: dict[str, NoteRecord] = {}
@@ -137,7 +136,7 @@ def grow(
             leaves[folder],
             [topic(each) for each in below[folder]],
             page,
-            ours(NotePath(f"{folder}/{PAGE}")),
+            ours(NotePath(f"{folder}/{PAGE}"), page),
             edited=page is not None and not as_written(page),
             proposal=proposals.get(folder),
         )

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from mcp_memory.errors import NotFound
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.storage.causes import naming_the_cause
 
+_NAME = re.compile(r"([0-9]{8}T[0-9]{6})(?:-([0-9]{1,9}))?")
 _ID = re.compile(r"^id: (\S+)$", re.MULTILINE)
 
 KEPT_RUNS = 100
@@ -74,15 +74,16 @@ class RunJournal:
     def runs(self) -> list[str]:
         """Their names, oldest first."""
         try:
-            return sorted(file.stem for file in self._folder.glob("*.jsonl"))
+            names = [file.stem for file in self._folder.glob("*.jsonl") if file.is_file()]
         except OSError:
             return []
+        return sorted(names, key=lambda name: (_order(name), name))
 
     def named(self, now: datetime) -> str:
-        """A name for a run that begins now, which no other has."""
+        """A name for a run that begins now, later than all others, whatever the clock has done since."""
         name = f"{now:%Y%m%dT%H%M%S}"
-        taken = set(self.runs())
-        return next(each for number in count(1) if (each := f"{name}-{number}" if number > 1 else name) not in taken)
+        latest, number = max(map(_order, self.runs()), default=("", 0))
+        return name if name > latest else f"{latest}-{number + 1}"
 
     def entries(self, run: str) -> list[Entry]:
         """In their order. Raises NotFound. Half a line, which a crash leaves, was never begun."""
@@ -103,7 +104,7 @@ class RunJournal:
                 else:
                     known = found[key]
                     found[key] = replace(known, fate=Fate(said["fate"]))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
 
@@ -177,6 +178,12 @@ class RunJournal:
 
     def _file(self, run: str) -> Path:
         return self._folder / f"{Path(run).name}.jsonl"
+
+
+def _order(run: str) -> tuple[str, int]:
+    """Its time, and its number among those of that time; what no run of ours is called comes first."""
+    match = _NAME.fullmatch(run)
+    return (match[1], int(match[2] or 1)) if match else ("", 0)
 
 
 def _mentions(entry: Entry, ids: Collection[str]) -> bool:

@@ -102,7 +102,9 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
 
 
 def run_payload(run: str, entries: Sequence[Entry]) -> Payload:
-    """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done."""
+    """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done. `facts`: of
+    all that the sources of its pages state, how many the pages tell; which ones is not said, since they are words of
+    notes that may be forgotten by now."""
     fates = [entry.fate for entry in entries]
     return {
         "run": run,
@@ -110,8 +112,14 @@ def run_payload(run: str, entries: Sequence[Entry]) -> Payload:
         "done": fates.count(Fate.DONE),
         "undone": fates.count(Fate.UNDONE),
         "unfinished": fates.count(Fate.ANNOUNCED),
+        "facts": _facts(entries),
         "about": [entry.about for entry in entries if entry.fate is not Fate.ABORTED],
     }
+
+
+def _facts(entries: Sequence[Entry]) -> Payload:
+    audits = [entry.lost for entry in entries if entry.lost and entry.fate is not Fate.ABORTED]
+    return {"kept": sum(round(each["kept"] * each["of"]) for each in audits), "of": sum(each["of"] for each in audits)}
 
 
 def _goes_on(depth: int | None) -> bool:

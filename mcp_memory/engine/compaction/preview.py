@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcp_memory.engine.compaction.grove import Topic, grow, movable
+from mcp_memory.engine.compaction.grove import Ours, Topic, grow, movable
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
@@ -63,9 +63,8 @@ class Sketch:
                 return
             self._do(jobs, named)
 
-    def done(self, made: Callable[[NotePath], bool], as_written: Callable[[NoteRecord], bool]) -> Preview:
-        """`made` tells of a page's path as it is now whether we ever wrote one there, `as_written` of a page whether it
-        is as we wrote it."""
+    def done(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
+        """`made` and `as_written` tell of pages as they are now, as in `grow`."""
         records = [
             replace(record, path=NotePath(f"{self._root}/{place}"))
             for record, place in zip(self._records, self._places, strict=True)
@@ -75,7 +74,7 @@ class Sketch:
         tree = grow(
             records,
             self._root,
-            lambda page: page in new or made(came_from.get(page, page)),
+            lambda page, now: page in new or made(came_from.get(page, page), now),
             lambda page: not page.etag or as_written(page),
         )
         return Preview(
