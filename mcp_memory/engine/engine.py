@@ -231,11 +231,10 @@ class Engine:
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:
         """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
-        path, entry = await self._targets.find(target)
         if not sure:
-            return await self.erasing.plan(path, entry)
+            return await self._targets.reach([target], lambda places: self.erasing.plan(*places[0]))
         async with self.compactor.paused():  # it may hold words of the note
-            return await self.erasing.erase(path, entry)
+            return await self._targets.reach([target], lambda places: self.erasing.erase(*places[0]))
 
     @served
     async def note(self, note_id: str) -> str:

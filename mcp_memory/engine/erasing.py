@@ -108,7 +108,7 @@ class Erasing:
     def _beside(self, pages: Sequence[NotePath]) -> list[NotePath]:
         """Pages of ours that name one of these as related."""
         topics = self._vault.layout.in_home(TOPICS)
-        others = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY}), path_prefix=topics), limit=1_000_000)
+        others = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY}), path_prefix=topics), limit=MOST_PAGES)
         found: list[NotePath] = []
         for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
             file = self._read(path)
@@ -121,14 +121,20 @@ class Erasing:
         """Of the topics above, with their proposals and the map, and of those that the note was in: all that were made
         from it, or from such a page."""
         root = self._vault.roots().get("")
-        pages = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY})), limit=MOST_PAGES)
+        found = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY})), limit=MOST_PAGES)
+        pages = [page for page in found if not page.path.startswith("@")]
         sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
         told, made = set(ids), dict[NotePath, None]()
         while more := [page for page, (_, some) in sources.items() if page not in made and not told.isdisjoint(some)]:
             made |= dict.fromkeys(more)
             told |= {sources[page][0] for page in more}
         names = (PAGE, PROPOSAL, MAP)
-        above = [NotePath(f"{folder}/{name}") for folder in PurePosixPath(path).parents for name in names]
+        above = [
+            NotePath(f"{folder}/{name}")
+            for folder in PurePosixPath(path).parents
+            for name in names
+            if self._named_after(path)
+        ]
         return [page for page in dict.fromkeys([*above, *made]) if root and page != path and (root / page).is_file()]
 
     def _named_after(self, path: NotePath) -> list[str]:

@@ -129,6 +129,10 @@ class Filing:
             return True
         return page is not None and self._is_page(page.id) and self._vouching.vouches(path, page.id)
 
+    def is_named_by_us(self, page: NoteRecord) -> bool:
+        """Whether the page has never been where we did not put it, so that its folder's name is ours."""
+        return self._ledger.places_of(page.id) == [page.path]
+
     def may_move(self, path: NotePath, note_id: NoteId) -> bool:
         """Whether it is a note of ours, under a name that we would give."""
         try:

@@ -44,8 +44,7 @@ class Facts:
     """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
     going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
     `unfitted` names the model if how sure answers are was fitted to another, `compaction` says why it keeps failing;
-    else they are None. `noticing` is how
-    changes are noticed."""
+    else they are None. `noticing` is how changes are noticed."""
 
     root: str
     paths: Sequence[str]

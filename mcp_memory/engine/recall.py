@@ -185,7 +185,9 @@ class Recaller:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
         if file.record.shelf is Shelf.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
-        if file.record.shelf is Shelf.SUMMARY and quotes_forgotten(file.text, self._vault, self._index):
+        if file.record.shelf is Shelf.SUMMARY and (
+            quotes_forgotten(file.text, self._vault, self._index) or self._topics.is_overtaken(file.record)
+        ):
             return withheld(file, self._vault, self._index)
         return file
 

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,7 +99,7 @@ class TopicPages:
         return self._shown(pages[found], filters) if found else None
 
     def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:
-        topic = self._topic(page)
+        topic = self._topic(page, filters.now)
         topics = list(topic.walk())
         notes = [note for each in topics for note in each.leaves]
         if not topic.ours or any(each.stale for each in topics) or not all(map(filters.admits, notes)):
@@ -108,14 +109,21 @@ class TopicPages:
             return None
         return TopicPage(topic.folder, _excerpt(file, topic))
 
-    def _topic(self, page: NoteRecord) -> Topic:
+    def is_overtaken(self, page: NoteRecord) -> bool:
+        """Whether it may still say what pages below it said before they were made anew."""
+        if page.path.startswith("@") or not page.path.endswith(f"/{PAGE}"):
+            return False
+        topic = self._topic(page)
+        return bool(topic.topics) and topic.stale and not topic.edited
+
+    def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
         folder = page.path.rpartition("/")[0]
-        records = self._records(folder, {Shelf.ACTIVE, Shelf.SUMMARY})
+        records = self._records(folder, {Shelf.ACTIVE, Shelf.SUMMARY}, now)
         (topic,) = grow(records, folder.rpartition("/")[0], self._vault.filing.made, self._vault.filing.is_as_written)
         return topic
 
-    def _records(self, folder: str, shelves: set[Shelf]) -> list[NoteRecord]:
-        return self._index.notes(Filters(shelves=frozenset(shelves), path_prefix=folder), limit=MOST_NOTES)
+    def _records(self, folder: str, shelves: set[Shelf], now: datetime | None = None) -> list[NoteRecord]:
+        return self._index.notes(Filters(shelves=frozenset(shelves), path_prefix=folder, now=now), limit=MOST_NOTES)
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:

@@ -138,7 +138,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert undone.count("undone: ") == 3
     assert (files(stocked), folders(stocked)) == (before, places)
     assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []
-    assert "2 jobs: 2 undone" in stocked.run("compact", "--runs").ok().out
+    assert "3 jobs: 3 undone" in stocked.run("compact", "--runs").ok().out
     assert stocked.run("recall", "--id", leaf["id"]).ok().out.count(BREAD[0]) >= 1
 
 

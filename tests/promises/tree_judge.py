@@ -103,7 +103,7 @@ def _note_faults(word: str, path: str, data: bytes, book: Book) -> Iterator[str]
 
 async def tree(engine: Engine, world: World) -> list[str]:
     """Once all is filed."""
-    topics, fresh = await anyio.to_thread.run_sync(engine.compactor.look)
+    topics, fresh = await anyio.to_thread.run_sync(engine.compactor.survey.look)
     everything = [topic for top in topics for topic in top.walk()]
     active = {record.path for record in records(engine) if record.shelf is Shelf.ACTIVE}
     led = Counter([*(note.path for note in fresh), *(note.path for topic in everything for note in topic.leaves)])

@@ -20,7 +20,10 @@ def clearing(tree: Sequence[Topic], vault: Vault) -> Entry | None:
         return None
     empty = [topic.name for topic in topics if _is_empty(topic) and topic.page in pages]
     said = f"no note is left in {', '.join(empty)}" if empty else "proposals that nobody waits for"
-    steps = [Remove(page.path, vault.read(page.path).text) for page in pages]
+    files = [vault.read(page.path) for page in pages]
+    steps = [Remove(file.record.path, file.text) for file in files if vault.filing.wrote(file)]
+    if not steps:
+        return None
     return Entry(key_of("clear", (f"{page.path} {page.etag}" for page in pages)), f"removed: {said}", steps)
 
 

@@ -1,7 +1,9 @@
 """The compactor: lets the topic tree grow, one journalled job at a time, and finishes what a crash interrupted.
 
-Each round plans from the tree as it is and carries out the jobs; then every stale page is made anew, deepest first.
-Summaries are made outside any lock. A job whose sources changed meanwhile is given up; the next run sees them anew.
+Each round plans from the tree as it is and carries out the jobs. Then pages of empty topics go, every stale page is
+made anew, the deepest first, folders that nothing in them is called after get another name, and the lists of related
+topics and the map of all are brought up to date. Summaries are made outside any lock. A job whose sources changed
+meanwhile is given up; the next run sees them anew.
 """
 
 from __future__ import annotations
@@ -118,7 +120,8 @@ class Compactor:
             report = await self._reversal.of(run)
             # The map of a later run does not know of it.
             mended = Report(await self._named(), left=report.left)
-            await self._renewal.touch(mended, self._tender.mend)
+            await self._renewal.touch(mended, lambda tree: self._tender.relate(mended.run, tree))
+            await self._renewal.touch(mended, self._tender.draw)
             report.kept += mended.kept
             return report
 
@@ -147,7 +150,9 @@ class Compactor:
     async def outstanding(self, *, whole: bool) -> Outstanding:
         """What a run would find to do; of the pages only where the `whole` tree is looked at. Raises
         IndexUnavailable."""
-        look = partial(self.survey.outstanding, self.left, self.provisional.may_improve, whole=whole)
+        look = partial(
+            self.survey.outstanding, self.left, self.provisional.may_improve, self._tender.is_due, whole=whole
+        )
         return await in_thread(look, what="looking at the topics")
 
     async def preview(self, topic: str | None = None) -> Preview:
@@ -173,22 +178,27 @@ class Compactor:
         report = Report(await self._named())
         tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
         scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
-        await self._filer.file(report, scope, pace)
+        seen = await self._filer.file(report, scope, pace)
         await self._renewal.touch(report, self._tender.clear)
-        await self._renewal.renew(report, scope, pace)
-        while await self._renewal.touch(report, lambda tree: self._tender.rename(report.run, tree)):
-            pass
-        await self._renewal.touch(report, lambda tree: self._tender.relate(report.run, tree))
-        await self._renewal.touch(report, self._tender.draw)
-        tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
+        tried = await self._renewal.renew(report, scope, pace)
+        if not report.cut:
+            await self._finish_off(report)
+        _, fresh = await in_thread(self.survey.look, what="looking at the topics")
         report.waiting = len(fresh)
         if scope == Scope() and not report.cut and not report.given_up:
-            self.left = await in_thread(lambda: self.survey.left(tree, fresh), what="looking at the topics")
+            self.left = await in_thread(lambda: self.survey.left(seen, tried), what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
         await in_thread(lambda: remove_vacant(self._vault, self.root), what="removing folders")
         if report.done or report.kept:
             await self._ended(report.run)
         return report
+
+    async def _finish_off(self, report: Report) -> None:
+        """What is not of one topic alone."""
+        while await self._renewal.touch(report, lambda tree: self._tender.rename(report.run, tree)):
+            pass
+        await self._renewal.touch(report, lambda tree: self._tender.relate(report.run, tree))
+        await self._renewal.touch(report, self._tender.draw)
 
     async def _named(self) -> str:
         """A name for a run."""

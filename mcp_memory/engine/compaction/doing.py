@@ -12,7 +12,7 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.redirects import Redirect
-from mcp_memory.topics.page import unmarked
+from mcp_memory.topics.page import PAGE, PROPOSAL, unmarked, with_related
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def undo(step: Step, vault: Vault) -> Touched:
 def _moved_back(step: Move, vault: Vault) -> NoteFile:
     """Under another name where a later note has its old one."""
     stem, dot, ending = step.source.rpartition(".")
-    for tail in ("", "-2", "-3", f"-{step.id.lower()}"):
+    is_page = step.source.endswith((f"/{PAGE}", f"/{PROPOSAL}"))  # under any other name it would be a note
+    for tail in ("",) if is_page else ("", "-2", "-3", f"-{step.id.lower()}"):
         with suppress(AlreadyExists):
             return vault.filing.move(step.target, NotePath(f"{stem}{tail}{dot}{ending}"), step.id)
     raise AlreadyExists(f"{step.source} is taken", hint=f"{step.target} stays where it is")
@@ -67,21 +68,26 @@ def _write(path: NotePath, text: str, before: str | None, vault: Vault) -> NoteF
         return file
     if before is None:
         return vault.filing.write_page(path, text.encode(), None)
-    return vault.filing.write_page(path, text.encode(), _expected(path, file, before))
+    return vault.filing.write_page(path, text.encode(), _expected(path, file, before, vault))
 
 
 def _removed(path: NotePath, text: str, vault: Vault) -> Touched:
     if file := _read(path, vault):
-        vault.filing.remove_page(path, _expected(path, file, text))
+        vault.filing.remove_page(path, _expected(path, file, text, vault))
     return Touched(gone=(path,))
 
 
-def _expected(path: NotePath, file: NoteFile | None, text: str) -> Etag:
-    """The etag of a page that says this, whether or not it is marked as stale by now."""
+def _expected(path: NotePath, file: NoteFile | None, text: str, vault: Vault) -> Etag:
+    """The etag of a page that says this, whether or not it is marked as stale by now, and whatever topics a later run
+    has listed on it."""
     if file is None:
         raise NotFound(f"{path} is gone")
-    if unmarked(file.text) != unmarked(text):
+    if unmarked(file.text) == unmarked(text):
+        return file.record.etag
+    if not vault.filing.wrote(file):
         raise PreconditionFailed(f"{path} was changed by somebody else", hint="it stays as it is")
+    if with_related(unmarked(file.text), "") != with_related(unmarked(text), ""):
+        raise PreconditionFailed(f"{path} was written anew by a later run", hint="it stays as it is")
     return file.record.etag
 
 

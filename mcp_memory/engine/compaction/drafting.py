@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +11,7 @@ from ulid import ULID
 
 from mcp_memory.engine.compaction.forgotten import sources_of
 from mcp_memory.engine.compaction.grove import Topic, as_child, leaf
-from mcp_memory.engine.compaction.journal import Entry
+from mcp_memory.engine.compaction.journal import Entry, key_of
 from mcp_memory.engine.compaction.steps import Move, Step, Write
 from mcp_memory.engine.notes import NoteFile, short_slug
 from mcp_memory.engine.vault import Vault
@@ -28,7 +27,7 @@ from mcp_memory.text import frontmatter
 from mcp_memory.text.counts import counted
 from mcp_memory.text.redirects import unlinked
 from mcp_memory.text.terms import words
-from mcp_memory.topics.page import PAGE, PROPOSAL, Child, Page, covers, gist, related_part, render, with_related
+from mcp_memory.topics.page import PAGE, PROPOSAL, Child, Page, covers, gist, link, related_part, render, with_related
 from mcp_memory.topics.plan import next_number
 
 SHARE = 0.25
@@ -91,7 +90,7 @@ class Drafter:
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, replace(summary, title=title), topic.children, before)
         said = f"{topic.name}: page {'made anew' if before else 'made'}"
-        key = _key("renew", [topic.covers], topic.folder)
+        key = key_of(f"renew {topic.folder}", [topic.covers])
         return Entry(key, said, [step], _told(audit_of(step, sources)), problem=summary.problem)
 
     def asked_in_s(self) -> float:
@@ -105,7 +104,7 @@ class Drafter:
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, self._summary(sources, topic.depth), topic.children, before, PROPOSAL)
         said = f"{topic.page_path} is a person's own and out of date: {topic.proposal_path} says what we would"
-        key = _key("propose", [topic.covers], topic.folder)
+        key = key_of(f"propose {topic.folder}", [topic.covers])
         return Entry(key, said, [step], _told(audit_of(step, sources)))
 
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
@@ -195,7 +194,9 @@ def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     """Whether all that the page was made from is there, under the same titles where it is a topic."""
     ids, told = {child.id for child in topic.children}, sources_of(page.text)
-    return ids.issuperset(told) and all(each.title in page.text for each in topic.topics)
+    topics = [(each, each.page) for each in topic.topics if each.page and each.page.id in told]
+    links = [link(page.record.path, each.title, found.path) for each, found in topics]
+    return ids.issuperset(told) and all(each in page.text for each in links)
 
 
 def audit_of(page: Write, sources: Sequence[Source]) -> Audit:
@@ -207,11 +208,7 @@ def audit_of(page: Write, sources: Sequence[Source]) -> Audit:
 
 def _entry(verb: str, moving: Moving, place: str, steps: Sequence[Step], about: str, lost: Audit | None) -> Entry:
     told = [f"{record.id} {record.etag}" for record in moving.leaves] + [topic.covers for topic in moving.topics]
-    return Entry(_key(verb, told, place), about, steps, _told(lost) if lost else {})
-
-
-def _key(verb: str, told: Iterable[str], place: str) -> str:
-    return hashlib.sha256("\n".join([verb, place, *sorted(told)]).encode()).hexdigest()[:24]
+    return Entry(key_of(f"{verb} {place}", told), about, steps, _told(lost) if lost else {})
 
 
 def _told(lost: Audit) -> dict[str, Any]:

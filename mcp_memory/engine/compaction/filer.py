@@ -48,8 +48,10 @@ class Filer:
         self._course = course
         self._draft_s = draft_s
 
-    async def file(self, report: Report, scope: Scope, pace: Pace) -> None:
-        """Each round plans from the tree as the last one left it. Raises IndexUnavailable, DeadlineExceeded."""
+    async def file(self, report: Report, scope: Scope, pace: Pace) -> Sequence[NoteRecord]:
+        """Each round plans from the tree as the last one left it. Returns the fresh notes that the last plan was made
+        of. Raises IndexUnavailable, DeadlineExceeded."""
+        fresh: Sequence[NoteRecord] = ()
         for _ in range(MOST_ROUNDS):
             self._course.step("planning")
             tree, fresh = await in_thread(self._survey.look, what="looking at the topics")
@@ -57,6 +59,7 @@ class Filer:
             jobs = [job for job in planned if scope.wants(job)]
             if not jobs or not await self._carry_out(report, tree, fresh, jobs, pace):
                 break
+        return fresh
 
     async def _carry_out(
         self, report: Report, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[Job], pace: Pace

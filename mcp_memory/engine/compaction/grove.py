@@ -80,12 +80,14 @@ class Topic:
     @property
     def stale(self) -> bool:
         """Whether its page does not say what is in it now, or is missing."""
-        return self.ours and (self.page is None or self.page.meta.get("covers") != self.covers)
+        if self.page is None:
+            return self.ours and self.notes > 0
+        return self.ours and self.page.meta.get("covers") != self.covers
 
     @property
     def provisional(self) -> bool:
         """Whether its page is to be written by a language model yet."""
-        return not self.edited and self.page is not None and self.page.meta.get("provisional") is True
+        return self.ours and not self.edited and self.page is not None and self.page.meta.get("provisional") is True
 
     @property
     def outdated(self) -> bool:

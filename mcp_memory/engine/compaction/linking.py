@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from mcp_memory.topics.page import etag_of
 
 class Linkage:
     """Where the links of each file lead, as far as it has any; a file is read again when its bytes are other ones.
-    Reads files: for one worker thread at a time."""
+    Reads files: for worker threads; one that nobody waits for any more may still be at work beside the next."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Linkage:
         self._etags: dict[NotePath, Etag] = {}
         self._leads: dict[NotePath, set[str]] = {}
         self._from: dict[str, set[NotePath]] = defaultdict(set)
+        self._lock = threading.Lock()
 
     def followed(self, entry: Entry) -> tuple[Entry, dict[NotePath, int]]:
         """A job whose moves are followed by the links in files that we own; and how many links to what it moves there
@@ -71,14 +73,16 @@ class Linkage:
     def is_sound(self, path: NotePath) -> bool:
         """Whether all links of a file lead to files that there are."""
         standing = self._standing()
-        self._look(path, standing.get(path))
-        return self._leads.get(path, set()) <= standing.keys()
+        with self._lock:
+            self._look(path, standing.get(path))
+            return self._leads.get(path, set()) <= standing.keys()
 
     def _linking_to(self, moved: Iterable[str], standing: Mapping[NotePath, Etag]) -> set[NotePath]:
-        for path in self._etags.keys() | standing.keys():
-            if not path.startswith("@"):  # a source's links stay within it
-                self._look(path, standing.get(path))
-        return {holder for path in moved for end in endings(path) for holder in self._from.get(end, ())}
+        with self._lock:
+            for path in self._etags.keys() | standing.keys():
+                if not path.startswith("@"):  # a source's links stay within it
+                    self._look(path, standing.get(path))
+            return {holder for path in moved for end in endings(path) for holder in self._from.get(end, ())}
 
     def _look(self, path: NotePath, etag: Etag | None) -> None:
         if self._etags.get(path) == etag:

@@ -28,11 +28,12 @@ class Marking:
     async def mark(self) -> None:
         """Pages of ours that are out of date get the mark, and those above them; others lose it. Raises StorageFailed,
         IndexUnavailable."""
-        if self._state() == self._seen:
+        state = self._state()
+        if state == self._seen:
             return
         for file in await in_thread(lambda: list(self._changed()), what="marking pages"):
             await self._writer.put(file)
-        self._seen = self._state()
+        self._seen = state  # what has changed since is for the next sweep, our own marks with it
 
     def _state(self) -> int:
         """Of all filed notes and their pages; what is fresh belongs to no page."""

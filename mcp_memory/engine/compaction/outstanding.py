@@ -25,9 +25,11 @@ class Outstanding:
     """Pages that a language model is to write yet."""
     improvable: int = 0
     """The same, as far as it can be asked for them now."""
+    is_untidy: bool = False
+    """Whether the map, or a list of related topics, is to be made anew."""
 
     def is_worth_a_run(self, *, enough: int) -> bool:
-        return bool(self.stale or self.improvable or self.fresh >= enough)
+        return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class Left:
     stale: Collection[Mark] = field(default_factory=frozenset[Mark])
 
     @classmethod
-    def by(cls, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> Left:
-        return cls(frozenset(map(_note_mark, fresh)), frozenset(map(_topic_mark, _stale(tree))))
+    def by(cls, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> Left:
+        return cls(frozenset(map(_note_mark, fresh)), frozenset(tried))
 
     def new(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
         """Those that it has not seen."""

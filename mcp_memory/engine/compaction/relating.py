@@ -14,6 +14,7 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.counts import counted
+from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.page import related_part, render_related, with_related
 
 if TYPE_CHECKING:
@@ -37,9 +38,11 @@ def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, i
     for topic in topics:
         if not topic.ours or topic.edited:
             continue
-        text = vault.read(topic.page_path).text
-        if (topic.page and topic.page.id in written) or not _holds(topic.page_path, related_part(text), titles):
-            texts[topic.page_path] = text
+        file = vault.read(topic.page_path)
+        part = related_part(file.text)
+        is_due = not part or file.record.id in written or not _holds(topic.page_path, part, titles)
+        if is_due and vault.filing.wrote(file):
+            texts[topic.page_path] = file.text
     steps = [step for step in _rewritten(topics, texts, index) if step.text != step.before]
     if not steps:
         return None
@@ -80,8 +83,8 @@ def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
 
 def _holds(page: NotePath, part: str, titles: dict[NotePath, str]) -> bool:
     """Whether each line of a list of related topics leads to a page, and names it as it is called."""
-    known = {line for path, title in titles.items() for line in render_related(page, [(title, path)]).splitlines()[2:]}
-    return known.issuperset(part.splitlines()[2:])
+    near = [NotePath(resolve(each.target, page) or "") for each in find_links(part)]
+    return titles.keys() >= {*near} and render_related(page, [(titles[each], each) for each in near]) == part
 
 
 def _are_in_line(folder: str, other: str) -> bool:

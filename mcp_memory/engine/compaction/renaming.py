@@ -25,14 +25,19 @@ def renaming(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -
     for topic in (topic for top in tree for topic in top.walk()):
         if not topic.ours or topic.edited or topic.page is None or topic.page.id not in written:
             continue
+        if not vault.filing.is_named_by_us(topic.page):
+            continue
         number, _, said = topic.name.partition("-")
         name = f"{number}-{short_slug(topic.title)}"
         if name == topic.name or not _has_unsaid(said, topic, vault):
             continue
         records = list(_records(topic))
-        inside = {path for path in vault.list().files if path.startswith(f"{topic.folder}/")}
+        files = vault.list().files
+        folder = f"{topic.folder.removesuffix(topic.name)}{name}"
+        if any(path.startswith(f"{folder}/") for path in files):
+            continue
+        inside = {path for path in files if path.startswith(f"{topic.folder}/")}
         if inside == {record.path for record in records} and all(vault.filing.may_move(r.path, r.id) for r in records):
-            folder = f"{topic.folder.removesuffix(topic.name)}{name}"
             steps = [Move(r.id, r.path, NotePath(folder + r.path[len(topic.folder) :])) for r in records]
             told = (f"{record.id} {record.path}" for record in records)
             return Entry(key_of(f"rename {folder}", told), f"a topic is {name} now", steps)

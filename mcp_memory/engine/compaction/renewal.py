@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from mcp_memory.engine.compaction.carrier import JOB_S, Carrier
 from mcp_memory.engine.compaction.course import Course
@@ -11,6 +11,7 @@ from mcp_memory.engine.compaction.filer import Pace
 from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.compaction.journal import Entry
 from mcp_memory.engine.compaction.outline import told_of_proposal
+from mcp_memory.engine.compaction.outstanding import Mark
 from mcp_memory.engine.compaction.provisional import Provisional
 from mcp_memory.engine.compaction.report import Report
 from mcp_memory.engine.compaction.scope import Scope
@@ -45,10 +46,10 @@ class Renewal:
         self._course = course
         self._draft_s = draft_s
 
-    async def renew(self, report: Report, scope: Scope, pace: Pace) -> None:
+    async def renew(self, report: Report, scope: Scope, pace: Pace) -> Collection[Mark]:
         """Each page is made from pages below it that are fresh already; so the tree is looked at after each level.
-        Raises IndexUnavailable."""
-        tried: set[NotePath] = set()
+        Returns which topics were tried, as they were then. Raises IndexUnavailable."""
+        tried: dict[NotePath, str] = {}
         while not report.cut:
             tree, _ = await in_thread(self._survey.look, what="looking at the topics")
             due = [topic for top in tree for topic in top.walk()
@@ -56,18 +57,19 @@ class Renewal:
                    and (topic.stale or self._provisional.may_improve(topic))]  # fmt: skip
             lowest = min((topic.depth for topic in due), default=0)
             if not lowest:
-                return
+                break
             whole = len(tried) + len(due)
             for topic in (topic for topic in due if topic.depth == lowest):
                 self._course.step("writing pages", len(tried), whole)
                 if not await pace():
                     report.cut = True
-                    return
-                tried.add(topic.folder)
+                    break
+                tried[topic.folder] = topic.covers
                 try:
                     await self._one(report, topic)
                 except McpMemoryError as error:
                     report.give_up(error)
+        return tried.items()
 
     async def touch(self, report: Report, draft: Draft) -> bool:
         """What is not of one topic alone, so that it ends no run; whether anything was done."""

@@ -55,7 +55,7 @@ def gist_of(entries: Iterable[Entry]) -> str:
     """What a run did, in a line."""
     steps = [step for entry in entries if entry.fate is Fate.DONE for step in entry.steps]
     filed = sum(isinstance(step, Move) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
-    written = sum(isinstance(step, Write) and step.path.endswith(f"/{PAGE}") for step in steps)
+    written = len({step.path for step in steps if isinstance(step, Write) and step.path.endswith(f"/{PAGE}")})
     said = [f"{counted(filed, 'note')} filed"] if filed else []
     said += [f"{counted(written, 'page')} written"] if written else []
     return ", ".join(said) or "taken back"

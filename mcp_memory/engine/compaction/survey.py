@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import numpy as np
 
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.grove import Topic, grow, movable
-from mcp_memory.engine.compaction.outstanding import Left, Outstanding, beyond_tail
+from mcp_memory.engine.compaction.outstanding import Left, Mark, Outstanding, beyond_tail
 from mcp_memory.engine.compaction.preview import Preview, Sketch
 from mcp_memory.engine.compaction.scope import Scope
 from mcp_memory.engine.vault import Vault
@@ -67,18 +67,26 @@ class Survey:
         below = [each for top in preview.tree for each in top.walk()]
         return replace(preview, tree=[each for each in below if each.folder == f"{self.root}/{scope.folder}"])
 
-    def outstanding(self, left: Left, may_improve: Callable[[Topic], bool], *, whole: bool) -> Outstanding:
+    def outstanding(
+        self,
+        left: Left,
+        may_improve: Callable[[Topic], bool],
+        is_due: Callable[[Sequence[Topic]], bool],
+        *,
+        whole: bool,
+    ) -> Outstanding:
         """What there would be to do, besides what was left; of the pages only where the `whole` tree is looked at."""
         tree, fresh = self.look() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
         new = left.new(beyond_tail(fresh, self._config.fresh_tail_count))
         known = len(self._with_vectors(new))
         provisional = [topic for top in tree for topic in top.walk() if topic.provisional]
         improvable = sum(map(may_improve, provisional))
-        return Outstanding(known, len(new) - known, len(left.newly_stale(tree)), len(provisional), improvable)
+        stale = len(left.newly_stale(tree))
+        return Outstanding(known, len(new) - known, stale, len(provisional), improvable, whole and is_due(tree))
 
-    def left(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> Left:
-        """What is as a run has just left it."""
-        return Left.by(tree, self._with_vectors(beyond_tail(fresh, self._config.fresh_tail_count)))
+    def left(self, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> Left:
+        """What a run has looked at: these fresh notes, and topics whose pages it has `tried`."""
+        return Left.by(self._with_vectors(beyond_tail(fresh, self._config.fresh_tail_count)), tried)
 
     # -- below -------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,9 @@ class Tender:
 
     def propose(self, topic: Topic) -> Entry | None:
         """Beside a person's own page; None where what we would say stands there already."""
-        if topic.proposal and topic.proposal.meta.get("covers") == topic.covers:
+        if topic.proposal and (
+            topic.proposal.meta.get("covers") == topic.covers or not self._vault.filing.is_as_written(topic.proposal)
+        ):
             return None
         return self._drafter.proposing(topic)
 
@@ -49,6 +51,10 @@ class Tender:
 
     def draw(self, tree: Sequence[Topic]) -> Entry | None:
         return self._mapper.draft(tree)
+
+    def is_due(self, tree: Sequence[Topic]) -> bool:
+        """Whether a list of related topics or the map does not say what there is, though no page is stale."""
+        return bool(relating(tree, (), self._vault, self._index) or self.draw(tree))
 
     def mend(self, tree: Sequence[Topic]) -> Entry | None:
         """The map, where a link of it leads nowhere."""

@@ -88,19 +88,25 @@ def _told_others(others: dict[str, list[Change]], layout: Layout) -> Iterator[Pa
 
 
 def _told_filed(filed: dict[str, _Filed], pages: Sequence[Change], layout: Layout) -> Iterator[Part]:
-    renewed = list(pages)
+    parts: list[Part] = []
+    renewed: list[Change] = []
     for each in filed.values():
         if each.leaves:
             folder = posixpath.commonpath([posixpath.dirname(change.path) for change in each.leaves])
             name = (layout.below_home(folder) or folder).removeprefix(f"{TOPICS}/")
             number = "1 leaf" if len(each.leaves) == 1 else f"{len(each.leaves)} leaves"
-            yield Part(f"memory: compact {number} into {name}/", [*each.leaves, *each.left, *each.pages])
+            parts.append(Part(f"memory: compact {number} into {name}/", [*each.leaves, *each.left, *each.pages]))
         else:
             renewed += each.pages
     if renewed:
         folders = sorted({(layout.below_home(change.path) or change.path).rpartition("/")[0] for change in renewed})
         told = f"{folders[0].removeprefix(f'{TOPICS}/')}/" if len(folders) == 1 else f"{len(folders)} topics"
-        yield Part(f"memory: re-summarise {told}", renewed)
+        parts.append(Part(f"memory: re-summarise {told}", renewed))
+    if pages and not parts:
+        parts.append(Part("memory: re-summarise the map of topics", pages))
+    elif pages:  # the map that tells of it, too
+        parts[-1] = Part(parts[-1].message, [*parts[-1].changes, *pages])
+    yield from parts
 
 
 def _told_back(back: _Filed, layout: Layout) -> Iterator[Part]:
