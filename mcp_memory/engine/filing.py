@@ -16,7 +16,7 @@ from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import frontmatter
 from mcp_memory.text.redirects import Redirect, redirected
-from mcp_memory.topics.page import etag_of
+from mcp_memory.topics.page import PAGE, etag_of
 
 PAGE_KIND = "summary"
 """Of a page in the ledger."""
@@ -111,7 +111,8 @@ class Filing:
         self._backend.settle(min_age_s=0, path=path)  # else it is held for a while, and its folder with it
 
     def remove_folder(self, folder: NotePath) -> bool:
-        """False where something is in it."""
+        """False where something is in it; what its page was before, which is held for a while, is not."""
+        self._backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
         return self._backend.rmdir_empty(folder)
 
     def wrote(self, page: NoteFile) -> bool:

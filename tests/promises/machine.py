@@ -222,9 +222,8 @@ class VaultMachine(RuleBasedStateMachine):
             for path, known in one.items():
                 assert known == other[path], path
             assert self.answers(self.engine) == self.answers(rebuilt)
-            assert sorted(p.path for p in self.engine.upkeep.problems()) == sorted(
-                p.path for p in rebuilt.upkeep.problems()
-            )
+            one, other = ({(p.path, p.reason) for p in each.upkeep.problems()} for each in (self.engine, rebuilt))
+            assert {path for path, _ in one} == {path for path, _ in other}, (one, other)
         shutil.rmtree(fresh.state)
 
     async def _embedded(self) -> None:

@@ -18,5 +18,5 @@ ROUNDS = 200 if EXHAUSTIVE else 3
 async def test_killed_runs_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     figures = Figures()
     await rounds(ROUNDS, 1, tmp_path, figures, ways=("engine", "daemon", "program"))
-    assert figures.faults == [], figures.summary()
+    assert figures.faults == [], "\n".join([figures.summary(), *figures.faults])
     assert figures.counts["runs taken back"] > ROUNDS and figures.rounds.total() == ROUNDS

@@ -20,9 +20,10 @@ from mcp_memory.models import Shelf
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.frontmatter import parse
 from mcp_memory.text.links import find_links, resolve
-from mcp_memory.topics.page import CHILDREN, PAGE
+from mcp_memory.topics.page import CHILDREN, MAP, TOPICS, is_page
 from tests.engine.world import World, records
 
+MAP_PATH = f"{TOPICS}/{MAP}"
 WORD = re.compile(rb"told as (w\w+x)\.")
 
 
@@ -78,7 +79,7 @@ def on_disk(world: World, book: Book) -> list[str]:
     found: dict[str, list[str]] = {}
     faults: list[str] = []
     for path, data in world.files().items():
-        if path.endswith(f"/{PAGE}") or not (word := WORD.search(data)):
+        if is_page(path) or not (word := WORD.search(data)):
             continue
         found.setdefault(word[1].decode(), []).append(path)
         faults += _note_faults(word[1].decode(), path, data, book)
@@ -110,6 +111,11 @@ async def tree(engine: Engine, world: World) -> list[str]:
     faults = [f"{path} is in the tree {led[path]} times" for path in active
               if path.startswith("topics/") and led[path] != 1]  # fmt: skip
     faults += [f"{path} is in the tree and not there" for path in led if not (world.root / path).is_file()]
+    atlas = (world.root / MAP_PATH).read_text() if (world.root / MAP_PATH).is_file() else ""
+    places = {resolve(link.target, MAP_PATH) for link in find_links(atlas)}
+    faults += [f"{MAP_PATH} leads nowhere: {to}" for to in places if not to or not (world.root / to).is_file()]
+    faults += [f"{MAP_PATH} does not lead to {each.folder}" for each in everything
+               if each.ours and each.page and each.page_path not in places]  # fmt: skip
     for topic in everything:
         if not topic.ours:
             continue
@@ -121,7 +127,7 @@ async def tree(engine: Engine, world: World) -> list[str]:
         linked = Counter(resolve(link.target, topic.page_path) for link in find_links(below))
         wanted = Counter([*(note.path for note in topic.leaves), *(each.page_path for each in topic.topics)])
         if missing := wanted - linked:
-            faults.append(f"{topic.page_path} does not lead to {', '.join(missing)}")
+            faults.append(f"{topic.page_path} does not lead to {', '.join(missing)}\n{page}")
         faults += [
             f"{topic.page_path} leads nowhere: {to}" for to in linked if not to or not (world.root / to).is_file()
         ]
@@ -151,7 +157,7 @@ def all_fresh(world: World, book: Book) -> list[str]:
     faults: list[str] = []
     for path, data in world.files().items():
         if path.startswith("topics/") and not path.startswith("topics/_fresh/"):
-            word = WORD.search(data) if not path.endswith(PAGE) else None
+            word = WORD.search(data) if not is_page(path) else None
             notes = [book.notes[word[1].decode()]] if word else book.notes.values()
             faults += [] if any(note.forgotten for note in notes) else [f"{path} is still there"]
     return faults
