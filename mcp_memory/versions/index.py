@@ -34,8 +34,9 @@ def agreeing(repository: Repository, head: str | None, changes: Sequence[Change]
         before = scratch.with_suffix(".before")
         there = repository.index.exists()
         if there:
-            shutil.copy(repository.index, before)
-            shutil.copy(repository.index, scratch)
+            # With its time: git looks at the bytes of what is no older than the index, and trusts the rest.
+            shutil.copy2(repository.index, before)
+            shutil.copy2(repository.index, scratch)
         if changed := _changed(repository, head, changes, scratch):
             _put(repository, scratch)
         try:
@@ -61,11 +62,19 @@ def _changed(repository: Repository, head: str | None, changes: Sequence[Change]
 
 
 def _put(repository: Repository, index: Path) -> None:
-    """Under the index's name, whole or not at all, with the mode that the repository's files have."""
-    near = repository.folder / "index.mcp-memory"
-    shutil.copyfile(index, near)
-    shutil.copymode(repository.index if repository.index.exists() else repository.folder / "HEAD", near)
-    near.replace(repository.index)
+    """Under the index's name, whole or not at all, with its own time and the mode that the repository's files have."""
+    near = repository.folder / f"index.{token_hex(8)}.{_MARK}"
+    descriptor = os.open(near, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as out, index.open("rb") as made:
+            shutil.copyfileobj(made, out)
+        shutil.copymode(repository.index if repository.index.exists() else repository.folder / "HEAD", near)
+        changed = index.stat()
+        os.utime(near, ns=(changed.st_atime_ns, changed.st_mtime_ns))
+        near.replace(repository.index)
+    except BaseException:
+        near.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import Busy, GitUnavailable, NotFound
+from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
 from mcp_memory.versions import index as index_module
 from mcp_memory.versions.committing import Part, commit
 from mcp_memory.versions.repository import find
@@ -109,6 +110,61 @@ def test_odd_names(repo: Repo) -> None:
     out = subprocess.run(["git", "ls-tree", "-r", "-z", "--name-only", "HEAD"], cwd=repo.root, stdout=-1).stdout
     assert {os.fsencode(name) for name in names} <= set(out.split(b"\0"))
     assert subprocess.run(["git", "status", "--porcelain", "-z"], cwd=repo.root, stdout=-1).stdout == b""
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_an_edit_in_the_second_of_the_index_is_not_lost(repo: Repo, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Git takes a file of the same size for unchanged, unless the index is no younger than it."""
+    other, index, second = repo.root / "other.md", repo.root / ".git" / "index", (1_700_000_000, 1_700_000_000)
+    repo.git("config", "core.trustCtime", "false")
+    os.utime(other, second)
+    repo.git("update-index", "--refresh", ok=(0, 1))
+    os.utime(index, second)
+    put = index_module._put
+
+    def edit() -> None:
+        other.write_text(other.read_text().replace("one", "ONE"))
+        os.utime(other, second)
+
+    def edit_and_put(repository, made) -> None:
+        edit()
+        os.utime(made, second)
+        put(repository, made)
+
+    edit() if when == "before" else monkeypatch.setattr(index_module, "_put", edit_and_put)
+    repo.write("note.md", "ours\n")
+    repo.commit("note.md")
+    assert repo.status() == " M other.md\n"
+    assert "+ONE" in repo.git("diff")
+
+
+def test_a_link_in_gits_folder_is_not_written_through(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    monkeypatch.setattr(index_module, "token_hex", lambda _: "00")
+    (repo.root / ".git" / "index.mcp-memory").symlink_to(tmp_path / "mine")
+    (repo.root / ".git" / "index.00.mcp-memory").symlink_to(tmp_path / "mine")
+    repo.write("note.md", "ours\n")
+    with pytest.raises(StorageFailed):
+        repo.commit("note.md")
+    monkeypatch.undo()
+    repo.commit("note.md")
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not (repo.root / ".git" / "index").is_symlink()
+
+
+def test_a_full_disk_leaves_no_half_index(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    repo.write("note.md", "ours\n")
+    before = sorted(file.name for file in (repo.root / ".git").iterdir())
+    with monkeypatch.context() as patch:
+        patch.setattr(index_module.shutil, "copyfileobj", full)
+        with pytest.raises(StorageFailed, match="disk is full"):
+            repo.commit("note.md")
+    assert sorted(file.name for file in (repo.root / ".git").iterdir()) == before
 
 
 def test_a_vault_in_a_subfolder_and_one_reached_by_a_link(repo: Repo, tmp_path: Path) -> None:
