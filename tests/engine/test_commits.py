@@ -276,6 +276,36 @@ async def test_no_word_that_was_forgotten_since(repo: World) -> None:
         assert "canary in the" not in then["text"]
 
 
+async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:
+    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, TEA)
+        await engine.compactor.run()
+        await clean(engine)
+        page, old = f"{topic_of(repo, 'green-tea')}/_summary.md", git(repo, "rev-parse", "HEAD").strip()
+        assert TEA[0] in (await ask(engine, page, at=old))["text"]
+        note = await engine.forget(ids[0])
+        await engine.compactor.run()
+        assert TEA[0].encode() not in repo.read(page)
+        with pytest.raises(Refused, match="quoted then what is forgotten"):
+            await ask(engine, page, at=old)
+        (repo.root / note.path).unlink()
+        for target in (note.path, ids[0]):
+            with pytest.raises(Refused, match="may have been forgotten"):
+                await ask(engine, target, at=old)
+
+
+async def test_another_note_was_there(repo: World) -> None:
+    """What is forgotten is not told for the sake of who lives there now."""
+    async with repo.engine(git=QUICK) as engine:
+        first = await engine.append("canary in the coal mine", kind="fact")
+        await clean(engine)
+        old = git(repo, "rev-parse", "HEAD").strip()
+        await engine.erase(first.id, sure=True)
+        repo.write(first.path, "Another note.")
+        with pytest.raises(Refused, match="may have been forgotten"):
+            await ask(engine, first.path, at=old)
+
+
 async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:
     (repo.root / ".git").rename(repo.root.parent / ".git")
     (repo.root.parent / "outside.md").write_text("canary")
