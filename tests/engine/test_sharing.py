@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from mcp_memory.engine.operations import perform
 from mcp_memory.engine.sharing.containing import Places, contained
 from mcp_memory.engine.sharing.folder import MANIFEST, Deed, Share, ShareFolder, plan
 from mcp_memory.engine.sharing.parcel import Parcel, SharedFile
-from mcp_memory.errors import NotFound, Refused
+from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import Shelf
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
@@ -183,6 +184,22 @@ def test_links_in_the_folder_lead_nowhere(folder: ShareFolder, tmp_path: Path) -
     for again in (parcel(a="2", **{"02-c/d": "2", "02-c/03-e/f": "2"}), parcel()):
         assert set(folder.fill(again, linked=True).values()) == {Deed.KEPT}
     assert {file.name: file.read_text() for file in outside.iterdir()} == {"d.md": "1"}
+
+
+def test_a_planted_link_is_not_written_through(
+    folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    folder.fill(parcel(a="1"))
+    for name in (str(threading.get_ident()), "00"):
+        (folder.folder / MANIFEST).with_suffix(f".{name}").symlink_to(tmp_path / "mine")
+    folder.fill(parcel(a="2"))
+    with monkeypatch.context() as patch:
+        patch.setattr("mcp_memory.engine.durable.token_hex", lambda _: "00")
+        with pytest.raises(StorageFailed):
+            folder.fill(parcel(a="3"))
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert texts(folder)["a.md"] == "2"
 
 
 def test_hard_links_where_the_bytes_are_the_vaults(folder: ShareFolder, tmp_path: Path) -> None:
