@@ -26,6 +26,10 @@ MESSAGE_S = 900.0
 the branch had moved meanwhile."""
 
 
+_NONE = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
+"""What git says where there is none that we would use."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     """`top` is its work tree, `folder` its own folder (of a linked work tree, that one's); `prefix` is where the vault
@@ -77,7 +81,7 @@ def find(root: Path, deadline_s: float) -> Repository:
         top = Path(_line(git.run("rev-parse", "--show-toplevel")))
         folder = Path(_line(git.run("rev-parse", "--absolute-git-dir")))
     except GitUnavailable as error:
-        if "not a git repository" in error.message or "must be run in a work tree" in error.message:
+        if any(said in error.message for said in _NONE):
             raise NotFound(f"{root} is in no git repository", hint="to make one: git init, in that folder") from error
         raise
     inner = os.path.relpath(os.path.realpath(root), top)

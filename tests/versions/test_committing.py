@@ -17,6 +17,7 @@ import pytest
 from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
 from mcp_memory.versions import index as index_module
 from mcp_memory.versions.committing import Part, commit
+from mcp_memory.versions.history import places, steps
 from mcp_memory.versions.repository import find
 
 from .conftest import Repo
@@ -513,6 +514,35 @@ def test_a_repository_of_another_user_is_refused_by_git(repo: Repo) -> None:
     with pytest.raises(GitUnavailable, match="belongs to another user") as refused:
         repo.commit("note.md")
     assert refused.value.hint == f"git config --global --add safe.directory {repo.root}"
+
+
+def test_a_folder_that_looks_like_a_repository_is_none(repo: Repo, tmp_path: Path) -> None:
+    """It may have come with a clone, and its configuration with it."""
+    vault = repo.root / "vault"
+    vault.mkdir()
+    repo.git("init", "-q", "--bare", str(vault))
+    repo.git("config", "-f", str(vault / "config"), "core.bare", "false")
+    repo.git("config", "-f", str(vault / "config"), "core.worktree", str(vault))
+    repo.git("config", "-f", str(vault / "config"), "filter.trap.clean", f"touch {tmp_path}/ran; cat")
+    repo.write("vault/.gitattributes", "* filter=trap\n")
+    repo.write("vault/note.md")
+    with pytest.raises(NotFound, match="no git repository"):
+        replace(repo, vault=vault).commit("note.md")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_looking_back_runs_no_program_and_tells_the_first_commit(repo: Repo, tmp_path: Path) -> None:
+    repo.git("config", "diff.trap.textconv", f"touch {tmp_path}/ran; cat")
+    repo.git("config", "diff.external", f"touch {tmp_path}/ran; cat")
+    repo.git("config", "log.showRoot", "false")
+    repo.theirs("rules", **{".gitattributes": "x"})
+    repo.write(".gitattributes", "*.md diff=trap\n")
+    repo.theirs("second", note="new\n")
+    repository = find(repo.vault, 20)
+    assert places(repository, "new") == ["note.md"]
+    first = steps(repository, ["note.md"], limit=9)[-1]
+    assert [touch.path for touch in first.touched] == ["note.md"]
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
