@@ -61,10 +61,13 @@ class Repository:
         return out.decode().strip()
 
     def must_be_quiet(self) -> None:
-        """Raises Busy while a person is in the middle of something that a commit would disturb."""
+        """Raises Busy while a person is in the middle of something that a commit would disturb, or that would lose it;
+        GitUnavailable."""
         for name, what in IN_PROGRESS.items():
             if (self.folder / name).exists():
                 raise Busy(f"{what} is in progress in {self.top}", hint="nothing to do: it is committed afterwards")
+        if self.git.ended("symbolic-ref", "--quiet", "HEAD", accepted=(0, 1))[0]:
+            raise Busy(f"no branch is checked out in {self.top}", hint="git switch to one: it is committed then")
         if _is_writing_a_message(self.folder):
             raise Busy(
                 f"a commit message is being written in {self.top}", hint="nothing to do: it is committed afterwards"

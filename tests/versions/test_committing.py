@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -57,17 +58,49 @@ def test_what_a_person_staged_stays_staged(repo: Repo) -> None:
     assert repo.git("show", "HEAD:other.md").splitlines()[0::7] == ["ONE", "eight"]
 
 
-def test_a_staged_version_of_the_very_file_stays_staged(repo: Repo) -> None:
+def test_a_file_of_which_another_version_is_staged_waits(repo: Repo) -> None:
+    """Else the person's next commit would take ours back."""
     repo.write("note.md", "a person's\n")
     repo.git("add", "note.md")
     repo.write("note.md", "ours\n")
     repo.write("new.md", "a person's\n")
     repo.git("add", "new.md")
     repo.write("new.md", "ours\n")
-    repo.commit("note.md", "new.md")
+    repo.write("free.md")
+    made = repo.commit("note.md", "new.md", "free.md")
+    assert (repo.held(), repo.status()) == (["free.md"], "AM new.md\nMM note.md\n")
+    assert {path: why.message for path, why in made.waiting.items()} == {
+        path: f"{path} is staged, in another version" for path in ("note.md", "new.md")
+    }
+    repo.git("commit", "-q", "-m", "theirs")
+    assert repo.git("show", "HEAD:note.md") == repo.git("show", "HEAD:new.md") == "a person's\n"
+    assert repo.commit("note.md", "new.md").waiting == {}
     assert repo.git("show", "HEAD:note.md") == repo.git("show", "HEAD:new.md") == "ours\n"
-    assert repo.git("show", ":note.md") == repo.git("show", ":new.md") == "a person's\n"
-    assert repo.status() == "MM new.md\nMM note.md\n"
+    assert repo.status() == ""
+
+
+def test_a_version_that_is_staged_in_the_last_moment(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write("note.md", "ours\n")
+
+    def staging(changes) -> list[Part]:
+        repo.write("note.md", "a person's\n")
+        repo.git("add", "note.md")
+        return [Part("memory: test", changes)]
+
+    with pytest.raises(Busy, match="just been staged"):
+        commit(find(repo.vault, 20), ["note.md"], staging)
+    assert (repo.subjects(), repo.status()) == (["first"], "M  note.md\n")
+
+
+def test_files_that_git_is_told_not_to_look_at(repo: Repo) -> None:
+    repo.theirs("second", skipped="old\n", assumed="old\n")
+    repo.git("update-index", "--skip-worktree", "skipped.md")
+    repo.git("update-index", "--assume-unchanged", "assumed.md")
+    for name in ("skipped.md", "assumed.md", "note.md"):
+        repo.write(name, "ours\n")
+    made = repo.commit("skipped.md", "assumed.md", "note.md")
+    assert (repo.held(), list(made.left), made.waiting) == (["note.md"], ["skipped.md", "assumed.md"], {})
+    assert repo.git("ls-files", "-v", "skipped.md", "assumed.md") == "h assumed.md\nS skipped.md\n"
 
 
 def test_staged_just_as_we_commit_it(repo: Repo) -> None:
@@ -83,7 +116,8 @@ def test_a_file_that_is_to_be_added_and_one_taken_out_of_the_index(repo: Repo) -
     repo.git("add", "--intent-to-add", "new.md")
     repo.git("rm", "-q", "--cached", "note.md")
     repo.write("note.md", "ours\n")
-    repo.commit("new.md", "note.md")
+    assert repo.commit("new.md", "note.md").waiting.keys() == {"note.md"}
+    assert repo.held() == ["new.md"]
     assert repo.status() == "D  note.md\n?? note.md\n", "a person said that git should not have it"
 
 
@@ -199,7 +233,7 @@ def test_a_repository_without_commits(repo: Repo, tmp_path: Path, hashes: str) -
     empty.git("fsck", "--strict")
 
 
-def test_a_linked_work_tree_a_submodule_and_a_detached_head(repo: Repo, tmp_path: Path) -> None:
+def test_a_linked_work_tree_and_a_submodule(repo: Repo, tmp_path: Path) -> None:
     repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     side = Repo(tmp_path / "side", tmp_path / "side", repo.home)
     side.write("a.md")
@@ -217,11 +251,17 @@ def test_a_linked_work_tree_a_submodule_and_a_detached_head(repo: Repo, tmp_path
     repo.write("sub/c.md")
     assert list(repo.commit("sub/c.md").left) == ["sub/c.md"], "it belongs to another repository"
 
+
+def test_no_branch_is_checked_out(repo: Repo) -> None:
+    """What is committed then is lost from sight at the next checkout."""
     repo.git("checkout", "-q", "--detach")
-    repo.write("d.md")
-    repo.commit("d.md")
-    assert repo.held() == ["d.md"]
-    assert repo.git("log", "-1", "--format=%s", "main") == "a submodule\n"
+    repo.write("a.md")
+    with pytest.raises(Busy, match="no branch is checked out"):
+        repo.commit("a.md")
+    assert repo.subjects() == ["first"]
+    repo.git("switch", "-q", "main")
+    repo.commit("a.md")
+    assert (repo.held(), repo.status()) == (["a.md"], "")
 
 
 def stop_in_a_rebase(repo: Repo) -> None:
@@ -336,9 +376,10 @@ def test_a_locked_index(repo: Repo) -> None:
         assert (repo.status(), lock.exists()) == ("", False), "one that a crash of ours left is taken away"
 
 
+@pytest.mark.parametrize("again", ["ours\n", "ours, once more\n"])
 @pytest.mark.parametrize("where", ["_put", "unlocked"])
-def test_killed_between_index_and_branch(repo: Repo, where: str) -> None:
-    """What a crash leaves is what a person would have staged; the next commit holds it."""
+def test_killed_between_index_and_branch(repo: Repo, where: str, again: str) -> None:
+    """What a crash leaves looks like what a person has staged; the next commit holds what is there then."""
     repo.write("note.md", "ours\n")
     code = """
 import os, signal, sys
@@ -360,10 +401,26 @@ committing.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [committin
     done = subprocess.run([sys.executable, "-c", code, str(repo.root), where])
     assert done.returncode == -signal.SIGKILL
     assert repo.status() == ("M  note.md\n" if where == "_put" else "")
-    assert len(repo.commit("note.md").commits) == (1 if where == "_put" else 0)
+    repo.write("note.md", again)
+    is_new = where == "_put" or again != "ours\n"
+    assert len(repo.commit("note.md").commits) == is_new
+    assert (repo.git("show", "HEAD:note.md"), repo.status()) == (again, "")
     repo.write("b.md")
     repo.commit("b.md")
-    assert (repo.subjects().count("memory: test"), repo.status()) == (2, "")
+    assert (repo.held(), repo.status()) == (["b.md"], "")
+
+
+def test_a_step_that_is_made_though_git_failed(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    late = programs / "git"
+    late.write_text(f'#!/bin/sh\n{shutil.which("git")} "$@" || exit\ncase "$*" in *update-ref*) exit 1;; esac\n')
+    late.chmod(0o755)
+    repo.write("note.md", "ours\n")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        repo.commit("note.md")
+    assert (repo.subjects(), repo.status()) == (["memory: test", "first"], "")
 
 
 def test_another_commit_in_the_same_instant(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,9 +469,8 @@ def test_beside_a_person_who_commits_all_the_time(repo: Repo) -> None:
         except Busy:
             continue
     thread.join()
-    while not repo.commit(f"ours-{ours}.md", message=f"ours {ours}").commits:
-        ours += 1
-        repo.write(f"ours-{ours}.md", f"{ours}\n")
+    repo.write(f"ours-{ours}.md", f"{ours}\n")
+    assert len(repo.commit(f"ours-{ours}.md", message=f"ours {ours}").commits) == 1
     assert repo.status() == ""
     subjects = repo.subjects()
     assert [each for each in theirs if subjects.count(each) != 1] == []
