@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
@@ -171,6 +172,39 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         await clean(engine)
         assert engine.upkeep.status()["git"]["why"] is None
     assert subjects(repo) == ["memory: add leaf notes/fact/one.md"]
+
+
+async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
+    repo: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MOST_FILES", 1), ("FIRST_RETRY_S", 0.2), ("LAST_RETRY_S", 0.2)):
+        monkeypatch.setattr(f"mcp_memory.engine.versioning.committer.{name}", value)
+    async with repo.engine(git=AT_THE_END) as engine:
+        key, staged, free = [await engine.append(text, kind="fact") for text in ("a key", "staged", "the rest")]
+        written = repo.read(key.path)
+        repo.write(key.path, written + f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40].encode() + b"\n")
+        git(repo, "add", staged.path)
+        repo.write(staged.path, repo.read(staged.path) + b"And more.\n")
+    assert subjects(repo) == [f"memory: add leaf {free.path}"], "of more files than one attempt takes"
+    async with repo.engine(git=QUICK) as engine:
+        await eventually(lambda: engine.health.commits().why)
+        (finding,) = [each for each in examine(engine) if "committed" in each.what]
+        assert finding.what.startswith(f"2 files are not committed yet: {key.path} seems to hold a secret (GitHub")
+        assert finding.remedy == 'take it out, or set vault.secrets = "allow"'
+        repo.write(key.path, written)
+        await eventually(lambda: engine.health.commits().passes)
+        assert engine.health.commits().waiting == 1
+        assert engine.health.commits().why == f"{staged.path} is staged, in another version"
+        git(repo, "commit", "-q", "-m", "theirs")
+        await clean(engine)
+    assert status(repo) == ""
+    assert "And more." in git(repo, "show", f"HEAD:{staged.path}")
+
+
+async def test_a_secret_that_is_allowed(repo: World) -> None:
+    async with repo.engine(git=AT_THE_END, vault=VaultConfig(secrets="allow")) as engine:
+        await engine.append(f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40], kind="fact")
+    assert (len(subjects(repo)), status(repo)) == (1, "")
 
 
 async def test_what_a_crash_left_is_committed_at_the_next_start(repo: World) -> None:
