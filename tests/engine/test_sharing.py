@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from dataclasses import replace
@@ -172,6 +173,22 @@ def test_folders_that_are_not_free(folder: ShareFolder, tmp_path: Path) -> None:
     assert sorted(file.name for file in strangers.iterdir()) == [".git", "letter.txt"]
 
 
+def test_a_manifest_that_is_none(folder: ShareFolder) -> None:
+    folder.fill(parcel(a="1"))
+    manifest = folder.folder / MANIFEST
+    said = json.loads(manifest.read_text())
+    damaged = [json.dumps({**said, "files": files}) for files in ([], {"a.md": 1}, {"a.md": [[]]}, {"a.md": "x"})]
+    for text in (*damaged, "[" * 100_000, "null", '"x"', "\0"):
+        manifest.write_text(text)
+        with pytest.raises(Refused, match="cannot be read"):
+            folder.fill(parcel(a="2"))
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(Refused, match="cannot be read"):
+        folder.planned(parcel(a="2"))
+    assert (folder.folder / "a.md").read_text() == "1"
+
+
 def test_links_in_the_folder_lead_nowhere(folder: ShareFolder, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -215,6 +232,16 @@ def test_hard_links_where_the_bytes_are_the_vaults(folder: ShareFolder, tmp_path
     assert texts(folder) == {"a.md": "1", "b.md": "1"}
     folder.fill(parcel(a="2", b="2"), linked=True)
     assert (texts(folder), (source / "a.md").read_text()) == ({"a.md": "2", "b.md": "2"}, "1")
+
+
+def test_a_link_that_fails_leaves_nothing(folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "vault" / "topics" / "01-a"
+    source.mkdir(parents=True)
+    (source / "a.md").write_text("1")
+    monkeypatch.setattr("mcp_memory.engine.sharing.folder.etag_at", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        folder.fill(parcel(a="1"), linked=True)
+    assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
 
 
 async def gathered(engine: Engine, topic: str) -> Parcel:
