@@ -16,10 +16,13 @@ from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
+from mcp_memory.engine.versioning import past
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.engine.versioning.pending import Pending
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath
+from mcp_memory.versions.history import places
+from mcp_memory.versions.repository import find
 
 from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from .world import World, eventually
@@ -308,6 +311,19 @@ async def test_no_word_that_was_forgotten_since(repo: World) -> None:
         then = await ask(engine, secret.path, at="HEAD")
         assert "Graz" in then["text"]
         assert "canary in the" not in then["text"]
+
+
+async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_memory.engine.versioning.past.AT_A_TIME", 1)
+    async with repo.engine(git=QUICK) as engine:
+        note = await engine.append("Ada is in Graz", kind="fact")
+        log = await engine.append(f"Ada has moved, see {note.id}", kind="log")
+        await clean(engine)
+        repository = find(repo.root, 20)
+        assert set(places(repository, note.id)) == {note.path, log.path.partition("#")[0]}
+        assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
+        looked = past._named(engine.vault, repository, note.id)
+        assert looked.paths == [note.path]
 
 
 async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:

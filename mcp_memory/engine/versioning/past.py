@@ -24,6 +24,8 @@ from mcp_memory.versions.repository import Repository, find
 PAST_S = 60.0
 MOST_STEPS = 5000
 """Of one note that are looked at."""
+AT_A_TIME = 200
+"""Texts of up to some megabytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def of_note(vault: Vault, target: str, limit: int) -> list[Event]:
         events = [_event(step, step.touched) for step in found]
     else:
         oids = [oid for step in found for touch in step.touched for oid in (touch.new, touch.old)]
-        ids = {oid: _id_in(data) for oid, data in texts_of(repository, oids).items()}
+        ids = _ids_in(repository, list(dict.fromkeys(oids)))
         events = [
             _event(step, [touch for touch in step.touched if note.id in {ids.get(touch.new), ids.get(touch.old)}])
             for step in found
@@ -153,7 +155,8 @@ def _named(vault: Vault, repository: Repository, target: str) -> _Note:
     if path and (file is None or is_log_path(path) or file.record.id == f"path:{path}"):
         return _Note([path], None, file)
     note_id = file.record.id if file else str(named)
-    known = [*places(repository, note_id), *vault.ledger.places_of(NoteId(note_id))]
+    once = (place for place in places(repository, note_id) if not is_log_path(place))  # a log may name any note
+    known = [*once, *vault.ledger.places_of(NoteId(note_id))]
     found = list(dict.fromkeys([path, *known] if path else known))
     if not found:
         raise NotFound(f"no commit knows the id {note_id[:100]!r}", hint="mcp-memory log lists commits")
@@ -186,6 +189,15 @@ def _event(step: Step, touched: Sequence[Touch]) -> Event | None:
         change = "moved" if was.old == touch.new else "moved and changed"
     before = was.before if was and change.startswith("moved") else None
     return Event(step.commit, step.when, step.who, step.message, change, touch.path or touch.before, before)
+
+
+def _ids_in(repository: Repository, oids: Sequence[str]) -> dict[str, str | None]:
+    """By the names of the bytes; not all of these are in memory at a time."""
+    ids: dict[str, str | None] = {}
+    for start in range(0, len(oids), AT_A_TIME):
+        found = texts_of(repository, oids[start : start + AT_A_TIME])
+        ids |= {oid: _id_in(data) for oid, data in found.items()}
+    return ids
 
 
 def _id_in(data: bytes) -> str | None:
