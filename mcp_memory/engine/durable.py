@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from pathlib import Path
+from secrets import token_hex
 
 from mcp_memory.storage.publish import sync
 
@@ -38,10 +38,10 @@ def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
 
 def replace_file(file: Path, data: bytes) -> None:
     """Put these bytes under the name, whole or not at all. Raises OSError."""
-    draft = file.with_suffix(f".{threading.get_ident()}")
+    draft = file.with_suffix(f".{token_hex(8)}")  # others may write where it goes: no name that they can foresee
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as out:
             out.write(data)
             out.flush()

@@ -40,6 +40,7 @@ from mcp_memory.engine.traffic import Traffic, served
 from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.versioning.past import Past
 from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.index.base import Index
@@ -87,6 +88,7 @@ class Engine:
             vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),
             vault.runs, config.topics, self.health, clock, config.summarizer.summary_s,
         )  # fmt: skip
+        self.past = Past(vault, index)
         self.traffic = Traffic()
         self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
         self.writer.changed = self.gardener.changed

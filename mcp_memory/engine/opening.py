@@ -68,7 +68,7 @@ async def open_engine(
             if pending is not None:
                 if marker.made:
                     pending.add(NotePath(MARKER))
-                committer = Committer(config.root, pending, vault.layout, engine.health, config.git)
+                committer = Committer(config.root, pending, vault, engine.health, config.git)
                 tasks.start_soon(committer.run)
             try:
                 yield engine

@@ -19,7 +19,7 @@ from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
-from mcp_memory.engine.versioning import past
+from mcp_memory.engine.versioning.past import PAST_S
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
@@ -178,8 +178,8 @@ async def show(engine: Engine, arguments: Payload) -> Payload:
 async def log(engine: Engine, arguments: Payload) -> Payload:
     """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
     target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
-    look = partial(past.told, engine.vault, target, at, limit)
-    return await in_thread(look, deadline_s=past.PAST_S + 10, what="reading the history")
+    look = partial(engine.past.told, target, at, limit)
+    return await in_thread(look, deadline_s=PAST_S + 10, what="reading the history")
 
 
 async def share(engine: Engine, arguments: Payload) -> Payload:

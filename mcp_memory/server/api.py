@@ -29,8 +29,10 @@ from mcp_memory.server.calls import Calls
 
 log = logging.getLogger(__name__)
 
-PERSONS_OWN = frozenset({"accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover", "runs"})
-"""What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor quotes."""
+PERSONS_OWN = frozenset(
+    {"accept", "adopt", "compact", "doctor", "erase", "fix", "log", "lost", "recover", "runs", "share"}
+)
+"""What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes."""
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),

@@ -7,6 +7,6 @@ index       the person's own index, changed under git's own lock
 committing  commits on the current branch that hold our files and nothing else
 history     what a repository tells of a note
 
-Imports text, models, errors. Nothing of a person's is touched but the tip of the branch that is checked out, and the
-index entries of the very files that a commit holds.
+Imports storage (for the causes of what fails), models, errors. Nothing of a person's is touched but the tip of the
+branch that is checked out, and the index entries of the very files that a commit holds.
 """

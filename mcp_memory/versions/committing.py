@@ -7,13 +7,13 @@ it. The branch moves by compare-and-swap: a person's commit in the same instant 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from mcp_memory.errors import Busy, GitUnavailable
+from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
 from mcp_memory.versions.drafting import Change, draft, entries, start_from
-from mcp_memory.versions.index import agreeing
+from mcp_memory.versions.index import agreeing, put_right
 from mcp_memory.versions.repository import Repository
 
 TRIES = 5
@@ -32,31 +32,45 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """`commits` are their names, oldest first; `left` paths that the repository does not want."""
+    """`commits` are their names, oldest first; `left` paths that the repository does not want; `waiting` those that a
+    person has to do something about, and what."""
 
     commits: Sequence[str] = ()
     left: Sequence[str] = ()
+    waiting: Mapping[str, McpMemoryError] = field(default_factory=dict[str, McpMemoryError])
+
+
+def _nothing(_: Change) -> McpMemoryError | None:
+    return None
 
 
 def commit(
-    repository: Repository, paths: Sequence[str], parts_of: Callable[[Sequence[Change]], Sequence[Part]]
+    repository: Repository,
+    paths: Sequence[str],
+    parts_of: Callable[[Sequence[Change]], Sequence[Part]],
+    objection: Callable[[Change], McpMemoryError | None] = _nothing,
 ) -> Committed:
-    """Commit what these paths of the vault are now, in the parts that `parts_of` makes of their changes.
+    """Commit what these paths of the vault are now, in the parts that `parts_of` makes of their changes; but none that
+    there is an objection to.
 
     Raises Busy where something is going on in the repository, which will be over; GitUnavailable, StorageFailed.
     """
     repository.must_be_quiet()
     with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
+        put_right(repository, Path(folder) / "right")
         for number in range(TRIES):
             scratch = Path(folder) / str(number)
             head = repository.head()
             drafted = draft(repository, head, paths, scratch)
-            if not drafted.changes:
-                return Committed((), drafted.left)
-            parts = parts_of(drafted.changes)
+            objections = {change.path: why for change in drafted.changes if (why := objection(change))}
+            changes = [change for change in drafted.changes if change.path not in objections]
+            waiting = {**drafted.waiting, **objections}
+            if not changes:
+                return Committed((), drafted.left, waiting)
+            parts = parts_of(changes)
             commits = _made(repository, head, parts, scratch)
             try:
-                with agreeing(repository, head, drafted.changes, scratch.with_suffix(".index")):
+                with agreeing(repository, head, commits[-1], changes, scratch.with_suffix(".index")):
                     repository.must_be_quiet()
                     said = f"commit: {parts[-1].message}"
                     repository.git.run("update-ref", "-m", said, "HEAD", commits[-1], head or "")
@@ -64,7 +78,7 @@ def commit(
                 if repository.head() == head:
                     raise
                 continue
-            return Committed(commits, drafted.left)
+            return Committed(commits, drafted.left, waiting)
     raise Busy(f"others commit in {repository.top} all the time", hint="nothing to do: it is tried again")
 
 

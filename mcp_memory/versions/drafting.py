@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mcp_memory.errors import Busy
+from mcp_memory.errors import Busy, McpMemoryError
 from mcp_memory.versions.git import Git
 from mcp_memory.versions.repository import Repository
 
@@ -24,7 +24,7 @@ class Blob:
 @dataclass(frozen=True, slots=True)
 class Change:
     """One file that a commit changes. `path` is that in the vault; `old` is None for a new file, `new` for one that is
-    gone. The bytes are there where it has both."""
+    gone. `before` are its bytes where it has both, `after` where it has `new`."""
 
     path: str
     old: Blob | None
@@ -35,10 +35,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """`left`: paths that the repository does not want, or that are no files of ours any more."""
+    """`left`: paths that the repository does not want, or that are no files of ours any more. `waiting`: those that
+    wait for a person, and why."""
 
     changes: Sequence[Change]
     left: Sequence[str]
+    waiting: Mapping[str, McpMemoryError]
 
 
 def draft(repository: Repository, head: str | None, paths: Sequence[str], scratch: Path) -> Drafted:
@@ -50,14 +52,31 @@ def draft(repository: Repository, head: str | None, paths: Sequence[str], scratc
     start_from(git, head)
     fit = [path for path in paths if _fits(repository, path)]
     wanted = dict.fromkeys(fit)
-    for ignored in _ignored(git, repository, fit):
-        wanted.pop(ignored, None)
+    for unwanted in (*_ignored(git, repository, fit), *_set_aside(repository)):
+        wanted.pop(unwanted, None)
     if unmerged := wanted.keys() & set(_unmerged(repository)):
         raise Busy(f"{min(unmerged)} has a conflict in git's index", hint="resolve it, then git add or git restore it")
     git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", said=_listed(repository, wanted))
     out = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "--no-renames", "-z", head or empty_tree(git))
     changes = [replace(change, path=repository.outside(os.fsencode(change.path))) for change in parsed(out)]
-    return Drafted(_with_texts(repository.git, changes), [path for path in paths if path not in wanted])
+    known = staged(repository, repository.git, head)
+    waiting = {change.path: _is_staged(change.path) for change in changes if is_theirs(change, known)}
+    free = _with_texts(repository.git, [change for change in changes if change.path not in waiting])
+    return Drafted(free, [path for path in paths if path not in wanted], waiting)
+
+
+def staged(repository: Repository, git: Git, head: str | None) -> dict[str, Blob | None]:
+    """What differs in an index from the commit that is checked out, and how; None is gone."""
+    tree = head or empty_tree(git)
+    out = git.run(
+        "diff-index", "--cached", "--ita-invisible-in-index", "--raw", "--no-abbrev", "--no-renames", "-z", tree
+    )
+    return {repository.outside(os.fsencode(change.path)): change.new for change in parsed(out)}
+
+
+def is_theirs(change: Change, known: Mapping[str, Blob | None]) -> bool:
+    """Whether another version of it than ours is staged: their next commit would take ours back."""
+    return change.path in known and known[change.path] != change.new
 
 
 def start_from(git: Git, head: str | None) -> None:
@@ -113,14 +132,20 @@ def _blob(mode: str, oid: str) -> Blob | None:
 
 
 def _with_texts(git: Git, changes: Sequence[Change]) -> list[Change]:
-    both = [blob.oid for change in changes if change.old and change.new for blob in (change.old, change.new)]
-    found = texts(git, list(dict.fromkeys(both)))
+    blobs = [blob for change in changes if change.new for blob in (change.old, change.new) if blob]
+    found = texts(git, list(dict.fromkeys(blob.oid for blob in blobs)))
     return [
-        replace(change, before=found.get(change.old.oid, b""), after=found.get(change.new.oid, b""))
-        if change.old and change.new
-        else change
+        replace(
+            change,
+            before=found.get(change.old.oid, b"") if change.old and change.new else b"",
+            after=found.get(change.new.oid, b"") if change.new else b"",
+        )
         for change in changes
     ]
+
+
+def _is_staged(path: str) -> Busy:
+    return Busy(f"{path} is staged, in another version", hint=f"git commit it, or git restore --staged {path}")
 
 
 def _listed(repository: Repository, paths: Iterable[str]) -> bytes:
@@ -133,6 +158,14 @@ def _ignored(git: Git, repository: Repository, paths: Sequence[str]) -> Iterator
         said = b"".join(b"./" + repository.inside(path) + b"\0" for path in paths)  # a name may start with a colon
         out = git.run("check-ignore", "-z", "--stdin", said=said, accepted=(0, 1))
         yield from (repository.outside(path.removeprefix(b"./")) for path in out.split(b"\0") if path)
+
+
+def _set_aside(repository: Repository) -> Iterator[str]:
+    """What a person has told git not to look at: `skip-worktree` (S) and `assume-unchanged` (lower case)."""
+    listed = repository.git.run("--literal-pathspecs", "ls-files", "-v", "-z", "--", repository.prefix or ".")
+    for line in listed.split(b"\0"):
+        if line[:1] == b"S" or line[:1].islower():
+            yield repository.outside(line[2:])
 
 
 def _unmerged(repository: Repository) -> Iterator[str]:

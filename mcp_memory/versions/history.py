@@ -12,6 +12,9 @@ from mcp_memory.versions.repository import Repository
 
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
 
+_NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
+"""Such as a configuration may want run to show a difference; `-S` would run one, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Touch:
@@ -43,8 +46,8 @@ def steps(repository: Repository, paths: Sequence[str], *, limit: int, follow: b
     inside = [os.fsdecode(repository.inside(path)) for path in paths] or [repository.prefix or "."]
     renames = ("--follow", "-M") if follow else ("--no-renames",) if paths else ("-M",)
     out = repository.git.run(
-        "--literal-pathspecs", "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *renames, _FORMAT, "--",
-        *inside,
+        "--literal-pathspecs", "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *_NO_PROGRAM, *renames,
+        _FORMAT, "--", *inside,
     )  # fmt: skip
     return list(_parsed(repository, out))
 
@@ -55,8 +58,8 @@ def places(repository: Repository, words: str) -> list[str]:
     if repository.head() is None:
         return []
     out = repository.git.run(
-        "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--no-renames", f"-S{words}", "--",
-        repository.prefix or ".",
+        "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--no-renames", *_NO_PROGRAM, f"-S{words}",
+        "--", repository.prefix or ".",
     )  # fmt: skip
     return list(dict.fromkeys(repository.outside(path) for path in out.split(b"\0") if path))
 

@@ -26,6 +26,10 @@ MESSAGE_S = 900.0
 the branch had moved meanwhile."""
 
 
+_NONE = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
+"""What git says where there is none that we would use."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     """`top` is its work tree, `folder` its own folder (of a linked work tree, that one's); `prefix` is where the vault
@@ -57,10 +61,13 @@ class Repository:
         return out.decode().strip()
 
     def must_be_quiet(self) -> None:
-        """Raises Busy while a person is in the middle of something that a commit would disturb."""
+        """Raises Busy while a person is in the middle of something that a commit would disturb, or that would lose it;
+        GitUnavailable."""
         for name, what in IN_PROGRESS.items():
             if (self.folder / name).exists():
                 raise Busy(f"{what} is in progress in {self.top}", hint="nothing to do: it is committed afterwards")
+        if self.git.ended("symbolic-ref", "--quiet", "HEAD", accepted=(0, 1))[0]:
+            raise Busy(f"no branch is checked out in {self.top}", hint="git switch to one: it is committed then")
         if _is_writing_a_message(self.folder):
             raise Busy(
                 f"a commit message is being written in {self.top}", hint="nothing to do: it is committed afterwards"
@@ -77,7 +84,7 @@ def find(root: Path, deadline_s: float) -> Repository:
         top = Path(_line(git.run("rev-parse", "--show-toplevel")))
         folder = Path(_line(git.run("rev-parse", "--absolute-git-dir")))
     except GitUnavailable as error:
-        if "not a git repository" in error.message or "must be run in a work tree" in error.message:
+        if any(said in error.message for said in _NONE):
             raise NotFound(f"{root} is in no git repository", hint="to make one: git init, in that folder") from error
         raise
     inner = os.path.relpath(os.path.realpath(root), top)

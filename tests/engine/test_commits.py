@@ -12,13 +12,17 @@ from typing import Any, TypeVar
 
 import pytest
 
+from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
+from mcp_memory.engine.versioning import past
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.engine.versioning.pending import Pending
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath
+from mcp_memory.versions.history import places
+from mcp_memory.versions.repository import find
 
 from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from .world import World, eventually
@@ -178,6 +182,39 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
     assert subjects(repo) == ["memory: add leaf notes/fact/one.md"]
 
 
+async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
+    repo: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MOST_FILES", 1), ("FIRST_RETRY_S", 0.2), ("LAST_RETRY_S", 0.2)):
+        monkeypatch.setattr(f"mcp_memory.engine.versioning.committer.{name}", value)
+    async with repo.engine(git=AT_THE_END) as engine:
+        key, staged, free = [await engine.append(text, kind="fact") for text in ("a key", "staged", "the rest")]
+        written = repo.read(key.path)
+        repo.write(key.path, written + f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40].encode() + b"\n")
+        git(repo, "add", staged.path)
+        repo.write(staged.path, repo.read(staged.path) + b"And more.\n")
+    assert subjects(repo) == [f"memory: add leaf {free.path}"], "of more files than one attempt takes"
+    async with repo.engine(git=QUICK) as engine:
+        await eventually(lambda: engine.health.commits().why)
+        (finding,) = [each for each in examine(engine) if "committed" in each.what]
+        assert finding.what.startswith(f"2 files are not committed yet: {key.path} seems to hold a secret (GitHub")
+        assert finding.remedy == 'take it out, or set vault.secrets = "allow"'
+        repo.write(key.path, written)
+        await eventually(lambda: engine.health.commits().passes)
+        assert engine.health.commits().waiting == 1
+        assert engine.health.commits().why == f"{staged.path} is staged, in another version"
+        git(repo, "commit", "-q", "-m", "theirs")
+        await clean(engine)
+    assert status(repo) == ""
+    assert "And more." in git(repo, "show", f"HEAD:{staged.path}")
+
+
+async def test_a_secret_that_is_allowed(repo: World) -> None:
+    async with repo.engine(git=AT_THE_END, vault=VaultConfig(secrets="allow")) as engine:
+        await engine.append(f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40], kind="fact")
+    assert (len(subjects(repo)), status(repo)) == (1, "")
+
+
 async def test_what_a_crash_left_is_committed_at_the_next_start(repo: World) -> None:
     (repo.root / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))
     async with repo.engine(git=AT_THE_END) as engine:
@@ -279,6 +316,49 @@ async def test_no_word_that_was_forgotten_since(repo: World) -> None:
         then = await ask(engine, secret.path, at="HEAD")
         assert "Graz" in then["text"]
         assert "canary in the" not in then["text"]
+
+
+async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_memory.engine.versioning.past.AT_A_TIME", 1)
+    async with repo.engine(git=QUICK) as engine:
+        note = await engine.append("Ada is in Graz", kind="fact")
+        log = await engine.append(f"Ada has moved, see {note.id}", kind="log")
+        await clean(engine)
+        repository = find(repo.root, 20)
+        assert set(places(repository, note.id)) == {note.path, log.path.partition("#")[0]}
+        assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
+        looked = past._named(engine.vault, repository, note.id)
+        assert looked.paths == [note.path]
+
+
+async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:
+    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, TEA)
+        await engine.compactor.run()
+        await clean(engine)
+        page, old = f"{topic_of(repo, 'green-tea')}/_summary.md", git(repo, "rev-parse", "HEAD").strip()
+        assert TEA[0] in (await ask(engine, page, at=old))["text"]
+        note = await engine.forget(ids[0])
+        await engine.compactor.run()
+        assert TEA[0].encode() not in repo.read(page)
+        with pytest.raises(Refused, match="quoted then what is forgotten"):
+            await ask(engine, page, at=old)
+        (repo.root / note.path).unlink()
+        for target in (note.path, ids[0]):
+            with pytest.raises(Refused, match="may have been forgotten"):
+                await ask(engine, target, at=old)
+
+
+async def test_another_note_was_there(repo: World) -> None:
+    """What is forgotten is not told for the sake of who lives there now."""
+    async with repo.engine(git=QUICK) as engine:
+        first = await engine.append("canary in the coal mine", kind="fact")
+        await clean(engine)
+        old = git(repo, "rev-parse", "HEAD").strip()
+        await engine.erase(first.id, sure=True)
+        repo.write(first.path, "Another note.")
+        with pytest.raises(Refused, match="may have been forgotten"):
+            await ask(engine, first.path, at=old)
 
 
 async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from mcp_memory.engine.operations import perform
 from mcp_memory.engine.sharing.containing import Places, contained
 from mcp_memory.engine.sharing.folder import MANIFEST, Deed, Share, ShareFolder, plan
 from mcp_memory.engine.sharing.parcel import Parcel, SharedFile
-from mcp_memory.errors import NotFound, Refused
+from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import Shelf
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
@@ -171,6 +173,22 @@ def test_folders_that_are_not_free(folder: ShareFolder, tmp_path: Path) -> None:
     assert sorted(file.name for file in strangers.iterdir()) == [".git", "letter.txt"]
 
 
+def test_a_manifest_that_is_none(folder: ShareFolder) -> None:
+    folder.fill(parcel(a="1"))
+    manifest = folder.folder / MANIFEST
+    said = json.loads(manifest.read_text())
+    damaged = [json.dumps({**said, "files": files}) for files in ([], {"a.md": 1}, {"a.md": [[]]}, {"a.md": "x"})]
+    for text in (*damaged, "[" * 100_000, "null", '"x"', "\0"):
+        manifest.write_text(text)
+        with pytest.raises(Refused, match="cannot be read"):
+            folder.fill(parcel(a="2"))
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(Refused, match="cannot be read"):
+        folder.planned(parcel(a="2"))
+    assert (folder.folder / "a.md").read_text() == "1"
+
+
 def test_links_in_the_folder_lead_nowhere(folder: ShareFolder, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -183,6 +201,22 @@ def test_links_in_the_folder_lead_nowhere(folder: ShareFolder, tmp_path: Path) -
     for again in (parcel(a="2", **{"02-c/d": "2", "02-c/03-e/f": "2"}), parcel()):
         assert set(folder.fill(again, linked=True).values()) == {Deed.KEPT}
     assert {file.name: file.read_text() for file in outside.iterdir()} == {"d.md": "1"}
+
+
+def test_a_planted_link_is_not_written_through(
+    folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    folder.fill(parcel(a="1"))
+    for name in (str(threading.get_ident()), "00"):
+        (folder.folder / MANIFEST).with_suffix(f".{name}").symlink_to(tmp_path / "mine")
+    folder.fill(parcel(a="2"))
+    with monkeypatch.context() as patch:
+        patch.setattr("mcp_memory.engine.durable.token_hex", lambda _: "00")
+        with pytest.raises(StorageFailed):
+            folder.fill(parcel(a="3"))
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert texts(folder)["a.md"] == "2"
 
 
 def test_hard_links_where_the_bytes_are_the_vaults(folder: ShareFolder, tmp_path: Path) -> None:
@@ -198,6 +232,16 @@ def test_hard_links_where_the_bytes_are_the_vaults(folder: ShareFolder, tmp_path
     assert texts(folder) == {"a.md": "1", "b.md": "1"}
     folder.fill(parcel(a="2", b="2"), linked=True)
     assert (texts(folder), (source / "a.md").read_text()) == ({"a.md": "2", "b.md": "2"}, "1")
+
+
+def test_a_link_that_fails_leaves_nothing(folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "vault" / "topics" / "01-a"
+    source.mkdir(parents=True)
+    (source / "a.md").write_text("1")
+    monkeypatch.setattr("mcp_memory.engine.sharing.folder.etag_at", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        folder.fill(parcel(a="1"), linked=True)
+    assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
 
 
 async def gathered(engine: Engine, topic: str) -> Parcel:

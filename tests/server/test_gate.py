@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.client.connection import PERSON
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire, raw
 
@@ -164,6 +165,15 @@ def test_without_a_token_nothing_but_health(daemon: Running, token: str | None):
             assert wire.api(operation, {"query": "x", "content": "x"}, token=token).status == 401
         assert wire.send("POST", "/mcp", BODY, token=token).status == 401
         assert wire.send("GET", "/health", token=token).status == 200
+
+
+@pytest.mark.parametrize("operation", ["compact", "doctor", "erase", "log", "recover", "share"])
+def test_what_is_a_persons_own_is_refused_to_an_agent(daemon: Running, operation: str):
+    with Wire(daemon, client="agent") as agent:
+        answer = agent.api(operation, {})
+        assert (answer.status, answer.json["message"]) == (403, f"{operation} is for a person at the command line")
+    with Wire(daemon, client=PERSON) as person:
+        assert person.api(operation, {"no such": 1}).status == 400
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "bearer2", ""])

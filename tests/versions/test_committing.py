@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import Busy, GitUnavailable, NotFound
+from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
 from mcp_memory.versions import index as index_module
 from mcp_memory.versions.committing import Part, commit
+from mcp_memory.versions.history import places, steps
 from mcp_memory.versions.repository import find
 
 from .conftest import Repo
@@ -55,17 +58,49 @@ def test_what_a_person_staged_stays_staged(repo: Repo) -> None:
     assert repo.git("show", "HEAD:other.md").splitlines()[0::7] == ["ONE", "eight"]
 
 
-def test_a_staged_version_of_the_very_file_stays_staged(repo: Repo) -> None:
+def test_a_file_of_which_another_version_is_staged_waits(repo: Repo) -> None:
+    """Else the person's next commit would take ours back."""
     repo.write("note.md", "a person's\n")
     repo.git("add", "note.md")
     repo.write("note.md", "ours\n")
     repo.write("new.md", "a person's\n")
     repo.git("add", "new.md")
     repo.write("new.md", "ours\n")
-    repo.commit("note.md", "new.md")
+    repo.write("free.md")
+    made = repo.commit("note.md", "new.md", "free.md")
+    assert (repo.held(), repo.status()) == (["free.md"], "AM new.md\nMM note.md\n")
+    assert {path: why.message for path, why in made.waiting.items()} == {
+        path: f"{path} is staged, in another version" for path in ("note.md", "new.md")
+    }
+    repo.git("commit", "-q", "-m", "theirs")
+    assert repo.git("show", "HEAD:note.md") == repo.git("show", "HEAD:new.md") == "a person's\n"
+    assert repo.commit("note.md", "new.md").waiting == {}
     assert repo.git("show", "HEAD:note.md") == repo.git("show", "HEAD:new.md") == "ours\n"
-    assert repo.git("show", ":note.md") == repo.git("show", ":new.md") == "a person's\n"
-    assert repo.status() == "MM new.md\nMM note.md\n"
+    assert repo.status() == ""
+
+
+def test_a_version_that_is_staged_in_the_last_moment(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.write("note.md", "ours\n")
+
+    def staging(changes) -> list[Part]:
+        repo.write("note.md", "a person's\n")
+        repo.git("add", "note.md")
+        return [Part("memory: test", changes)]
+
+    with pytest.raises(Busy, match="just been staged"):
+        commit(find(repo.vault, 20), ["note.md"], staging)
+    assert (repo.subjects(), repo.status()) == (["first"], "M  note.md\n")
+
+
+def test_files_that_git_is_told_not_to_look_at(repo: Repo) -> None:
+    repo.theirs("second", skipped="old\n", assumed="old\n")
+    repo.git("update-index", "--skip-worktree", "skipped.md")
+    repo.git("update-index", "--assume-unchanged", "assumed.md")
+    for name in ("skipped.md", "assumed.md", "note.md"):
+        repo.write(name, "ours\n")
+    made = repo.commit("skipped.md", "assumed.md", "note.md")
+    assert (repo.held(), list(made.left), made.waiting) == (["note.md"], ["skipped.md", "assumed.md"], {})
+    assert repo.git("ls-files", "-v", "skipped.md", "assumed.md") == "h assumed.md\nS skipped.md\n"
 
 
 def test_staged_just_as_we_commit_it(repo: Repo) -> None:
@@ -81,7 +116,8 @@ def test_a_file_that_is_to_be_added_and_one_taken_out_of_the_index(repo: Repo) -
     repo.git("add", "--intent-to-add", "new.md")
     repo.git("rm", "-q", "--cached", "note.md")
     repo.write("note.md", "ours\n")
-    repo.commit("new.md", "note.md")
+    assert repo.commit("new.md", "note.md").waiting.keys() == {"note.md"}
+    assert repo.held() == ["new.md"]
     assert repo.status() == "D  note.md\n?? note.md\n", "a person said that git should not have it"
 
 
@@ -109,6 +145,61 @@ def test_odd_names(repo: Repo) -> None:
     out = subprocess.run(["git", "ls-tree", "-r", "-z", "--name-only", "HEAD"], cwd=repo.root, stdout=-1).stdout
     assert {os.fsencode(name) for name in names} <= set(out.split(b"\0"))
     assert subprocess.run(["git", "status", "--porcelain", "-z"], cwd=repo.root, stdout=-1).stdout == b""
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_an_edit_in_the_second_of_the_index_is_not_lost(repo: Repo, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Git takes a file of the same size for unchanged, unless the index is no younger than it."""
+    other, index, second = repo.root / "other.md", repo.root / ".git" / "index", (1_700_000_000, 1_700_000_000)
+    repo.git("config", "core.trustCtime", "false")
+    os.utime(other, second)
+    repo.git("update-index", "--refresh", ok=(0, 1))
+    os.utime(index, second)
+    put = index_module._put
+
+    def edit() -> None:
+        other.write_text(other.read_text().replace("one", "ONE"))
+        os.utime(other, second)
+
+    def edit_and_put(repository, made) -> None:
+        edit()
+        os.utime(made, second)
+        put(repository, made)
+
+    edit() if when == "before" else monkeypatch.setattr(index_module, "_put", edit_and_put)
+    repo.write("note.md", "ours\n")
+    repo.commit("note.md")
+    assert repo.status() == " M other.md\n"
+    assert "+ONE" in repo.git("diff")
+
+
+def test_a_link_in_gits_folder_is_not_written_through(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    monkeypatch.setattr(index_module, "token_hex", lambda _: "00")
+    (repo.root / ".git" / "index.mcp-memory").symlink_to(tmp_path / "mine")
+    (repo.root / ".git" / "index.00.mcp-memory").symlink_to(tmp_path / "mine")
+    repo.write("note.md", "ours\n")
+    with pytest.raises(StorageFailed):
+        repo.commit("note.md")
+    monkeypatch.undo()
+    repo.commit("note.md")
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not (repo.root / ".git" / "index").is_symlink()
+
+
+def test_a_full_disk_leaves_no_half_index(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    repo.write("note.md", "ours\n")
+    before = sorted(file.name for file in (repo.root / ".git").iterdir())
+    with monkeypatch.context() as patch:
+        patch.setattr(index_module.shutil, "copyfileobj", full)
+        with pytest.raises(StorageFailed, match="disk is full"):
+            repo.commit("note.md")
+    assert sorted(file.name for file in (repo.root / ".git").iterdir()) == before
 
 
 def test_a_vault_in_a_subfolder_and_one_reached_by_a_link(repo: Repo, tmp_path: Path) -> None:
@@ -142,7 +233,7 @@ def test_a_repository_without_commits(repo: Repo, tmp_path: Path, hashes: str) -
     empty.git("fsck", "--strict")
 
 
-def test_a_linked_work_tree_a_submodule_and_a_detached_head(repo: Repo, tmp_path: Path) -> None:
+def test_a_linked_work_tree_and_a_submodule(repo: Repo, tmp_path: Path) -> None:
     repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     side = Repo(tmp_path / "side", tmp_path / "side", repo.home)
     side.write("a.md")
@@ -160,11 +251,17 @@ def test_a_linked_work_tree_a_submodule_and_a_detached_head(repo: Repo, tmp_path
     repo.write("sub/c.md")
     assert list(repo.commit("sub/c.md").left) == ["sub/c.md"], "it belongs to another repository"
 
+
+def test_no_branch_is_checked_out(repo: Repo) -> None:
+    """What is committed then is lost from sight at the next checkout."""
     repo.git("checkout", "-q", "--detach")
-    repo.write("d.md")
-    repo.commit("d.md")
-    assert repo.held() == ["d.md"]
-    assert repo.git("log", "-1", "--format=%s", "main") == "a submodule\n"
+    repo.write("a.md")
+    with pytest.raises(Busy, match="no branch is checked out"):
+        repo.commit("a.md")
+    assert repo.subjects() == ["first"]
+    repo.git("switch", "-q", "main")
+    repo.commit("a.md")
+    assert (repo.held(), repo.status()) == (["a.md"], "")
 
 
 def stop_in_a_rebase(repo: Repo) -> None:
@@ -279,9 +376,10 @@ def test_a_locked_index(repo: Repo) -> None:
         assert (repo.status(), lock.exists()) == ("", False), "one that a crash of ours left is taken away"
 
 
+@pytest.mark.parametrize("again", ["ours\n", "ours, once more\n"])
 @pytest.mark.parametrize("where", ["_put", "unlocked"])
-def test_killed_between_index_and_branch(repo: Repo, where: str) -> None:
-    """What a crash leaves is what a person would have staged; the next commit holds it."""
+def test_killed_between_index_and_branch(repo: Repo, where: str, again: str) -> None:
+    """What a crash leaves looks like what a person has staged; the next commit holds what is there then."""
     repo.write("note.md", "ours\n")
     code = """
 import os, signal, sys
@@ -303,10 +401,26 @@ committing.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [committin
     done = subprocess.run([sys.executable, "-c", code, str(repo.root), where])
     assert done.returncode == -signal.SIGKILL
     assert repo.status() == ("M  note.md\n" if where == "_put" else "")
-    assert len(repo.commit("note.md").commits) == (1 if where == "_put" else 0)
+    repo.write("note.md", again)
+    is_new = where == "_put" or again != "ours\n"
+    assert len(repo.commit("note.md").commits) == is_new
+    assert (repo.git("show", "HEAD:note.md"), repo.status()) == (again, "")
     repo.write("b.md")
     repo.commit("b.md")
-    assert (repo.subjects().count("memory: test"), repo.status()) == (2, "")
+    assert (repo.held(), repo.status()) == (["b.md"], "")
+
+
+def test_a_step_that_is_made_though_git_failed(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    late = programs / "git"
+    late.write_text(f'#!/bin/sh\n{shutil.which("git")} "$@" || exit\ncase "$*" in *update-ref*) exit 1;; esac\n')
+    late.chmod(0o755)
+    repo.write("note.md", "ours\n")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        repo.commit("note.md")
+    assert (repo.subjects(), repo.status()) == (["memory: test", "first"], "")
 
 
 def test_another_commit_in_the_same_instant(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,9 +469,8 @@ def test_beside_a_person_who_commits_all_the_time(repo: Repo) -> None:
         except Busy:
             continue
     thread.join()
-    while not repo.commit(f"ours-{ours}.md", message=f"ours {ours}").commits:
-        ours += 1
-        repo.write(f"ours-{ours}.md", f"{ours}\n")
+    repo.write(f"ours-{ours}.md", f"{ours}\n")
+    assert len(repo.commit(f"ours-{ours}.md", message=f"ours {ours}").commits) == 1
     assert repo.status() == ""
     subjects = repo.subjects()
     assert [each for each in theirs if subjects.count(each) != 1] == []
@@ -457,6 +570,35 @@ def test_a_repository_of_another_user_is_refused_by_git(repo: Repo) -> None:
     with pytest.raises(GitUnavailable, match="belongs to another user") as refused:
         repo.commit("note.md")
     assert refused.value.hint == f"git config --global --add safe.directory {repo.root}"
+
+
+def test_a_folder_that_looks_like_a_repository_is_none(repo: Repo, tmp_path: Path) -> None:
+    """It may have come with a clone, and its configuration with it."""
+    vault = repo.root / "vault"
+    vault.mkdir()
+    repo.git("init", "-q", "--bare", str(vault))
+    repo.git("config", "-f", str(vault / "config"), "core.bare", "false")
+    repo.git("config", "-f", str(vault / "config"), "core.worktree", str(vault))
+    repo.git("config", "-f", str(vault / "config"), "filter.trap.clean", f"touch {tmp_path}/ran; cat")
+    repo.write("vault/.gitattributes", "* filter=trap\n")
+    repo.write("vault/note.md")
+    with pytest.raises(NotFound, match="no git repository"):
+        replace(repo, vault=vault).commit("note.md")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_looking_back_runs_no_program_and_tells_the_first_commit(repo: Repo, tmp_path: Path) -> None:
+    repo.git("config", "diff.trap.textconv", f"touch {tmp_path}/ran; cat")
+    repo.git("config", "diff.external", f"touch {tmp_path}/ran; cat")
+    repo.git("config", "log.showRoot", "false")
+    repo.theirs("rules", **{".gitattributes": "x"})
+    repo.write(".gitattributes", "*.md diff=trap\n")
+    repo.theirs("second", note="new\n")
+    repository = find(repo.vault, 20)
+    assert places(repository, "new") == ["note.md"]
+    first = steps(repository, ["note.md"], limit=9)[-1]
+    assert [touch.path for touch in first.touched] == ["note.md"]
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Any
+from secrets import token_hex
+from typing import Any, cast
 
 from mcp_memory.engine.durable import replace_file
 from mcp_memory.engine.marker import FOLDER as MARKER_FOLDER
@@ -29,6 +31,8 @@ from mcp_memory.topics.page import etag_of
 
 MANIFEST = ".mcp-memory-share.json"
 FORMAT = 1
+MOST_BYTES = 64 << 20
+"""Of the hidden file: a hundred bytes a file shared."""
 
 
 class Deed(StrEnum):
@@ -146,21 +150,25 @@ class ShareFolder:
         if not file.verbatim or _is_same(self.folder / path, source):
             return
         with opened_root(self.folder) as root, opened_folder(root, folder) as parent:
-            aside = f".{name}.{os.getpid()}.link"
+            aside = f".{token_hex(8)}.link"
             try:
                 os.link(source, aside, dst_dir_fd=parent, follow_symlinks=False)
             except OSError:
                 return
-            with opened_file(parent, aside, path) as (descriptor, _):
-                same = etag_at(descriptor) == self._etag(path) == _etag(file)
-            os.replace(aside, name, src_dir_fd=parent, dst_dir_fd=parent) if same else os.unlink(aside, dir_fd=parent)
+            try:
+                with opened_file(parent, aside, path) as (descriptor, _):
+                    same = etag_at(descriptor) == self._etag(path) == _etag(file)
+                if same:
+                    os.replace(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
+            finally:
+                with suppress(FileNotFoundError):  # also where both names were one file already
+                    os.unlink(aside, dir_fd=parent)
 
     def _share(self, parcel: Parcel) -> Share:
         """What the folder is now. Raises Refused where it is neither free nor of this topic."""
         try:
-            said: Any = json.loads((self.folder / MANIFEST).read_bytes())
-            share = Share(said["vault"], said["topic"], said["page"], said["files"])
-        except (FileNotFoundError, NotADirectoryError):
+            share = _share_in(json.loads(self._manifest()))
+        except (FileNotFoundError, NotADirectoryError, NotFound):
             with naming_the_cause(str(self.folder)):
                 taken = [each.name for each in os.scandir(self.folder)] if self.folder.exists() else []
             if strange := [name for name in taken if not name.startswith(".") or name == MARKER_FOLDER]:
@@ -168,11 +176,18 @@ class ShareFolder:
                     f"{self.folder} holds {min(strange)!r} already", hint="name an empty folder, or a new one"
                 ) from None
             return Share()
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, PathRefused, ValueError, KeyError, TypeError, RecursionError) as error:
             raise Refused(f"{self.folder / MANIFEST} cannot be read", hint="name another folder") from error
         if not share.is_of(parcel):
             raise Refused(f"{self.folder} is shared with {share.topic}", hint="name another folder")
         return share
+
+    def _manifest(self) -> bytes:
+        """Raises NotFound, PathRefused for what is no plain file, ValueError for a huge one, OSError."""
+        with opened_root(self.folder) as root, opened_file(root, MANIFEST, MANIFEST) as (descriptor, found):
+            if found.st_size > MOST_BYTES:
+                raise ValueError(f"{found.st_size} bytes")
+            return os.pread(descriptor, MOST_BYTES, 0)
 
     def _write(self, parcel: Parcel, files: Mapping[str, Sequence[str]]) -> None:
         said = {"format": FORMAT, "vault": parcel.vault, "topic": parcel.topic, "page": parcel.page, "files": files}
@@ -186,6 +201,17 @@ class ShareFolder:
             return None
         except PathRefused:
             return "none"
+
+
+def _share_in(said: Any) -> Share:
+    """Raises KeyError, TypeError."""
+    files: Any = said["files"]
+    if not isinstance(files, dict):
+        raise TypeError("files")
+    for path, etags in cast("dict[str, Any]", files).items():
+        if not isinstance(etags, list) or not all(isinstance(each, str) for each in cast("list[Any]", etags)):
+            raise TypeError(path)
+    return Share(said["vault"], said["topic"], said["page"], cast("dict[str, list[str]]", files))
 
 
 def _is_ours(path: str, deed: Deed, share: Share) -> bool:

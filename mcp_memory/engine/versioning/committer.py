@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 import anyio
 
 from mcp_memory.engine.health import Commits, Health
-from mcp_memory.engine.notes import Layout
 from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.engine.versioning.pending import Pending
 from mcp_memory.engine.versioning.telling import parts_of
-from mcp_memory.errors import Busy, McpMemoryError
+from mcp_memory.errors import Busy, McpMemoryError, Refused
+from mcp_memory.models import NotePath
 from mcp_memory.storage.causes import naming_the_cause
+from mcp_memory.text.secrets import find_secret
 from mcp_memory.versions.committing import Committed, commit
+from mcp_memory.versions.drafting import Change
 from mcp_memory.versions.repository import find
 
 MOST_QUIETS = 6
 """So many quiet times after the first change a commit is made also while changes go on."""
 COMMIT_S = 20.0
 """Of thousands of files; a few take a tenth of a second. The engine does not end before."""
+MOST_FILES = 500
+"""In one attempt, by name; so thousands are committed little by little, however slow git is."""
 CLOSING_S = 5.0
 """What waits longer when the engine ends is committed at the next start."""
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
@@ -35,10 +41,10 @@ FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 class Committer:
     """Nothing else runs git to change anything."""
 
-    def __init__(self, root: Path, pending: Pending, layout: Layout, health: Health, config: GitConfig) -> None:
+    def __init__(self, root: Path, pending: Pending, vault: Vault, health: Health, config: GitConfig) -> None:
         self._root = root
         self._pending = pending
-        self._layout = layout
+        self._vault = vault
         self._health = health
         self._config = config
         self._changed = anyio.Event()
@@ -79,27 +85,49 @@ class Committer:
     async def _attempt(self, deadline_s: float) -> bool:
         """Whether nothing is left to do. Told in `status`; an answer never waits for it or fails by it."""
         self._changed = anyio.Event()
+        pending = self._pending.snapshot()
+        paths = sorted(pending)
+        latest, waiting = monotonic() + deadline_s, list[McpMemoryError]()
         with self._health.watching("git"), anyio.CancelScope(shield=True):  # the index must not stay locked
-            try:
-                made = await in_thread(lambda: self._commit(deadline_s), deadline_s=deadline_s + 10, what="committing")
-            except McpMemoryError as error:
-                hint = error.hint or "nothing to do: it is tried again"
-                self._state = Commits(0, self._state.last, error.message, hint, isinstance(error, Busy))
-            else:
-                self._state = Commits(0, made.commits[-1] if made.commits else self._state.last)
-                return True
+            for start in range(0, len(paths), MOST_FILES):
+                some = {path: pending[path] for path in paths[start : start + MOST_FILES]}
+                try:
+                    made = await in_thread(
+                        partial(self._commit, some, deadline_s), deadline_s=deadline_s + 10, what="committing"
+                    )
+                except McpMemoryError as error:
+                    self._waits(error)
+                    return False
+                waiting += made.waiting.values()
+                self._state = replace(self._state, last=made.commits[-1] if made.commits else self._state.last)
+                if monotonic() > latest:
+                    return False
+            self._state = Commits(0, self._state.last)
+            if waiting:
+                self._waits(min(waiting, key=lambda error: isinstance(error, Busy)))
+            return not waiting
         return False
 
-    def _commit(self, deadline_s: float) -> Committed:
+    def _waits(self, error: McpMemoryError) -> None:
+        hint = error.hint or "nothing to do: it is tried again"
+        self._state = Commits(0, self._state.last, error.message, hint, isinstance(error, Busy))
+
+    def _commit(self, some: Mapping[NotePath, int], deadline_s: float) -> Committed:
         """In a worker thread, which ends by itself at the deadline."""
+        layout = self._vault.layout
         with naming_the_cause(str(self._root)):
-            pending = self._pending.snapshot()
-            if not pending:
-                return Committed()
             repository = find(self._root, deadline_s)
-            made = commit(repository, list(pending), lambda changes: list(parts_of(changes, self._layout)))
-            self._pending.settle(pending)
+            made = commit(repository, list(some), lambda changes: list(parts_of(changes, layout)), self._objection)
+            self._pending.settle({path: number for path, number in some.items() if path not in made.waiting})
             return made
+
+    def _objection(self, change: Change) -> McpMemoryError | None:
+        """What is in a commit may be pushed, and stays."""
+        if self._vault.secrets_allowed or not (found := find_secret(change.after.decode("utf-8", "replace"))):
+            return None
+        return Refused(
+            f"{change.path} seems to hold a secret ({found})", hint='take it out, or set vault.secrets = "allow"'
+        )
 
 
 def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
