@@ -94,6 +94,11 @@ def config_file(client: str, scope: Scope, where: Where) -> Path | None:
     return _openclaw_config(where) if client == "openclaw" else None
 
 
+def helper_of(entry: Mapping[str, Any]) -> object:
+    """The command line by which the client gets its headers; None for an entry without one."""
+    return entry.get("headersHelper") or entry.get("http_headers_helper")
+
+
 def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
     """Our server's entry as it stands in the file; None for a file that has none, or cannot be read."""
     for piece in target.pieces:

@@ -54,14 +54,17 @@ def test_it_asks(served: Place, home: Path) -> None:
     served.run("uninstall", "codex", stdin=b"y\n").ok()
 
 
-def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path) -> None:
-    """The command as it stands in the file, run by a shell with HOME and PATH alone, as Codex does."""
+def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_path: Path) -> None:
+    """The command as it stands in the file, run by a shell in an agent's project."""
     served.run("install", "claude-code", "--yes").ok()
     config = home / ".claude.json"
     text = config.read_text()
     entry = json.loads(text)["mcpServers"][SERVER]
     environ = {name: value for name, value in served.environ.items() if name not in {"MCP_MEMORY_VAULT"}}
-    said = subprocess.run(["/bin/sh", "-c", entry["headersHelper"]], env=environ, capture_output=True, text=True)
+    (tmp_path / "mcp_memory.py").write_text("raise SystemExit('a module of the project was imported')\n")
+    said = subprocess.run(
+        ["/bin/sh", "-c", entry["headersHelper"]], env=environ, cwd=tmp_path, capture_output=True, text=True
+    )
     assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
     assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
     served.run("uninstall", "claude-code", "--yes").ok()
@@ -101,6 +104,26 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):
         served.run("uninstall", client, "--yes").ok()
+
+
+@pytest.mark.parametrize("program", ["./mcp-memory", "{repo}/mcp-memory"])
+def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program: str, tmp_path: Path) -> None:
+    """A cloned repository brings an entry that looks like ours, and a program of our name."""
+    (tmp_path / ".git").mkdir()
+    evil = tmp_path / "mcp-memory"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    line = f"{program.format(repo=tmp_path)} headers --vault {served.vault} --client claude-code"
+    entry = {"type": "http", "url": Address.read(served.state.daemon).url, "headersHelper": line}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"memory": entry}}))
+    done = subprocess.run(
+        served.command("doctor", "--clients", "--json"),
+        env={**served.environ, "PATH": "/usr/bin:/bin"}, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    wired = json.loads(done.stdout)["clients"][0]["wired"]
+    assert not (tmp_path / "was-run").exists()
+    assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
+    assert len(wired) == (program != "./mcp-memory")
 
 
 def test_who_called_last(served: Place) -> None:
@@ -162,7 +185,7 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     (systemctl / "absent").unlink()
     file = home / ".config" / "systemd" / "user" / f"mcp-{SERVER}.service"
     shown = served.run("service", "install", **path).ok().out
-    assert f'+ExecStart="{sys.executable}"' in shown or '/mcp-memory" "serve"' in shown
+    assert f'+ExecStart="{sys.executable}" "-P"' in shown or '/mcp-memory" "serve"' in shown
     assert f'"--vault" "{served.vault}"' in file.read_text()
     assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
     assert served.run("service", "status", "--json", **path).ok().json == {

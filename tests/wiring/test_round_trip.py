@@ -109,6 +109,16 @@ def test_the_trust_that_codex_notes_down_goes_with_the_hooks(home: Path) -> None
     assert tree(home) == before
 
 
+def test_a_persons_own_hook_stays(home: Path) -> None:
+    """One that calls ours, and does something besides."""
+    handler = {"type": "command", "command": "mcp-memory hook prompt --client claude-code ; notify-send hi"}
+    hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [handler]}]}}
+    before = make(home, {".claude/settings.json": json.dumps(hooks).encode()})
+    install(home, "claude-code")
+    uninstall(home, "claude-code")
+    assert tree(home) == before
+
+
 def test_a_new_address_replaces_the_old_one(home: Path) -> None:
     before = make(home, STATES["comments, a trailing comma, no last line end"])
     for client in CLIENTS:
