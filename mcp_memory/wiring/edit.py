@@ -20,7 +20,8 @@ class Target:
     """A file and what belongs into it. `private`: it holds a secret, and must be nobody else's to read.
 
     `only_existing`: its program makes it, and makes more the first time, which it would not if it found ours.
-    `lock`: the folder by which its program keeps two writers apart.
+    `lock`: the folder by which its program keeps two writers apart. `within`: the repository that no link of it may
+    lead out of.
     """
 
     file: Path
@@ -28,6 +29,7 @@ class Target:
     private: bool = False
     only_existing: bool = False
     lock: Path | None = None
+    within: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
