@@ -65,7 +65,7 @@ def server_name(settings: Settings) -> str:
 
 def token_variable(settings: Settings) -> str:
     """The environment variable that a client without a headers helper takes its token from; one a vault."""
-    own = re.sub(r"[^A-Z0-9]+", "_", server_name(settings).upper().removeprefix("MEMORY"))
+    own = "" if _is_default(settings) else "_" + re.sub(r"[^A-Z0-9]+", "_", settings.state.root.name.upper())
     return TEMPLATE_VARIABLE + own
 
 

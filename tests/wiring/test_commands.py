@@ -20,6 +20,11 @@ SERVER = "memory-vault"
 """What a vault is called that is not the configured one: our commands name it, too."""
 
 
+def token_variable(place: Place) -> str:
+    """By the folder of the vault's state, which two vaults of one name do not share."""
+    return f"MCP_MEMORY_TOKEN_{place.state.root.name.upper().replace('-', '_')}"
+
+
 @pytest.fixture
 def home(served: Place) -> Iterator[Path]:
     """Emptied afterwards; nothing else may be written there."""
@@ -85,7 +90,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     looked = served.run("doctor", "--clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"]
     token = served.credentials.token("openclaw")
-    assert (home / ".openclaw" / ".env").read_text() == f"MCP_MEMORY_TOKEN_VAULT={token}\n"
+    assert (home / ".openclaw" / ".env").read_text() == f"{token_variable(served)}={token}\n"
     assert looked.code == 1
     assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
     assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
@@ -97,7 +102,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
 
     settings = home / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace("{", '{"disableAllHooks": true,', 1))
-    (home / ".openclaw" / ".env").write_text("MCP_MEMORY_TOKEN_VAULT=wrong\n")
+    (home / ".openclaw" / ".env").write_text(f"{token_variable(served)}=wrong\n")
     looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
     assert set(looked[0]["hooks"].values()) == {"off"}
     assert looked[2]["wired"][0]["reachable"] == "the daemon answers with HTTP 401"
@@ -183,11 +188,16 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert not (home / ".config").exists()
 
     (systemctl / "absent").unlink()
-    file = home / ".config" / "systemd" / "user" / f"mcp-{SERVER}.service"
+    file = home / ".config" / "systemd" / "user" / f"mcp-memory-{served.state.root.name}.service"
     shown = served.run("service", "install", **path).ok().out
     assert f'+ExecStart="{sys.executable}" "-P"' in shown or '/mcp-memory" "serve"' in shown
     assert f'"--vault" "{served.vault}"' in file.read_text()
     assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
+    assert f"the systemd unit {file}" in served.run("uninstall").ok().out
+    edited = file.read_text() + "# mine\n"
+    file.write_text(edited)
+    assert "kept as it was" in served.run("service", "install", **path).ok().out
+    assert [backup.read_text() for backup in file.parent.glob("*.bak")] == [edited]
     assert served.run("service", "status", "--json", **path).ok().json == {
         "systemd": True, "unit": str(file), "enabled": True, "active": True,
     }  # fmt: skip
