@@ -21,9 +21,9 @@ from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
 from mcp_memory.wiring import envfile, files
-from mcp_memory.wiring.clients import PROGRAMS, TITLES, WIRABLE, Scope, Where, entry_in
+from mcp_memory.wiring.clients import PROGRAMS, TITLES, WIRABLE, Scope, Where, entry_in, helper_of
 from mcp_memory.wiring.edit import Target
-from mcp_memory.wiring.pieces import Variable
+from mcp_memory.wiring.pieces import Server, Variable
 
 VERSION_S = 20.0
 """For a client to say its version: OpenClaw takes three seconds."""
@@ -123,7 +123,8 @@ def _version(program: Path) -> str:
         done = subprocess.run(
             [program, "--version"],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             stdin=subprocess.DEVNULL,
             timeout=VERSION_S,
             check=False,
@@ -138,8 +139,12 @@ def _unreachable(entry: Mapping[str, Any], target: Target, settings: Settings, p
     """Why the daemon would not answer this client; None where it does."""
     if entry.get("url") != (address := address_of(settings)):
         return f"{target.file} names {entry.get('url')}, but the daemon is at {address}"
+    # An entry may come with a stranger's repository: of what it names, only our own line is ever run.
+    helper = next(helper_of(piece.entry) for piece in target.pieces if isinstance(piece, Server))
+    if helper_of(entry) != helper:
+        return f"{target.file} names another headers helper than install writes"
     try:
-        headers = _headers(entry, settings, place)
+        headers = _headers(helper, settings, place)
         running = launch.running(settings)
     except (McpMemoryError, OSError, subprocess.TimeoutExpired, ValueError) as error:
         return f"no headers: {error}"
@@ -149,21 +154,25 @@ def _unreachable(entry: Mapping[str, Any], target: Target, settings: Settings, p
     return None if status == 200 else f"the daemon answers with HTTP {status}" if status else "no daemon answers"
 
 
-def _headers(entry: Mapping[str, Any], settings: Settings, place: Where) -> dict[str, str]:
-    """What the client would send. Raises OSError, ValueError, TimeoutExpired."""
-    helper = entry.get("headersHelper") or entry.get("http_headers_helper")
+def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]:
+    """What the client would send: what `helper` prints, else OpenClaw's token. Raises OSError, ValueError,
+    TimeoutExpired."""
     if isinstance(helper, str):
         done = subprocess.run(
             ["/bin/sh", "-c", helper],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             stdin=subprocess.DEVNULL,
             timeout=HELPER_S,
             check=False,
         )
         if done.returncode:
             raise ValueError(" ".join(done.stderr.split()) or f"the helper ends with {done.returncode}")
-        return cast("dict[str, str]", json.loads(done.stdout))
+        headers: Any = json.loads(done.stdout)
+        if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            raise ValueError("the helper prints no JSON object of texts")
+        return cast("dict[str, str]", headers)
     for target in targets_of("openclaw", "user", settings, place):
         for piece in target.pieces:
             if isinstance(piece, Variable):

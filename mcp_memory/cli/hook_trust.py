@@ -98,7 +98,8 @@ def _answered(program: str, requests: str, *, number: int) -> dict[str, Any]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             start_new_session=True,
         ) as process,
     ):
@@ -109,7 +110,7 @@ def _answered(program: str, requests: str, *, number: int) -> dict[str, Any]:
             process.stdin.write(requests)
             process.stdin.flush()
             for line in process.stdout:
-                with suppress(ValueError):
+                with suppress(ValueError, AttributeError):  # no object
                     message = json.loads(line)
                     if message.get("id") == number:
                         return message.get("result") or {}

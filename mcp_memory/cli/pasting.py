@@ -65,7 +65,7 @@ def server_name(settings: Settings) -> str:
 
 def token_variable(settings: Settings) -> str:
     """The environment variable that a client without a headers helper takes its token from; one a vault."""
-    own = re.sub(r"[^A-Z0-9]+", "_", server_name(settings).upper().removeprefix("MEMORY"))
+    own = "" if _is_default(settings) else "_" + re.sub(r"[^A-Z0-9]+", "_", settings.state.root.name.upper())
     return TEMPLATE_VARIABLE + own
 
 
@@ -77,14 +77,15 @@ def vault_option(settings: Settings) -> str | None:
 def command_path(*, shared: bool = False) -> str:
     """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH.
 
-    `shared`: for a file that others use too, its name alone where that is enough here.
+    `shared`: for a file that others use too, its name alone where that is enough here. `-P`: a client runs it in an
+    agent's project, which must not be searched for modules.
     """
     beside = Path(sys.executable).with_name("mcp-memory")
     on_path = shutil.which("mcp-memory")
     if shared and on_path and (not beside.exists() or Path(on_path).resolve() == beside.resolve()):
         return "mcp-memory"
     found = str(beside) if beside.exists() else on_path
-    return _word(found) if found else f"{_word(sys.executable)} -m mcp_memory"
+    return _word(found) if found else f"{_word(sys.executable)} -P -m mcp_memory"
 
 
 def _filled(name: str, settings: Settings, url: str, project: str | None = None) -> str:

@@ -13,7 +13,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.cli.pasting import command_path, server_name
+from mcp_memory.cli.pasting import command_path, vault_option
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
 from mcp_memory.settings.settings import Settings
@@ -64,11 +64,15 @@ def install(common: Common, dry_run: bool, as_json: bool) -> None:
     """
     settings = common.settings()
     file = unit_file(settings)
-    change = Change(Target(file, ()), files.read(file), unit(settings).encode())
+    old = files.read(file)
+    change = Change(
+        Target(file, ()), old, unit(settings).encode(), keeps_old=old is not None
+    )  # perhaps a person's edit
     files.check(change)
+    backup: Path | None = None
     if not dry_run:
         _require_systemd()
-        files.apply(change, datetime.now().astimezone())
+        backup = files.apply(change, datetime.now().astimezone())
         _systemctl("daemon-reload")
         if not _is_active(file):
             launch.stop(settings)  # a daemon of another parent has the vault
@@ -77,6 +81,8 @@ def install(common: Common, dry_run: bool, as_json: bool) -> None:
         emit({"unit": str(file), "done": not dry_run, "diff": diff(change, str(file))})
         return
     say(diff(change, str(file)).rstrip() or f"{file} is as it should be")
+    if backup:
+        say(f"kept as it was: {backup}")
     if not dry_run:
         say(f"enabled: {file.name}")
         say("  → it runs while you are logged in; to have it also at other times: loginctl enable-linger")
@@ -146,7 +152,8 @@ WITHOUT = (
 
 def unit_file(settings: Settings) -> Path:
     folder = absolute(settings.environ.get("XDG_CONFIG_HOME") or "~/.config") / "systemd" / "user"
-    return folder / f"mcp-{server_name(settings)}.service"
+    own = f"-{settings.state.root.name}" if vault_option(settings) else ""
+    return folder / f"mcp-memory{own}.service"
 
 
 def unit(settings: Settings) -> str:

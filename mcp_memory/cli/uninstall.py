@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import click
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.installing import connecting_file, uninstall_client, where
 from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.service import unit_file
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, StorageFailed
@@ -92,9 +94,11 @@ def plan(settings: Settings, *, models: bool) -> Leaving:
     """What there is, looked at and left alone."""
     state = settings.state
     others = [place for place in _folders(state.home / "vaults") if place != state.root]
-    shared = [place for place in (state.models / "models", state.models / "hub") if place.is_dir()]
-    # A models folder that somebody has set is somebody's: it goes only when asked for.
-    with_models = models or (not others and state.home in state.models.parents)
+    # A models folder that somebody has set is somebody's: what we compiled goes only when asked for, the rest never.
+    is_ours = state.home in state.models.parents
+    kept = [place for place in (state.models / "models", state.models / "hub") if place.is_dir()]
+    shared = kept if is_ours else _compiled(state.models / "models")
+    with_models = models or (not others and is_ours)
     gone = [*([state.root] if state.root.is_dir() else []), *(shared if with_models else [])]
     stays = [
         f"the vault and every note in it: {settings.vault_path}",
@@ -108,6 +112,8 @@ def plan(settings: Settings, *, models: bool) -> Leaving:
     if file.is_file():
         stays.append(f"your settings: rm {shlex.quote(str(file))}")
     stays += _wired(settings)
+    if (unit := unit_file(settings)).exists():
+        stays.append(f"the systemd unit {unit}: mcp-memory service uninstall")
     stays.append(
         "the program itself: remove the virtual environment that it is installed in, or: pip uninstall mcp-memory"
     )
@@ -150,6 +156,12 @@ def _wired(settings: Settings) -> list[str]:
 def _remove(place: Path) -> None:
     with naming_the_cause(str(place)):
         shutil.rmtree(place)
+
+
+def _compiled(parent: Path) -> list[Path]:
+    """The models that we have compiled: `embedders.compiled` names their folders by a hash and puts a manifest in."""
+    named = re.compile(r".+-[0-9a-f]{12}")
+    return [p for p in sorted(_folders(parent)) if named.fullmatch(p.name) and (p / "manifest.json").is_file()]
 
 
 def _folders(parent: Path) -> list[Path]:

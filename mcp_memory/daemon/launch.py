@@ -181,7 +181,7 @@ def _end(settings: Settings, pid: int) -> None:
 
 def _spawn(settings: Settings, arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
     """A process of its own session, without our terminal, descriptors or working folder."""
-    command = [sys.executable, "-m", "mcp_memory", "--vault", str(settings.vault_path)]
+    command = [sys.executable, "-P", "-m", "mcp_memory", "--vault", str(settings.vault_path)]
     if settings.file:
         command += ["--config", str(settings.file.resolve())]
     environ = {**os.environ, **{k: v for k, v in settings.environ.items() if k.startswith(PREFIX)}}

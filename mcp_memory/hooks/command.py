@@ -82,7 +82,7 @@ def hook(
         deadline.set(budget_ms(arguments, environ, given))
         said = read(data)
         line.session = said.session
-        if answer := _answer(options, said, state, deadline, line):
+        if answer := _answer(options, said, state, deadline, line, environ):
             write_output(answer)
     except BaseException as error:  # the one promise: the agent does not hear of it
         line.failed(error)
@@ -103,18 +103,20 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: Given
         raise ConfigInvalid(f"hooks.{key} is no number") from error
 
 
-def _answer(options: Options, said: Said, state: StateFolder, deadline: Deadline, line: Line) -> bytes:
+def _answer(
+    options: Options, said: Said, state: StateFolder, deadline: Deadline, line: Line, environ: Mapping[str, str]
+) -> bytes:
     """What is printed; empty for silence. Raises NotRunning, Unusable, the daemon's errors."""
     if not said.session and options.event != START:
         raise Unusable("the input names no session")
     session = {"session": f"{options.client}/{said.session}"}
     if options.event in {COMPACT, END}:
-        _ask(options, state, "emptied", session, deadline)
+        _ask(options, state, "emptied", session, deadline, environ)
         return COMPACTION.encode() if options.event == COMPACT and options.client in TAKES_COMPACTION else b""
     if options.event == PROMPT and not said.prompt.strip():
         return b""
     wanted = {**session, "project": project_of(said.cwd), "prompt": said.prompt if options.event == PROMPT else None}
-    briefing = _ask(options, state, "brief", wanted, deadline)
+    briefing = _ask(options, state, "brief", wanted, deadline, environ)
     if not (text := str(briefing["text"])):
         return b""
     line.outcome, line.tokens, line.notes = "given", int(briefing["tokens"]), list(briefing["notes"])
@@ -123,7 +125,12 @@ def _answer(options: Options, said: Said, state: StateFolder, deadline: Deadline
 
 
 def _ask(
-    options: Options, state: StateFolder, operation: str, arguments: Mapping[str, Any], deadline: Deadline
+    options: Options,
+    state: StateFolder,
+    operation: str,
+    arguments: Mapping[str, Any],
+    deadline: Deadline,
+    environ: Mapping[str, str],
 ) -> Mapping[str, Any]:
     try:
         connection = Connection(Address.read(state.daemon), Credentials(state.tokens), client=options.client)
@@ -134,7 +141,7 @@ def _ask(
         if options.event == START and state.port.exists():
             from mcp_memory.hooks.starting import start_daemon
 
-            start_daemon(options.vault, options.config)
+            start_daemon(options.vault, options.config, environ)
         raise
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -78,7 +78,8 @@ def targets(client: str, scope: Scope, where: Where, wire: Wire, *, hooks: bool)
     """The client's files and what belongs into them. Raises Refused for a scope that it does not have."""
     if scope == "project" and where.project is None:
         raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
-    return _TARGETS[client](scope, where, wire, hooks)
+    found = _TARGETS[client](scope, where, wire, hooks)
+    return [replace(target, within=where.project) for target in found] if scope == "project" else found
 
 
 def config_file(client: str, scope: Scope, where: Where) -> Path | None:
@@ -92,6 +93,11 @@ def config_file(client: str, scope: Scope, where: Where) -> Path | None:
     if client == "codex":
         return where.folder("CODEX_HOME", ".codex") / "config.toml"
     return _openclaw_config(where) if client == "openclaw" else None
+
+
+def helper_of(entry: Mapping[str, Any]) -> object:
+    """The command line by which the client gets its headers; None for an entry without one."""
+    return entry.get("headersHelper") or entry.get("http_headers_helper")
 
 
 def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:

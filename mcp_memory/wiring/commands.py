@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from dataclasses import dataclass
 
-PROGRAMS = ("mcp-memory", "mcp_memory")
-"""As a program, and as the module after `python -m`."""
+PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
+"""As a program, and what follows a Python interpreter."""
+
+OPTIONS = {"client", "vault", "config", "project"}
+
+_WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
+"""A shell word as `install` or a careful person writes it. Whatever else a shell gives a meaning to is in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +24,37 @@ class Command:
 
 
 def read(line: object) -> Command | None:
-    """What a configured command does, if it is one of ours."""
-    try:
-        words = shlex.split(line) if isinstance(line, str) else []
-    except ValueError:
-        return None
-    at = next((number for number, word in enumerate(words[:3]) if word.rpartition("/")[2] in PROGRAMS), None)
-    if at is None:
-        return None
-    rest = words[at + 1 :]
+    """What a configured command does, if it is one of ours and does nothing else.
+
+    Of a path only an absolute one counts: a relative one leads to whatever lies in an agent's project.
+    """
+    rest = _after_program(_words(line) if isinstance(line, str) else [])
     options: dict[str, str] = {}
     plain: list[str] = []
     while rest:
         word = rest.pop(0)
-        if word.startswith("--") and rest:
+        if not word.startswith("-"):
+            plain.append(word)
+        elif word[:2] == "--" and word[2:] in OPTIONS and rest:
             options[word[2:]] = rest.pop(0)
         else:
-            plain.append(word)
-    return Command(" ".join(plain), options.get("client", ""), options.get("vault"))
+            return None
+    return Command(" ".join(plain), options.get("client", ""), options.get("vault")) if plain else None
+
+
+def _after_program(words: list[str]) -> list[str]:
+    """The words after our program's; none where it is another one."""
+    program = words[0] if words else ""
+    if program == PROGRAM or (program.startswith("/") and program.rpartition("/")[2] == PROGRAM):
+        return words[1:]
+    return words[4:] if program.startswith("/") and words[1:4] == MODULE else []
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line that is nothing but words, else none."""
+    if not re.fullmatch(f"(?:{_WORD})(?: +(?:{_WORD}))*", line, re.ASCII):
+        return []
+    return [
+        re.sub(r'\\(["\\$`])', r"\1", word[1:-1]) if word[0] == '"' else word.strip("'")
+        for word in re.findall(_WORD, line, re.ASCII)
+    ]

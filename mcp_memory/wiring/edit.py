@@ -14,13 +14,26 @@ from mcp_memory.wiring.pieces import Piece
 
 T = TypeVar("T")
 
+_STRING = r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
+_SECRET = re.compile(
+    rf"""
+    (?P<key>(?:authorization|token|key|secret|passw|credential|cookie)[\w.-]{{0,60}}(?:["']?\s*[:=]|["']\s*,)\s*)
+    (?P<value>{_STRING}|\[[^\]]{{0,5000}}\]|[^\s"'\[{{,}}\]][^"'\n,}}\]]*)
+    |(?P<scheme>\b(?:Bearer|Basic)\s+)(?!\$\{{)[^\s"']+
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_REFERENCE = re.compile(r"[\"']?(?:Bearer )?\$\{\w+\}[\"']?")
+"""A value that only names a variable, as ours does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A file and what belongs into it. `private`: it holds a secret, and must be nobody else's to read.
 
     `only_existing`: its program makes it, and makes more the first time, which it would not if it found ours.
-    `lock`: the folder by which its program keeps two writers apart.
+    `lock`: the folder by which its program keeps two writers apart. `within`: the repository that no link of it may
+    lead out of.
     """
 
     file: Path
@@ -28,6 +41,7 @@ class Target:
     private: bool = False
     only_existing: bool = False
     lock: Path | None = None
+    within: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +101,8 @@ def uninstalling(target: Target, old: bytes | None, backups: Sequence[tuple[Path
 
 
 def diff(change: Change, shown: str) -> str:
-    """A unified diff for people, the file called `shown`; of a private file no value is seen."""
+    """A unified diff for people, the file called `shown`. No secret of others is seen: of a private file no value, else
+    none whose key sounds like one."""
     old, new = (_shown(content, hides=change.target.private) for content in (change.old, change.new))
     names = ("/dev/null" if change.old is None else shown, "/dev/null" if change.new is None else shown)
     lines = difflib.unified_diff(old, new, *names)
@@ -145,5 +160,18 @@ def _text(content: bytes | None) -> str:
 def _shown(content: bytes | None, *, hides: bool) -> list[str]:
     text = (content or b"").decode(errors="replace")
     if hides:
-        text = re.sub(r"^([ \t]*(?:export[ \t]+)?\w+[ \t]*=).*", r"\1…", text, flags=re.MULTILINE)
+        text = re.sub(r"^([ \t]*(?:export[ \t]+)?\w+[ \t]*=)?.*\S.*", r"\1…", text, flags=re.MULTILINE)
+    else:
+        text = _SECRET.sub(_masked, text)
     return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _masked(found: re.Match[str]) -> str:
+    """The key alone; the quotes stay, so that the line still reads as what it is."""
+    if found["scheme"]:
+        return f"{found['scheme']}…"
+    value = found["value"]
+    if _REFERENCE.fullmatch(value):
+        return found[0]
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{found['key']}{quote}…{quote}"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mcp_memory.errors import Busy, PreconditionFailed, Refused
 from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.wiring.edit import Change
+from mcp_memory.wiring.edit import Change, Target
 
 MARK = ".mcp-memory-"
 """In the name of a backup, before its date."""
@@ -34,21 +34,27 @@ def read(file: Path) -> bytes | None:
     """The file's bytes, None where there is none. Raises Refused for what is no regular file, StorageFailed."""
     with naming_the_cause(str(file)):
         try:
-            facts = file.stat()
+            # O_NONBLOCK: opening a FIFO must not wait for its writer.
+            descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
-        if not stat.S_ISREG(facts.st_mode):
-            raise Refused(f"{file} is no regular file", hint="move it away, then try again")
-        if facts.st_size > MAX_BYTES:
-            raise Refused(f"{file} has {facts.st_size:,} bytes", hint="that is no configuration; look what it is")
-        return file.read_bytes()
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Refused(f"{file} is no regular file", hint="move it away, then try again")
+            with open(descriptor, "rb", closefd=False) as opened:
+                content = opened.read(MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
+    if len(content) > MAX_BYTES:
+        raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="that is no configuration; look what it is")
+    return content
 
 
 def check(change: Change) -> None:
     """Raises Refused where the file may not be written, with what to do."""
     if change.is_nothing:
         return
-    target = _target(change.file)
+    target = _target(change.target)
     by_hand = "nothing was changed; to see what you could add by hand: the same command with --dry-run"
     with naming_the_cause(str(target)):
         if target.exists():
@@ -72,7 +78,7 @@ def apply(change: Change, now: datetime) -> Path | None:
     saw, Busy where its program is writing it, and StorageFailed; the old bytes are intact then."""
     if change.is_nothing:
         return None
-    target, private, backup = _target(change.file), change.target.private, None
+    target, private, backup = _target(change.target), change.target.private, None
     with naming_the_cause(str(target)), _locked(change.target.lock):
         if read(change.file) != change.old:
             raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
@@ -98,15 +104,20 @@ def backups(file: Path) -> list[tuple[Path, bytes]]:
         found = sorted((p for p in file.parent.iterdir() if name.fullmatch(p.name)), key=lambda p: p.stem)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [(place, place.read_bytes()) for place in found]
+    return [(place, content) for place in found if (content := read(place)) is not None]
 
 
-def _target(file: Path) -> Path:
-    """Where a link leads, so that the link itself stays."""
+def _target(target: Target) -> Path:
+    """Where a link leads, so that the link itself stays. Raises Refused where a repository's leads out of it."""
+    file, root = target.file, target.within
     try:
-        return file.resolve()
+        real, root = file.resolve(), root and root.resolve()
     except (OSError, RuntimeError) as error:
         raise Refused(f"{file} is a link that leads nowhere", hint="mend or remove the link") from error
+    if root and (not real.is_relative_to(root) or real.is_relative_to(root / ".git")):
+        hint = "nothing was changed; look who made that link and remove it, or: --scope user"
+        raise Refused(f"{file} leads out of the repository, to {real}", hint=hint)
+    return real
 
 
 def _free_name(file: Path, now: datetime) -> Path:

@@ -129,8 +129,10 @@ def test_what_others_use_stays(place: Place):
     """Another vault's state, and a models folder that somebody chose: with --models only what is ours in it goes."""
     other = place.root / "state" / "vaults" / "other-0123456789"
     other.mkdir(parents=True)
-    for name in ("models", "hub", "of somebody"):
-        (place.models / name).mkdir(parents=True)
+    compiled = place.models / "models" / "all-MiniLM-L6-v2-0123456789ab"
+    for folder in (compiled, place.models / "models" / "mine", place.models / "hub", place.models / "of somebody"):
+        folder.mkdir(parents=True)
+    (compiled / "manifest.json").touch()
     place.run("append", "A note").ok()
     kept = place.run("uninstall", "--purge", "--json").ok().json
     assert kept["gone"] == [str(place.state.root)]
@@ -138,5 +140,6 @@ def test_what_others_use_stays(place: Place):
     assert (place.models / "models").is_dir()
     assert place.run("uninstall", "--models").code == 2
     place.run("uninstall", "--purge", "--models").ok()
-    assert [folder.name for folder in place.models.iterdir()] == ["of somebody"]
+    assert sorted(folder.name for folder in place.models.iterdir()) == ["hub", "models", "of somebody"]
+    assert [folder.name for folder in (place.models / "models").iterdir()] == ["mine"]
     assert other.is_dir()

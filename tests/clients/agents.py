@@ -17,6 +17,9 @@ TEMPLATES = CHECKOUT / "configs" / "clients"
 SHIPPED_URL = "http://127.0.0.1:8423/mcp"
 """The address in the templates, as a person would replace it."""
 
+OPENCLAW_S = 180
+"""For one turn: half a minute on an idle machine."""
+
 CLAUDE_PREFIX = "mcp__memory__"
 """What Claude Code puts in front of the names of our tools."""
 
@@ -68,11 +71,14 @@ class Agent:
     model: ModelStub
     command: tuple[str, ...]
     environ: Mapping[str, str]
+    within_s: float = 60
 
     def ask(self, *script: str) -> Conversation:
         """Give the agent a prompt, wait until it is done; its exit status must be 0."""
         before = len(self.model.exchanges)
-        run(*self.command, "\n".join(script), environ=self.environ, cwd=self.machine.home).succeeded()
+        run(
+            *self.command, "\n".join(script), environ=self.environ, cwd=self.machine.home, timeout_s=self.within_s
+        ).succeeded()
         turns = tuple(turn for turn in self.model.exchanges[before:] if turn.listed)
         assert turns, "the agent offered the model no tools at all"
         return Conversation(turns)
@@ -125,7 +131,7 @@ def openclaw(machine: Machine, model: OpenAIStub) -> Agent:
     file.write_text(json.dumps(config), encoding="utf-8")
     token = machine.mcp_memory("token", "--client", "openclaw").out.strip()
     command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
-    return Agent(machine, model, command, machine.environ(DO_NOT_TRACK="1", MCP_MEMORY_TOKEN=token))
+    return Agent(machine, model, command, machine.environ(DO_NOT_TRACK="1", MCP_MEMORY_TOKEN=token), OPENCLAW_S)
 
 
 def openclaw_model(url: str) -> Mapping[str, Any]:

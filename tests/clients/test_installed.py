@@ -9,6 +9,7 @@ import pytest
 
 from tests.clients.agents import (
     CLAUDE_PREFIX,
+    OPENCLAW_S,
     Agent,
     claude_environ,
     codex_model,
@@ -97,9 +98,9 @@ def test_openclaw(served: Machine, openai: OpenAIStub) -> None:
     before = configuration(home)
     served.mcp_memory("install", "openclaw", "--yes")
     environ = served.environ(DO_NOT_TRACK="1")
-    assert "- memory" in run("openclaw", "mcp", "list", environ=environ, cwd=home).succeeded().out
+    assert "- memory" in run("openclaw", "mcp", "list", environ=environ, cwd=home, timeout_s=OPENCLAW_S).succeeded().out
     command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
-    talk = Agent(served, openai, command, environ).ask(
+    talk = Agent(served, openai, command, environ, OPENCLAW_S).ask(
         call("tool_call", id="memory__memory_append", args={"content": "The weir leaks.", "kind": "fact"}),
     )
     assert "created" in talk.heard[0]

@@ -103,7 +103,7 @@ SURROUNDINGS: dict[str, Callable[[Place], dict[str, str]]] = {
     "a budget of nothing": lambda _: {"MCP_MEMORY_HOOKS_PROMPT_MS": "0"},
     "a state folder that is a file": lambda place: {"MCP_MEMORY_STATE": str(Path(__file__))},
     "a state folder that nobody may make": lambda _: {"MCP_MEMORY_STATE": "/proc/nowhere"},
-    "no home": lambda _: {"HOME": "", "MCP_MEMORY_STATE": ""},
+    "a home that nobody may make": lambda _: {"HOME": "/proc/nowhere", "MCP_MEMORY_STATE": ""},
 }
 
 

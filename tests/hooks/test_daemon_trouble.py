@@ -11,6 +11,8 @@ import pytest
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.errors import DeadlineExceeded, NotRunning
+from mcp_memory.hooks.command import hook
+from mcp_memory.hooks.deadline import Deadline
 from tests.daemon.place import RUN_S, Place, end, eventually
 from tests.daemon.test_impostor import REPLIES, impostor
 from tests.hooks.client import Session, logged
@@ -92,6 +94,19 @@ def test_the_start_of_a_session_starts_it_for_the_prompts_to_come(place: Place):
         assert "Likes short answers." in Session(place, "s").start()
     finally:
         end(place)
+
+
+def test_it_is_started_where_the_caller_is_at_home(place: Place, monkeypatch: pytest.MonkeyPatch):
+    """With the environment that the hook was given, not this process's own; and nothing imported from `/`."""
+    started: list[tuple[list[str], dict[str, str]]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, *, env, **_: started.append((command, env)))
+    place.state.make()
+    place.state.port.write_text("1")
+    said = json.dumps(Session(place, "s").said("session-start")).encode()
+    hook(["session-start", "--client", "codex"], place.environ, lambda: said, lambda _: None, Deadline(10_000))
+    ((command, environ),) = started
+    assert command[1:] == ["-P", "-m", "mcp_memory", "start"]
+    assert environ == place.environ | {"PYTHONPATH": environ["PYTHONPATH"]}
 
 
 def _answers(place: Place) -> bool:

@@ -114,6 +114,29 @@ def test_a_link_into_a_dotfiles_repository_stays_a_link(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("link", "leads_to"),
+    [
+        ("CLAUDE.md", "../.bashrc"),
+        (".claude", "../.claude"),
+        (".mcp.json", "../new.json"),
+        ("CLAUDE.md", ".git/config"),
+    ],
+)
+def test_a_strangers_repository_leads_to_no_file_outside_it(tmp_path: Path, link: str, leads_to: str) -> None:
+    put(tmp_path / ".bashrc", b"umask 077\n")
+    put(tmp_path / ".claude" / "settings.json", b"{}")
+    put(tmp_path / "repo" / ".git" / "config", b"[core]\n")
+    (tmp_path / "repo" / link).symlink_to(leads_to)
+    before = tree(tmp_path)
+    with pytest.raises(Refused) as refused:
+        install(tmp_path, "claude-code", scope="project")
+    assert f"repo/{link}" in refused.value.message
+    assert "leads out of the repository" in refused.value.message
+    assert "--scope user" in (refused.value.hint or "")
+    assert tree(tmp_path) == before
+
+
 def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
     put(tmp_path / ".claude" / "settings.json", b"{}", 0o444)
     before = tree(tmp_path)
@@ -162,6 +185,9 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(put(tmp_path / ".codex" / "x", b"").with_name("hooks.json"))
     with pytest.raises(Refused, match="no regular file"):
         install(tmp_path, "codex")
+    os.mkfifo(tmp_path / "CLAUDE.md.mcp-memory-20261122-120000.bak")
+    with pytest.raises(Refused, match="no regular file"):
+        files.backups(tmp_path / "CLAUDE.md")
     (tmp_path / ".openclaw").symlink_to(".openclaw")
     with pytest.raises((Refused, StorageFailed)):
         install(tmp_path, "openclaw")

@@ -20,6 +20,11 @@ SERVER = "memory-vault"
 """What a vault is called that is not the configured one: our commands name it, too."""
 
 
+def token_variable(place: Place) -> str:
+    """By the folder of the vault's state, which two vaults of one name do not share."""
+    return f"MCP_MEMORY_TOKEN_{place.state.root.name.upper().replace('-', '_')}"
+
+
 @pytest.fixture
 def home(served: Place) -> Iterator[Path]:
     """Emptied afterwards; nothing else may be written there."""
@@ -54,14 +59,17 @@ def test_it_asks(served: Place, home: Path) -> None:
     served.run("uninstall", "codex", stdin=b"y\n").ok()
 
 
-def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path) -> None:
-    """The command as it stands in the file, run by a shell with HOME and PATH alone, as Codex does."""
+def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_path: Path) -> None:
+    """The command as it stands in the file, run by a shell in an agent's project."""
     served.run("install", "claude-code", "--yes").ok()
     config = home / ".claude.json"
     text = config.read_text()
     entry = json.loads(text)["mcpServers"][SERVER]
     environ = {name: value for name, value in served.environ.items() if name not in {"MCP_MEMORY_VAULT"}}
-    said = subprocess.run(["/bin/sh", "-c", entry["headersHelper"]], env=environ, capture_output=True, text=True)
+    (tmp_path / "mcp_memory.py").write_text("raise SystemExit('a module of the project was imported')\n")
+    said = subprocess.run(
+        ["/bin/sh", "-c", entry["headersHelper"]], env=environ, cwd=tmp_path, capture_output=True, text=True
+    )
     assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
     assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
     served.run("uninstall", "claude-code", "--yes").ok()
@@ -82,7 +90,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     looked = served.run("doctor", "--clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"]
     token = served.credentials.token("openclaw")
-    assert (home / ".openclaw" / ".env").read_text() == f"MCP_MEMORY_TOKEN_VAULT={token}\n"
+    assert (home / ".openclaw" / ".env").read_text() == f"{token_variable(served)}={token}\n"
     assert looked.code == 1
     assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
     assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
@@ -94,13 +102,33 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
 
     settings = home / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace("{", '{"disableAllHooks": true,', 1))
-    (home / ".openclaw" / ".env").write_text("MCP_MEMORY_TOKEN_VAULT=wrong\n")
+    (home / ".openclaw" / ".env").write_text(f"{token_variable(served)}=wrong\n")
     looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
     assert set(looked[0]["hooks"].values()) == {"off"}
     assert looked[2]["wired"][0]["reachable"] == "the daemon answers with HTTP 401"
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):
         served.run("uninstall", client, "--yes").ok()
+
+
+@pytest.mark.parametrize("program", ["./mcp-memory", "{repo}/mcp-memory"])
+def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program: str, tmp_path: Path) -> None:
+    """A cloned repository brings an entry that looks like ours, and a program of our name."""
+    (tmp_path / ".git").mkdir()
+    evil = tmp_path / "mcp-memory"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    line = f"{program.format(repo=tmp_path)} headers --vault {served.vault} --client claude-code"
+    entry = {"type": "http", "url": Address.read(served.state.daemon).url, "headersHelper": line}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"memory": entry}}))
+    done = subprocess.run(
+        served.command("doctor", "--clients", "--json"),
+        env={**served.environ, "PATH": "/usr/bin:/bin"}, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    wired = json.loads(done.stdout)["clients"][0]["wired"]
+    assert not (tmp_path / "was-run").exists()
+    assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
+    assert len(wired) == (program != "./mcp-memory")
 
 
 def test_who_called_last(served: Place) -> None:
@@ -160,11 +188,16 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert not (home / ".config").exists()
 
     (systemctl / "absent").unlink()
-    file = home / ".config" / "systemd" / "user" / f"mcp-{SERVER}.service"
+    file = home / ".config" / "systemd" / "user" / f"mcp-memory-{served.state.root.name}.service"
     shown = served.run("service", "install", **path).ok().out
-    assert f'+ExecStart="{sys.executable}"' in shown or '/mcp-memory" "serve"' in shown
+    assert f'+ExecStart="{sys.executable}" "-P"' in shown or '/mcp-memory" "serve"' in shown
     assert f'"--vault" "{served.vault}"' in file.read_text()
     assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
+    assert f"the systemd unit {file}" in served.run("uninstall").ok().out
+    edited = file.read_text() + "# mine\n"
+    file.write_text(edited)
+    assert "kept as it was" in served.run("service", "install", **path).ok().out
+    assert [backup.read_text() for backup in file.parent.glob("*.bak")] == [edited]
     assert served.run("service", "status", "--json", **path).ok().json == {
         "systemd": True, "unit": str(file), "enabled": True, "active": True,
     }  # fmt: skip

@@ -109,6 +109,16 @@ def test_the_trust_that_codex_notes_down_goes_with_the_hooks(home: Path) -> None
     assert tree(home) == before
 
 
+def test_a_persons_own_hook_stays(home: Path) -> None:
+    """One that calls ours, and does something besides."""
+    handler = {"type": "command", "command": "mcp-memory hook prompt --client claude-code ; notify-send hi"}
+    hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [handler]}]}}
+    before = make(home, {".claude/settings.json": json.dumps(hooks).encode()})
+    install(home, "claude-code")
+    uninstall(home, "claude-code")
+    assert tree(home) == before
+
+
 def test_a_new_address_replaces_the_old_one(home: Path) -> None:
     before = make(home, STATES["comments, a trailing comma, no last line end"])
     for client in CLIENTS:
@@ -154,8 +164,47 @@ def test_a_project_holds_no_token(home: Path) -> None:
     assert list(tree(home)) == ["repo"]
 
 
+OTHERS = {
+    "a line": '{"mcpServers": {"x": {"h": {"Authorization": "Bearer hidden"}, "env": {"GH_TOKEN": "hidd\\"en"}}}}',
+    "lines": """{
+  "mcpServers": {
+    "x": {
+      "args": ["--api-key", "hidden", "--token=hidden", "https://x/?secret=hidden"],
+      "more": ["--header", "Authorization: Bearer hidden", "Cookie: a=1; b=hidden"],
+      "password" : 'hidden', // hi
+      "X-Api-Key": "hidden",
+      "apiKeys": ["hidden",
+        "hidden"],
+      "headers": ["Bearer hidden"],
+    },
+  },
+}""",
+}
+
+
+@pytest.mark.parametrize("written", OTHERS)
+def test_a_diff_shows_no_secret_of_others(home: Path, written: str) -> None:
+    text = OTHERS[written]
+    make(home, {".claude.json": text.encode(), ".openclaw/openclaw.json": text.encode()})
+    shown = "".join(diff(change, "x") for client in ("claude-code", "openclaw") for change in planned(home, client))
+    assert "hidd" not in shown
+    assert "…" in shown
+    assert "Bearer ${MCP_MEMORY_TOKEN}" in shown
+    assert "/opt/mcp-memory headers --client claude-code" in shown
+
+
+def test_a_diff_shows_no_secret_in_toml(home: Path) -> None:
+    make(
+        home,
+        {".codex/config.toml": b"[mcp_servers.x]\nbearer_token = 'hidden'\nenv = { API_KEY = \"hidden\", A = 1 }\n"},
+    )
+    shown = "".join(diff(change, "x") for change in planned(home, "codex"))
+    assert "hidden" not in shown
+    assert 'API_KEY = "…", A = 1' in shown
+
+
 def test_a_diff_shows_no_token(home: Path) -> None:
-    make(home, {".openclaw/.env": b"API_KEY=hidden\n"})
+    make(home, {".openclaw/.env": b"API_KEY=hidden\n# OLD=hidden\nCERT='a\nhidden\n'\n\n"})
     shown = "".join(diff(change, "x") for change in planned(home, "openclaw"))
     assert "+MCP_MEMORY_TOKEN=" in shown
     assert "sekret" not in shown
