@@ -21,6 +21,7 @@ from mcp_memory.engine.sharing.folder import MANIFEST, Deed, Share, ShareFolder,
 from mcp_memory.engine.sharing.parcel import Parcel, SharedFile
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import Shelf
+from mcp_memory.storage.renames import KernelRenames
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
 
@@ -241,6 +242,27 @@ def test_a_link_that_fails_leaves_nothing(folder: ShareFolder, tmp_path: Path, m
     monkeypatch.setattr("mcp_memory.engine.sharing.folder.etag_at", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         folder.fill(parcel(a="1"), linked=True)
+    assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
+
+
+def test_an_edit_in_the_moment_of_a_link_stays(
+    folder: ShareFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "vault" / "topics" / "01-a"
+    source.mkdir(parents=True)
+    (source / "a.md").write_text("1")
+    exchange, done = KernelRenames.exchange, list[bool]()
+
+    def edit_and_exchange(*given) -> None:
+        if not done:
+            (folder.folder / "a.md").write_text("a person's")
+        done.append(True)
+        exchange(*given)
+
+    monkeypatch.setattr(KernelRenames, "exchange", edit_and_exchange)
+    folder.fill(parcel(a="1"), linked=True)
+    assert texts(folder) == {"a.md": "a person's"}
+    assert (source / "a.md").read_text() == "1"
     assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -27,6 +26,7 @@ from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.folders import etag_of as etag_at
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 from mcp_memory.storage.paths import split
+from mcp_memory.storage.renames import KernelRenames
 from mcp_memory.topics.page import etag_of
 
 MANIFEST = ".mcp-memory-share.json"
@@ -159,10 +159,24 @@ class ShareFolder:
                 with opened_file(parent, aside, path) as (descriptor, _):
                     same = etag_at(descriptor) == self._etag(path) == _etag(file)
                 if same:
-                    os.replace(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
+                    self._exchange(parent, aside, name, _etag(file))
             finally:
-                with suppress(FileNotFoundError):  # also where both names were one file already
-                    os.unlink(aside, dir_fd=parent)
+                os.unlink(aside, dir_fd=parent)
+
+    def _exchange(self, parent: int, aside: str, name: str, expected: Etag) -> None:
+        """Unless it was somebody's edit of the last moment that would go; that gets its name back."""
+        renames = KernelRenames()
+        try:
+            renames.exchange(parent, aside, name)
+        except OSError:
+            return  # gone, or no such call here: it stays a copy
+        is_ours = False
+        try:
+            with opened_file(parent, aside, name) as (descriptor, _):
+                is_ours = etag_at(descriptor) == expected
+        finally:
+            if not is_ours:
+                renames.exchange(parent, aside, name)
 
     def _share(self, parcel: Parcel) -> Share:
         """What the folder is now. Raises Refused where it is neither free nor of this topic."""
