@@ -9,6 +9,7 @@ import pytest
 
 from mcp_memory.embedders.locate import from_package
 from tests.daemon.place import Place
+from tests.engine.world import EXHAUSTIVE
 
 FOLDER = Path(__file__).with_name("developer")
 SETS = (str(FOLDER), str(FOLDER / "prompts.jsonl"))
@@ -30,6 +31,7 @@ def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.skipif(not EXHAUSTIVE, reason="a minute of embedding with a second model; MCP_MEMORY_EXHAUSTIVE=1")
 def test_a_second_model_is_calibrated_by_one_command(tmp_path: Path, other_model: Path) -> None:
     place = Place(tmp_path, tmp_path / "models", {}).make()
     configured = place.root / "config.toml"

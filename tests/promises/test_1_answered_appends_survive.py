@@ -94,9 +94,9 @@ def fast_folder(tmp_path: Path) -> Iterator[Path]:
 )
 def test_every_call_of_a_whole_write(shim: Path, fast_folder: Path, act: str, least_calls: int) -> None:
     """The vault's, the ledger's and the undo folder's calls together."""
-    actions = (
-        ["kill-before", "kill-after", "ENOSPC", "EIO", "EROFS", "short"] if EXHAUSTIVE else ["kill-after", "ENOSPC"]
-    )
+    actions = ["kill-before", "kill-after", "ENOSPC", "EIO", "EROFS", "short"] if EXHAUSTIVE else ["kill-after"]
+    if not EXHAUSTIVE and least_calls < 60:  # a compaction makes hundreds
+        actions.append("ENOSPC")
     result = subprocess.run(
         [sys.executable, "-m", "tests.promises.faulty", act, fast_folder, *actions],
         env={**os.environ, "LD_PRELOAD": str(shim)},
