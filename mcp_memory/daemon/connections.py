@@ -22,6 +22,10 @@ SELDOM_S = 60.0
 
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
+RETRIED_ACCEPT = "._start_serving"
+"""What asyncio calls a second after each connection that it could not accept, up to 2,048 times; each fails where the
+daemon has ended meanwhile and closed the socket."""
+
 TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 1\r\n\r\n"
 
 
@@ -44,11 +48,11 @@ class Connections:
 
         What a message has in brackets are arguments, which may quote a note.
         """
-        error = context.get("exception")
+        error, told = context.get("exception"), context["message"].partition("(")[0]
         if isinstance(error, OSError) and error.errno in EXHAUSTED:
             self.exhausted.say()
-        else:
-            log.error("%s", context["message"].partition("(")[0], exc_info=error)
+        elif not (isinstance(error, ValueError) and told.endswith(RETRIED_ACCEPT)):
+            log.error("%s", told, exc_info=error)
 
     def protocol(self) -> type[asyncio.Protocol]:
         """For `uvicorn.Config(http=…)`, which makes one for each connection."""

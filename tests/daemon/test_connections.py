@@ -320,3 +320,17 @@ def test_without_a_descriptor_left_there_is_one_line_and_then_it_goes_on(caplog:
     told = [record for record in caplog.records if record.name.startswith(("mcp_memory", "asyncio"))]
     assert len(told) == 1
     assert told[0].exc_info is None
+
+
+def test_what_is_tried_again_once_the_socket_is_closed_is_no_bug_of_ours(caplog: pytest.LogCaptureFixture):
+    async def end_meanwhile() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(Connections(most=1, patience_s=LONG_S).complain)
+        closed = socket.create_server(("127.0.0.1", 0))
+        closed.close()
+        loop.call_soon(loop._start_serving, None, closed)
+        loop.call_soon(int, "a bug of ours")
+        await asyncio.sleep(0)
+
+    asyncio.run(end_meanwhile())
+    assert [record.getMessage() for record in caplog.records] == ["Exception in callback int"]
