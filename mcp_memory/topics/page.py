@@ -85,7 +85,7 @@ def render(page: Page) -> bytes:
         "earliest_at": min(dates, default=None),
         "latest_at": max(dates, default=None),
         "token_count": count_tokens(page.text),
-        "covers": covers(page.children),
+        "covers": covers(page.path.rpartition("/")[0], page.children),
     }
     parts = [page.text.strip(), CHILDREN, _list(_child(page.path, child) for child in page.children)]
     if page.related:
@@ -99,10 +99,10 @@ def is_page(inner: str) -> bool:
     return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
 
 
-def covers(children: Iterable[Child]) -> str:
-    """What a page stands for, as 16 hexadecimal digits: the same as long as nothing below it has changed or got another
-    name, which its links would miss, wherever it all has moved together."""
-    told = "\n".join(sorted(f"{child.id} {child.covers} {_name(child)}" for child in children))
+def covers(folder: str, children: Iterable[Child]) -> str:
+    """What the page of this folder stands for, as 16 hexadecimal digits: the same as long as nothing below it has
+    changed or got another name, which its links would miss, wherever the folder has moved."""
+    told = "\n".join(sorted(f"{child.id} {child.covers} {child.path.removeprefix(f'{folder}/')}" for child in children))
     return hashlib.sha256(told.encode(errors="replace")).hexdigest()[:16]
 
 
@@ -146,11 +146,6 @@ def gist(body: str) -> str:
 
 def etag_of(data: bytes) -> Etag:
     return Etag(hashlib.sha256(data).hexdigest())
-
-
-def _name(child: Child) -> str:
-    """Where it is, from the page of the topic that it is right in: of a topic, its folder's name too."""
-    return "/".join(child.path.split("/")[-2 if child.depth else -1 :])
 
 
 def _child(page: NotePath, child: Child) -> str:

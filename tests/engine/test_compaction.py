@@ -336,7 +336,8 @@ async def test_a_damaged_journal_stops_nothing(toy_world: World) -> None:
         await engine.compactor.undo(run)
 
 
-async def test_a_topic_that_holds_somebodys_note_is_not_moved(toy_world: World) -> None:
+@pytest.mark.parametrize("what", ["note", "folder"])
+async def test_a_topic_that_holds_something_of_a_persons_is_not_moved(toy_world: World, what: str) -> None:
     texts = [f"Green tea of {place} number {n}: {place} {place} water." for place in
              ("Uji", "Yame", "Kyoto", "Shizuoka") for n in range(3)]  # fmt: skip
     config = TopicsConfig(
@@ -345,10 +346,18 @@ async def test_a_topic_that_holds_somebodys_note_is_not_moved(toy_world: World) 
     async with toy_world.engine(topics=config) as engine:
         await told(engine, texts)
         await engine.compactor.run()
-    mine = toy_world.write(f"{topic_of(toy_world, 'uji')}/0 my todo.md", "Buy tea.")
+    uji = topic_of(toy_world, "uji")
+    mine = toy_world.root / uji / "0 my todo.md"
+    if what == "note":
+        toy_world.write(f"{uji}/{mine.name}", "Buy tea.")
+    else:
+        mine = toy_world.root / uji / "my tea"
+        mine.mkdir()
+        next((toy_world.root / uji).glob("*number-1*")).rename(mine / "again.md")
     async with toy_world.engine(topics=replace(config, condensed_min_fanout=4)) as engine:
         report = await engine.compactor.run()
-        assert mine.exists() and "notes of yours" in report.left[0]
+        assert mine.exists() and "a note or folder of yours" in report.left[0]
+        assert what == "note" or "(./my%20tea/again.md)" in toy_world.read(f"{uji}/{PAGE}").decode()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="file modes do not bind root")

@@ -45,6 +45,8 @@ from tests.soak.daemon import Daemon, on_a_port_of_its_own
 ROUNDS_A_VAULT = 5
 NOTES_A_ROUND = 12
 WAYS = ("engine", "engine", "program", "daemon")
+PERSONS_OWN = "folder of yours is in it"
+"""A person renamed a topic before its page was there."""
 SETTLED = 8
 """So many runs file all that there is to file."""
 
@@ -221,7 +223,8 @@ class Rounds:
             if not (await engine.compactor.run()).done:
                 break
         again = await engine.compactor.run()
-        faults = [f"a run more does something: {line}" for line in [*again.done, *again.left]]
+        undone = [line for line in again.left if PERSONS_OWN not in line]
+        faults = [f"a run more does something: {line}" for line in [*again.done, *undone]]
         return faults + tree_judge.on_disk(world, self._book) + await tree_judge.tree(engine, world)
 
     async def _taken_back(self, engine: Engine, world: World, *, is_calm: bool) -> list[str]:

@@ -13,7 +13,6 @@ from tests.promises.kills import Figures, rounds
 ROUNDS = 200 if EXHAUSTIVE else 3
 
 
-@pytest.mark.skipif(not EXHAUSTIVE, reason="finds a topic without a page in one round of ten; MCP_MEMORY_EXHAUSTIVE=1")
 @pytest.mark.anyio
 @pytest.mark.timeout(60 * ROUNDS)
 async def test_killed_runs_lose_nothing_and_double_nothing(tmp_path: Path) -> None:

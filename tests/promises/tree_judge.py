@@ -125,7 +125,8 @@ async def tree(engine: Engine, world: World) -> list[str]:
         page = world.read(topic.page_path).decode()
         below = page[page.rindex(CHILDREN) :]
         linked = Counter(resolve(link.target, topic.page_path) for link in find_links(below))
-        wanted = Counter([*(note.path for note in topic.leaves), *(each.page_path for each in topic.topics)])
+        topics, notes = topic.sources
+        wanted = Counter([*(note.path for note in notes), *(each.page_path for each in topics)])
         if missing := wanted - linked:
             faults.append(f"{topic.page_path} does not lead to {', '.join(missing)}\n{page}")
         faults += [

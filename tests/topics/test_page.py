@@ -61,7 +61,7 @@ def test_the_properties_come_back() -> None:
     assert meta.pop("token_count") > 0
     assert meta == {
         "id": "01PAGE", "title": "Japan: trip", "source": "extractive", "derived_from": ["01J", "path:a b.md", "01K"],
-        "depth": 3, "node_kind": "condensed", "descendant_count": 9, "covers": covers(children),
+        "depth": 3, "node_kind": "condensed", "descendant_count": 9, "covers": covers(FOLDER, children),
     }  # fmt: skip
 
 
@@ -130,19 +130,19 @@ def test_covers_differs_exactly_when_a_child_does(one: dict[str, str], other: di
     def told(given: dict[str, str], place: str) -> str:
         children = [child(key, f"{place}/{key}.md", id=NoteId(key), covers=value) for key, value in given.items()]
         random.shuffle(children)
-        return covers(children)
+        return covers(place, children)
 
     assert (told(one, "here") == told(other, "moved")) == (one == other)
     assert len(told(one, "here")) == 16 and int(told(one, "here"), 16) >= 0
 
 
 @pytest.mark.parametrize(
-    ("depth", "path", "is_missed"),
+    ("folder", "path", "is_missed"),
     [
-        (0, "topics/01-b/a.md", False), (0, "topics/01-a/b.md", True),
-        (2, "topics/02-b/01-a/_summary.md", False), (2, "topics/01-b/_summary.md", True),
+        ("topics/01-b", "topics/01-b/a.md", False), ("topics/01-a", "topics/01-a/b.md", True),
+        ("topics/01-a", "topics/01-a/mine/a.md", True), ("topics/02-b", "topics/02-b/mine/a.md", True),
     ],
 )  # fmt: skip
-def test_a_page_is_stale_where_its_links_would_miss(depth: int, path: str, is_missed: bool) -> None:
-    before = child("a", "topics/01-a/_summary.md" if depth else "topics/01-a/a.md", depth=depth)
-    assert (covers([before]) != covers([child("a", path, depth=depth)])) == is_missed
+def test_a_page_is_stale_where_its_links_would_miss(folder: str, path: str, is_missed: bool) -> None:
+    before = covers("topics/01-a", [child("a", "topics/01-a/a.md")])
+    assert (before != covers(folder, [child("a", path)])) == is_missed

@@ -60,7 +60,7 @@ class Drafter:
     def founding(self, parent: NotePath, siblings: Iterable[str], moving: Moving) -> Entry:
         """A new topic in the folder `parent`, beside these names. Raises NotFound where a source is gone, and what the
         vault and the summarizer raise."""
-        sources = self._sources(moving.leaves, moving.topics)
+        sources = self._sources(moving.topics, moving.leaves)
         summary = self._summary(sources, 1 + max((topic.depth for topic in moving.topics), default=0))
         name = _named(siblings, summary.title)
         folder = NotePath(f"{parent}/{name}")
@@ -83,7 +83,7 @@ class Drafter:
         before = self._vault.read(topic.page_path) if topic.page else None
         if before and not self._vault.filing.wrote(before):
             return None
-        sources = self._sources(topic.leaves, topic.topics)
+        sources = self._sources(*topic.sources)
         summary = self._summary(sources, topic.depth, *_so_far(topic, before))
         # A title stays while its notes do: it may be made of the words of one that is gone.
         title = before.record.title if before and (not sources or _keeps_all(topic, before)) else summary.title
@@ -100,7 +100,7 @@ class Drafter:
     def proposing(self, topic: Topic) -> Entry:
         """What we would say in place of a person's own page, in a file beside it."""
         before = self._vault.read(topic.proposal.path) if topic.proposal else None
-        sources = self._sources(topic.leaves, topic.topics)
+        sources = self._sources(*topic.sources)
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, self._summary(sources, topic.depth), topic.children, before, PROPOSAL)
         said = f"{topic.page_path} is a person's own and out of date: {topic.proposal_path} says what we would"
@@ -110,13 +110,13 @@ class Drafter:
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
         from words of their own, whoever is to summarise them."""
-        sources = [*(Source(title, "") for title in topics), *self._sources(notes, ())]
+        sources = [*(Source(title, "") for title in topics), *self._sources((), notes)]
         title = title_of(sources, self._common(sources))
         return _named(siblings, title), title
 
     # -- below -------------------------------------------------------------------------------------------------
 
-    def _sources(self, leaves: Iterable[NoteRecord], topics: Iterable[Topic]) -> list[Source]:
+    def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[Source]:
         """Raises NotFound for a note that is not as the index knows it: the next run sees what became of it."""
         sources = [Source(topic.title, gist(self._vault.read(topic.page_path).body)) for topic in topics if topic.page]
         for record in leaves:
@@ -186,7 +186,8 @@ def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
     told = {str(each) for each in meta.get("derived_from") or ()}
     earlier = [child for child in topic.children if child.id in told]
     is_by_model = meta.get("source") not in {None, EXTRACTIVE}
-    if page is None or not is_by_model or len(earlier) != len(told) or covers(earlier) != meta.get("covers"):
+    all_stands = len(earlier) == len(told) and covers(topic.folder, earlier) == meta.get("covers")
+    if page is None or not is_by_model or not all_stands:
         return "", frozenset()
     return gist(page.body), {place for place, child in enumerate(topic.children) if child.id not in told}
 
@@ -194,7 +195,7 @@ def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     """Whether all that the page was made from is there, under the same titles where it is a topic."""
     ids, told = {child.id for child in topic.children}, sources_of(page.text)
-    topics = [(each, each.page) for each in topic.topics if each.page and each.page.id in told]
+    topics = [(each, each.page) for each in topic.sources[0] if each.page and each.page.id in told]
     links = [link(page.record.path, each.title, found.path) for each, found in topics]
     return ids.issuperset(told) and all(each in page.text for each in links)
 

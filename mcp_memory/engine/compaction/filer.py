@@ -78,7 +78,7 @@ class Filer:
                 return 0
             moving = Moving([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
-                report.left.append(f"{', '.join(mixed)}: notes of yours are in it, so it stays where it is")
+                report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
                 continue
             if bare := [each.name for topic in moving.topics for each in topic.walk() if each.page is None]:
                 # Where it has gone nothing would tell that it is ours.
@@ -108,6 +108,8 @@ class Filer:
         return done
 
     async def _is_all_ours(self, topic: Topic) -> bool:
+        if not all(each.ours for each in topic.walk()):
+            return False
         may_move = self._vault.filing.may_move
         notes = [note for each in topic.walk() for note in (*each.leaves, each.page) if note]
         return await in_thread(lambda: all(may_move(note.path, note.id) for note in notes), what="looking at notes")

@@ -68,14 +68,25 @@ class Topic:
         return min(dates, default=None), max(dates, default=None)
 
     @property
+    def sources(self) -> tuple[list[Topic], list[NoteRecord]]:
+        """What its page is made from: the nearest topics below that have a page, and the notes in it and in folders
+        without one, such as a person made in it."""
+        topics, notes = [topic for topic in self.topics if topic.page], list(self.leaves)
+        for folder in (topic for topic in self.topics if not topic.page):
+            below = folder.sources
+            topics += below[0]
+            notes += below[1]
+        return topics, notes
+
+    @property
     def children(self) -> list[Child]:
-        """What its page is made from: its notes, and the topics below that have a page."""
-        below = [as_child(topic) for topic in self.topics if topic.page]
-        return [*below, *map(leaf, self.leaves)]
+        """The sources, as its page lists them."""
+        topics, notes = self.sources
+        return [*map(as_child, topics), *map(leaf, notes)]
 
     @property
     def covers(self) -> str:
-        return covers(self.children)
+        return covers(self.folder, self.children)
 
     @property
     def stale(self) -> bool:
