@@ -11,6 +11,7 @@ text         frontmatter, chunks, links, tokens, dates: pure functions on string
 storage      files with atomic, durable, compare-and-swap verbs
 embedders    texts to vectors
 summarizers  texts to a shorter one
+transcripts  what agents' programs write down of their sessions
 topics       which notes belong together: the plan of the topic tree
 versions     files of ours in the git repository that a person keeps them in
 index        the derived search index
