@@ -34,6 +34,7 @@ from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.recall_request import recall_request
 from mcp_memory.engine.search import Searcher
+from mcp_memory.engine.staleness import Staleness
 from mcp_memory.engine.target import Targets
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.traffic import Traffic, served
@@ -69,14 +70,17 @@ class Engine:
         self.model = Model(config.embedder, config.models, builder, self.health)
         self._swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
-        fresh = Freshness(vault, self.writer, config.chunking, self._is_lost)
+        self._staleness = Staleness(vault, self.indexer, self.watcher, self.health)
+        fresh = Freshness(vault, self.writer, config.chunking, self._staleness.is_lost)
         self.searcher = Searcher(
             index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
             self.watcher.hint, self.model.wanting,
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         given = Given(config.state / "given")
-        self.briefer = Briefer(self.recaller, index, self.model, given, config.recall, self._filters, self._staleness)
+        self.briefer = Briefer(
+            self.recaller, index, self.model, given, config.recall, self._filters, self._staleness.told
+        )
         self._targets = Targets(index, vault.ledger)
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
@@ -146,7 +150,7 @@ class Engine:
             checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
-        return replace(result, degraded=_joined(result.degraded, self._staleness()))
+        return replace(result, degraded=_joined(result.degraded, self._staleness.told()))
 
     @served
     async def recall(
@@ -175,7 +179,7 @@ class Engine:
         filters = self._filters(kinds=asked.kinds, project=project)
         if asked.question is None:
             return (await self.recaller.start(filters.project, asked.budget_tokens, filters.kinds)).text
-        stale = self._staleness()
+        stale = self._staleness.told()
         await self.model.returned()
         recalled = await self.recaller.question(
             asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence
@@ -289,23 +293,6 @@ class Engine:
 
     def _filters(self, **wanted: Any) -> Filters:
         return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)
-
-    def _is_lost(self) -> bool:
-        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
-        return self.vault.is_away or self.indexer.pruning_paused is not None
-
-    def _staleness(self) -> str | None:
-        """Why an answer may not know the latest files, or None."""
-        if self.indexer.pruning_paused:
-            return f"{self.indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
-        if self.indexer.replaced:
-            self.watcher.hurry()
-            return "the index was damaged and is being rebuilt from the files"
-        if fault := self.health.faults.get("sweep") or self.health.faults.get("index"):
-            return f"the latest changes may be missing: {fault.reason}"
-        if self.indexer.last is None:
-            return "the first sweep of the vault is not finished"
-        return None
 
 
 def _joined(*parts: str | None) -> str | None:

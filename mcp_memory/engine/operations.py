@@ -16,14 +16,12 @@ from mcp_memory.engine.compaction.outline import preview_payload, run_payload, s
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
-from mcp_memory.engine.lost import Lost
+from mcp_memory.engine.payloads import Payload, forgotten_payload, lost_payload, receipt_payload, search_payload
 from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.versioning.past import PAST_S
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
-from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
-
-Payload = dict[str, Any]
+from mcp_memory.models import NoteRecord
 
 LOOK_DEADLINE_S = 30.0
 BRIEF_MS = 5000
@@ -197,59 +195,6 @@ async def status(engine: Engine, _: Payload) -> Payload:
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
     return await in_thread(engine.compactor.survey.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
-
-
-def lost_payload(lost: Lost) -> Payload:
-    return {"id": lost.id, "path": lost.added.path, "why": lost.why, "gist": lost.gist, "text": lost.text}
-
-
-def search_payload(result: SearchResult) -> Payload:
-    payload: Payload = {
-        "hits": [hit_payload(hit) for hit in result.hits],
-        "confidence": round(result.confidence, 3),
-        "as_of": result.as_of.isoformat(timespec="seconds"),
-    }
-    if result.degraded:
-        payload["degraded"] = result.degraded
-    if result.note:
-        payload["note"] = result.note
-    if any(hit.explain is not None for hit in result.hits):
-        payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
-    return payload
-
-
-def hit_payload(hit: Hit) -> Payload:
-    payload: Payload = {
-        "id": hit.id,
-        "path": hit.path,
-        "start_line": hit.start_line,
-        "end_line": hit.end_line,
-        "heading": hit.heading,
-        "title": hit.title,
-        "kind": hit.kind,
-        "date": hit.date,
-        "score": round(hit.score, 3),
-        "snippet": hit.snippet,
-    }
-    if hit.explain is not None:
-        payload["explain"] = dict(hit.explain)
-    return payload
-
-
-def receipt_payload(receipt: Receipt) -> Payload:
-    return {
-        "id": receipt.id,
-        "path": receipt.path,
-        "etag": receipt.etag,
-        "outcome": receipt.outcome.value,
-        "indexed": receipt.indexed,
-        "similar": list(receipt.similar),
-    }
-
-
-def forgotten_payload(record: NoteRecord, target: str, *, restored: bool) -> Payload:
-    note_id = target if record.is_log else record.id
-    return {"id": note_id, "path": record.path, "etag": record.etag, "status": "active" if restored else "deleted"}
 
 
 Operation = Callable[[Engine, Payload], Awaitable[Payload]]

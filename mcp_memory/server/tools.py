@@ -17,7 +17,7 @@ from pydantic import Field
 
 from mcp_memory.engine.config import RecallConfig, VaultConfig
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.operations import forgotten_payload, receipt_payload, search_payload
+from mcp_memory.engine.payloads import forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
 

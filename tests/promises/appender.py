@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.operations import receipt_payload
+from mcp_memory.engine.payloads import receipt_payload
 from tests.engine.world import World
 
 

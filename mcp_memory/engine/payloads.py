@@ -1,0 +1,63 @@
+"""Answers as plain JSON values, the same at every door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp_memory.engine.lost import Lost
+from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
+
+Payload = dict[str, Any]
+
+
+def lost_payload(lost: Lost) -> Payload:
+    return {"id": lost.id, "path": lost.added.path, "why": lost.why, "gist": lost.gist, "text": lost.text}
+
+
+def search_payload(result: SearchResult) -> Payload:
+    payload: Payload = {
+        "hits": [hit_payload(hit) for hit in result.hits],
+        "confidence": round(result.confidence, 3),
+        "as_of": result.as_of.isoformat(timespec="seconds"),
+    }
+    if result.degraded:
+        payload["degraded"] = result.degraded
+    if result.note:
+        payload["note"] = result.note
+    if any(hit.explain is not None for hit in result.hits):
+        payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
+    return payload
+
+
+def hit_payload(hit: Hit) -> Payload:
+    payload: Payload = {
+        "id": hit.id,
+        "path": hit.path,
+        "start_line": hit.start_line,
+        "end_line": hit.end_line,
+        "heading": hit.heading,
+        "title": hit.title,
+        "kind": hit.kind,
+        "date": hit.date,
+        "score": round(hit.score, 3),
+        "snippet": hit.snippet,
+    }
+    if hit.explain is not None:
+        payload["explain"] = dict(hit.explain)
+    return payload
+
+
+def receipt_payload(receipt: Receipt) -> Payload:
+    return {
+        "id": receipt.id,
+        "path": receipt.path,
+        "etag": receipt.etag,
+        "outcome": receipt.outcome.value,
+        "indexed": receipt.indexed,
+        "similar": list(receipt.similar),
+    }
+
+
+def forgotten_payload(record: NoteRecord, target: str, *, restored: bool) -> Payload:
+    note_id = target if record.is_log else record.id
+    return {"id": note_id, "path": record.path, "etag": record.etag, "status": "active" if restored else "deleted"}

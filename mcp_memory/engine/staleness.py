@@ -1,0 +1,33 @@
+"""Staleness: why an answer as a whole may not know the latest files; of single files `freshness` knows."""
+
+from __future__ import annotations
+
+from mcp_memory.engine.health import Health
+from mcp_memory.engine.indexer import Indexer
+from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.watcher import Watcher
+
+
+class Staleness:
+    def __init__(self, vault: Vault, indexer: Indexer, watcher: Watcher, health: Health) -> None:
+        self._vault = vault
+        self._indexer = indexer
+        self._watcher = watcher
+        self._health = health
+
+    def is_lost(self) -> bool:
+        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
+        return self._vault.is_away or self._indexer.pruning_paused is not None
+
+    def told(self) -> str | None:
+        """For the answer; None where it knows all."""
+        if self._indexer.pruning_paused:
+            return f"{self._indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
+        if self._indexer.replaced:
+            self._watcher.hurry()
+            return "the index was damaged and is being rebuilt from the files"
+        if fault := self._health.faults.get("sweep") or self._health.faults.get("index"):
+            return f"the latest changes may be missing: {fault.reason}"
+        if self._indexer.last is None:
+            return "the first sweep of the vault is not finished"
+        return None
