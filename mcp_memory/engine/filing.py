@@ -84,7 +84,7 @@ class Filing:
         if etag_of(file.body.encode()) == after:
             return file
         if etag_of(file.body.encode()) != before:
-            raise PreconditionFailed(f"{path} was changed by somebody else", hint="its links stay as they are")
+            raise PreconditionFailed(f"{path} is not what it was", hint="its links stay as they are")
         if not self.owns(file):
             raise Refused(f"{path} is not this installation's own: links in it stay as they are")
         body = redirected(file.body, redirects)
