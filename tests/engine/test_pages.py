@@ -113,6 +113,21 @@ async def test_an_edited_note_marks_its_page_and_those_above_to_the_byte(toy_wor
         assert not any(is_marked(toy_world, topic.folder) for topic in parent.walk())
 
 
+async def test_a_note_that_expires_marks_its_page_though_no_file_changed(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await engine.append("Green tea from Uji needs water of 99 degrees and a warm pot.", expires="2026-11-22")
+        await told(engine, TEA)
+        await engine.compactor.run()
+        folder = topic_of(toy_world, "green-tea")
+        await engine.compactor.mark()
+        assert "99 degrees" in toy_world.read(f"{folder}/{PAGE}").decode() and not is_marked(toy_world, folder)
+        toy_world.later(days=2)
+        await engine.compactor.mark()
+        assert is_marked(toy_world, folder)
+        await engine.compactor.run()
+        assert "99 degrees" not in toy_world.read(f"{folder}/{PAGE}").decode()
+
+
 async def test_a_run_is_taken_back_also_where_its_pages_are_marked_by_now(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
@@ -200,6 +215,8 @@ async def test_a_persons_page_gets_a_proposal_beside_it(toy_world: World) -> Non
         first = proposal.read_bytes()
         await engine.compactor.run()
         assert proposal.read_bytes() == first
+        proposal.unlink()  # not wanted
+        assert not (await engine.compactor.run()).left and not proposal.exists()
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
         await engine.compactor.run()
         assert "99 degrees" in proposal.read_text()

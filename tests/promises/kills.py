@@ -226,7 +226,8 @@ class Rounds:
         again = await engine.compactor.run()
         undone = [line for line in again.left if PERSONS_OWN not in line]
         faults = [f"a run more does something: {line}" for line in [*again.done, *undone]]
-        return faults + tree_judge.on_disk(world, self._book) + await tree_judge.tree(engine, world)
+        faults += tree_judge.on_disk(world, self._book)
+        return faults + await tree_judge.tree(engine, world, with_people=self._with_people)
 
     async def _taken_back(self, engine: Engine, world: World, *, is_calm: bool) -> list[str]:
         runs = engine.vault.runs.runs()

@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from tests.promises.tree_judge import WORD, Book
+from tests.promises.tree_judge import RENAMED, WORD, Book
 
 PAUSE_S = 0.01
 
@@ -62,7 +62,7 @@ class People:
 
     def _retitle(self) -> None:
         topic = self._some_topic()
-        self._to(topic, topic.with_name(f"{self._chance.randrange(100, 999)}-called-{self._next()}"))
+        self._to(topic, topic.with_name(f"{self._chance.randrange(100, 999)}{RENAMED}{self._next()}"))
 
     def _to(self, old: Path, new: Path) -> None:
         old.rename(new)

@@ -79,7 +79,7 @@ class Compactor:
         linkage = Linkage(vault, lambda: writer.standing, lambda: writer.problems)
         mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
         self._tender = tender = Tender(vault, index, drafter, journal, linkage, mapper)
-        self._marking = Marking(vault, writer, self.root, lambda: survey.look()[0])
+        self._marking = Marking(vault, writer, self.root, lambda: survey.look()[0], clock)
         self._carrier = carrier = Carrier(vault, index, indexer, journal, Telling(writer))
         self._filer = Filer(vault, survey, drafter, linkage, carrier, self.provisional, self.course, draft_s)
         self._renewal = Renewal(survey, drafter, tender, carrier, self.provisional, self.course, draft_s)

@@ -104,8 +104,7 @@ class Drafter:
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, self._summary(sources, topic.depth), topic.children, before, PROPOSAL)
         said = f"{topic.page_path} is a person's own and out of date: {topic.proposal_path} says what we would"
-        key = key_of(f"propose {topic.folder}", [topic.covers])
-        return Entry(key, said, [step], _told(audit_of(step, sources)))
+        return Entry(proposal_key(topic), said, [step], _told(audit_of(step, sources)))
 
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
@@ -177,6 +176,11 @@ class Drafter:
         if before is None:
             return Write(path, written)
         return Write(path, with_related(written, related_part(before.text)), before.text)
+
+
+def proposal_key(topic: Topic) -> str:
+    """Of the job that proposes a page for the topic as it is now."""
+    return key_of(f"propose {topic.folder}", [topic.covers])
 
 
 def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:

@@ -122,6 +122,10 @@ class RunJournal:
         """The jobs that were begun and not ended, with their runs."""
         return [(run, entry) for run, some in self.every() for entry in some if entry.fate is Fate.ANNOUNCED]
 
+    def did(self, key: str) -> bool:
+        """Whether a job of this key is done, and was not taken back."""
+        return any(entry.key == key and entry.fate is Fate.DONE for _, some in self.every() for entry in some)
+
     def announce(self, run: str, entry: Entry) -> None:
         """To be called before the first step. Raises StorageFailed; then nothing may be done."""
         steps = [as_json(step) for step in entry.steps]

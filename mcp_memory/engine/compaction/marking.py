@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 
 from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.notes import NoteFile
@@ -15,14 +16,22 @@ from mcp_memory.topics.plan import FRESH
 
 
 class Marking:
-    """Looks at the tree only where a file of it has changed since the last time."""
+    """Looks at the tree only where a file of it has changed since the last time, or the day has: notes expire."""
 
-    def __init__(self, vault: Vault, writer: IndexWriter, root: str, look: Callable[[], Sequence[Topic]]) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        writer: IndexWriter,
+        root: str,
+        look: Callable[[], Sequence[Topic]],
+        clock: Callable[[], datetime],
+    ) -> None:
         """`root` is the folder of all topics; `look` reads the index."""
         self._vault = vault
         self._writer = writer
         self._root = root
         self._look = look
+        self._clock = clock
         self._seen: int | None = None
 
     async def mark(self) -> None:
@@ -39,9 +48,8 @@ class Marking:
         """Of all filed notes and their pages; what is fresh belongs to no page."""
         inside, fresh = f"{self._root}/", f"{self._root}/{FRESH}/"
         standing = self._writer.standing.items()
-        return hash(
-            frozenset(each for each in standing if each[0].startswith(inside) and not each[0].startswith(fresh))
-        )
+        filed = frozenset(each for each in standing if each[0].startswith(inside) and not each[0].startswith(fresh))
+        return hash((self._clock().date(), filed))
 
     def _changed(self) -> Iterator[NoteFile]:
         if self._vault.read_only:

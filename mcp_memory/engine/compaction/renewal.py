@@ -89,7 +89,8 @@ class Renewal:
             entry = await in_thread(lambda: self._tender.propose(topic), deadline_s=self._draft_s, what="summarising")
             if entry:
                 await self._carrier.carry_out(report.run, entry)
-            report.left.append(told_of_proposal(topic))
+            if entry or topic.proposal:
+                report.left.append(told_of_proposal(topic))
             return
         if not entry.problem or topic.stale:  # else it would only say again what it says
             await self._carrier.carry_out(report.run, entry)

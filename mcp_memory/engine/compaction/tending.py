@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_memory.engine.compaction.clearing import clearing
-from mcp_memory.engine.compaction.drafting import Drafter
+from mcp_memory.engine.compaction.drafting import Drafter, proposal_key
 from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.compaction.journal import Entry, RunJournal
 from mcp_memory.engine.compaction.linking import Linkage
@@ -34,12 +34,13 @@ class Tender:
         return clearing(tree, self._vault)
 
     def propose(self, topic: Topic) -> Entry | None:
-        """Beside a person's own page; None where what we would say stands there already."""
-        if topic.proposal and (
-            topic.proposal.meta.get("covers") == topic.covers or not self._vault.filing.is_as_written(topic.proposal)
-        ):
-            return None
-        return self._drafter.proposing(topic)
+        """Beside a person's own page; None where what we would say stands there already, or a person did not want
+        it."""
+        if topic.proposal is None:
+            is_unwanted = self._journal.did(proposal_key(topic))
+            return None if is_unwanted else self._drafter.proposing(topic)
+        is_ours = self._vault.filing.is_as_written(topic.proposal)
+        return self._drafter.proposing(topic) if is_ours and topic.proposal.meta.get("covers") != topic.covers else None
 
     def rename(self, run: str, tree: Sequence[Topic]) -> Entry | None:
         """One folder."""
