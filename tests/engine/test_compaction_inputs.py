@@ -35,7 +35,8 @@ async def settled(engine: Engine, world: World, but: str = "doctor") -> list[str
             break
     last = await engine.compactor.run()
     assert not last.done
-    assert [fault for fault in await tree_judge.tree(engine, world, with_people=True) if "doctor" not in fault and but not in fault] == []
+    faults = await tree_judge.tree(engine, world, with_people=True)
+    assert [fault for fault in faults if "doctor" not in fault and but not in fault] == []
     return last.left
 
 
