@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -194,4 +193,4 @@ def test_any_bytes_and_arguments(filled: Place, arguments: list[str], data: byte
 def test_root_is_not_needed_to_be_refused():
     """What the tests above rely on: that a state folder under /proc can be made by nobody, root included."""
     with pytest.raises(OSError):
-        os.mkdir("/proc/nowhere")  # noqa: PTH102
+        Path("/proc/nowhere").mkdir()
