@@ -62,7 +62,7 @@ def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> Sw
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return
-            if label.knows(etag_of(descriptor)):
+            if label.knows(etag_of(descriptor)) or _is_unbegun(label, os.fstat(descriptor).st_size):
                 os.unlink(name, dir_fd=folder)
                 swept.removed.append(printable(prefix + name))
             else:
@@ -82,3 +82,8 @@ def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> Sw
 
     walk_folders(root, look)
     return swept
+
+
+def _is_unbegun(label: HiddenName, size: int) -> bool:
+    """Whether it was to become a new file and was killed before its first byte."""
+    return label.old is None and size == 0
