@@ -441,7 +441,8 @@ def test_only_leftovers_with_known_bytes_are_swept(files: FilesystemBackend, vau
     (vault / "a").mkdir()
     known = {f".00000001.{new}.{old}.mcpm": b"new", f"a/.00000002.{new}.{old}.mcpm": b"old",
              f"a/.00000003.{new}.none.mcpm": b"new", f".00000007.{new}.none.mcpm": b""}  # fmt: skip
-    kept = {f".00000008.{new}.{old}.mcpm": b"", f".00000004.{new}.{old}.mcpm": b"an editor's save", f".00000005.{new}.none.mcpm": b"ne",
+    kept = {f".00000008.{new}.{old}.mcpm": b"",
+            f".00000004.{new}.{old}.mcpm": b"an editor's save", f".00000005.{new}.none.mcpm": b"ne",
             f".00000006.{new}.none.mcpm": b"old"}  # fmt: skip
     foreign = {".goutputstream-XYZ": b"new", "a/.x.md.swp": b"new", f".{new}.mcpm": b"new", "plan.md~": b"new"}
     for name, data in {**known, **kept, **foreign}.items():
