@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
 from typing import Any
 
 import pytest
@@ -89,7 +91,9 @@ def test_a_call_that_hangs_keeps_no_other_waiting_and_can_be_taken_back(place: P
         assert client.ask("ping", number=2)["result"] == "ok"
         for odd in ({}, {"requestId": ["slow"]}, {"requestId": 7}, {"requestId": None}):
             client.send("notifications/cancelled", odd)
+        assert not any(map(has_left, daemon.connections))
         client.send("notifications/cancelled", {"requestId": "slow"})
+        eventually(lambda: any(map(has_left, daemon.connections)))
         assert client.ask("ping", number=3)["result"] == "ok"
         assert client.end() == 0, "nothing is waited for"
         assert client.rest() == [], "what was taken back has no answer"
@@ -164,3 +168,9 @@ def test_a_client_that_was_revoked(served: Place):
         assert error["data"]["code"] == "refused" and "--rotate" in error["message"]
         served.run("token", "--client", "banned", "--rotate").ok()
         assert "result" in client.ask("ping", number=3)
+
+
+def has_left(connection: socket.socket) -> bool:
+    """Whether the client has hung up."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
