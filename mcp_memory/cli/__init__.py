@@ -1,7 +1,7 @@
 """The command line. Imports everything below; nothing imports it.
 
-`main` looks at the first word before it imports anything: an agent's start-up waits for `headers`, and a prompt for
-`hook`.
+`main` looks at the first word before it imports anything: an agent's start-up waits for `headers` and `stdio`, and a
+prompt for `hook`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ def main() -> int:
         from mcp_memory.cli.headers import headers
 
         return headers(sys.argv[2:])
+    if sys.argv[1:2] == ["stdio"]:
+        from mcp_memory.cli.stdio import stdio
+
+        return stdio(sys.argv[2:])
     if sys.argv[1:2] == ["hook"]:
         from mcp_memory.hooks import run as run_hook
 

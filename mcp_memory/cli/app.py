@@ -62,6 +62,7 @@ _COMMANDS = {
     "config": "upkeep:config",
     "token": "upkeep:token",
     "headers": "upkeep:headers",
+    "stdio": "upkeep:stdio",
     "hook": "hooks:hook",
     "hooks": "hooks:hooks",
     "service": "service:service",

@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any, cast
 
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.hook_trust import REMEDIES, TRUSTED, WIRED, hooks_of
 from mcp_memory.cli.installing import address_of, targets_of, where
-from mcp_memory.client.exchange import exchange
+from mcp_memory.client.channel import Channel
+from mcp_memory.client.connection import MCP
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
@@ -192,9 +194,11 @@ def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> 
         "clientInfo": {"name": "mcp-memory doctor", "version": __version__},
     }
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}).encode()
-    said = {"Host": authority, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    until = monotonic() + ANSWER_S
     try:
-        return exchange(peer, "POST", "/mcp", {**said, **headers}, body, ANSWER_S)[0]
+        with Channel(peer, authority, until) as channel:
+            return channel.exchange("POST", MCP, {**said, **headers}, body, until)[0]
     except (OSError, ValueError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -78,7 +79,10 @@ def install(
     """
     settings = common.settings()
     if settings.daemon.uds:
-        raise Refused("the daemon listens on a Unix socket, which no client can use", hint="take out daemon.uds")
+        raise Refused(
+            "the daemon listens on a Unix socket, which no client can use by itself",
+            hint="take out daemon.uds, or have the client start mcp-memory stdio",
+        )
     if not dry_run and address_of(settings) is None:
         tell("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=tell)
@@ -268,6 +272,7 @@ def _after_install(client: str, scope: Scope, settings: Settings, changes: Seque
         remarks += [
             f"the server, over streamable HTTP: {address_of(settings) or _url(settings, PREFERRED_PORT)}",
             f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
+            f"for a client that speaks stdio alone: {json.dumps(pasting.stdio_entry(settings), ensure_ascii=False)}",
         ]
     if client == "openclaw":
         remarks += [

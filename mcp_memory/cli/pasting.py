@@ -52,6 +52,12 @@ def server_entry(client: str, settings: Settings, url: str, *, project: str | No
     return json.loads(text)["mcp"]["servers"]["memory"]
 
 
+def stdio_entry(settings: Settings) -> dict[str, Any]:
+    """The server's entry for a client that speaks stdio alone; NAME is for the person to choose."""
+    command, *arguments = shlex.split(f"{command_path()} stdio --client NAME{_options(settings)}")
+    return {"command": command, "args": arguments}
+
+
 def hook_commands(client: str, settings: Settings, *, shared: bool) -> dict[str, str]:
     """The name of an event among `HOOK_EVENTS` → our command for it. `shared`: see `command_path`."""
     program, options = command_path(shared=shared), _options(settings)

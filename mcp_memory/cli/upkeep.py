@@ -1,4 +1,4 @@
-"""adopt, reindex, config, token, headers: looking after a vault."""
+"""adopt, reindex, config, token, headers, stdio: looking after a vault."""
 
 from __future__ import annotations
 
@@ -137,13 +137,28 @@ def token(common: Common, client: str, rotate: bool, revoke: bool, as_json: bool
     emit({"client": client, "token": value}) if as_json else say(value)
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
+_AS_IT_STANDS = {"ignore_unknown_options": True, "allow_extra_args": True}
+"""For commands that read their own arguments, so that they start sooner where they are the first word."""
+
+
+@click.command(context_settings=_AS_IT_STANDS, add_help_option=False)
 @click.pass_context
 def headers(ctx: click.Context) -> None:
     """Print a client's HTTP headers as JSON, for its headers helper."""
     from mcp_memory.cli.headers import headers as run
 
-    common: Common = ctx.obj
-    given = ["--vault", common.vault] if common.vault else []
-    given += ["--config", str(common.config)] if common.config else []
-    ctx.exit(run([*given, *ctx.args]))
+    ctx.exit(run([*_located(ctx.obj), *ctx.args]))
+
+
+@click.command(context_settings=_AS_IT_STANDS, add_help_option=False)
+@click.pass_context
+def stdio(ctx: click.Context) -> None:
+    """Serve a client that speaks stdio alone."""
+    from mcp_memory.cli.stdio import stdio as run
+
+    ctx.exit(run([*_located(ctx.obj), *ctx.args]))
+
+
+def _located(common: Common) -> list[str]:
+    vault = ["--vault", common.vault] if common.vault else []
+    return [*vault, *(["--config", str(common.config)] if common.config else [])]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple, cast
 
 from mcp_memory import errors
+from mcp_memory.client.channel import Channel
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.client.exchange import exchange
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
 
 API = "/api/"
 HEALTH = "/health"
+MCP = "/mcp"
 SERVICE = "mcp-memory"
 
 PERSON = "cli"
@@ -37,7 +40,7 @@ class Address(NamedTuple):
     @property
     def url(self) -> str:
         """What an MCP client connects to; behind a Unix socket the host counts for nothing."""
-        return f"http://{self.authority}/mcp"
+        return f"http://{self.authority}{MCP}"
 
     @property
     def authority(self) -> str:
@@ -83,40 +86,60 @@ class Connection:
 
     def verify(self, *, deadline_s: float = 2.0) -> None:
         """Make the daemon prove itself. Raises NotRunning when nobody, or somebody else, answers there."""
-        nonce = os.urandom(16).hex()
-        status, body = self._request("GET", f"{HEALTH}?nonce={nonce}", {}, b"", deadline_s)
-        proof = body.get("proof") if status == 200 else None
-        if proof != self._credentials.proof(nonce, self.address.name):
-            raise NotRunning(f"what answers at {self.address.name} is not this vault's daemon", hint="mcp-memory start")
+        proved(self.address, self._credentials, deadline_s=deadline_s).close()
 
     def call(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = 60.0) -> dict[str, Any]:
         """The answer to one operation. Raises the daemon's own error, NotRunning or DeadlineExceeded."""
-        self.verify()
-        headers = {
-            "Authorization": f"Bearer {self._credentials.token(self._client)}",
-            "Content-Type": "application/json",
-        }
-        body = json.dumps(dict(arguments)).encode()
-        status, answer = self._request("POST", API + operation, headers, body, deadline_s)
+        with proved(self.address, self._credentials) as channel:
+            headers = {
+                "Authorization": f"Bearer {self._credentials.token(self._client)}",
+                "Content-Type": "application/json",
+            }
+            body = json.dumps(dict(arguments)).encode()
+            with _translated(deadline_s):
+                status, said = channel.exchange("POST", API + operation, headers, body, monotonic() + deadline_s)
+                answer = _object(said)
         if status == 200:
             return answer
         raise _error_of(status, answer)
 
-    def _request(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, deadline_s: float
-    ) -> tuple[int, dict[str, Any]]:
-        address = self.address
-        peer = address.uds or (address.host, address.port)
+
+def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> Channel:
+    """A connection whose other end has proved itself to be this vault's daemon.
+
+    Raises NotRunning when nobody, or somebody else, answers there, and DeadlineExceeded.
+    """
+    until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
+    with _translated(deadline_s):
+        channel = Channel(address.uds or (address.host, address.port), address.authority, until)
         try:
-            status, said = exchange(peer, method, target, {"Host": address.authority, **headers}, body, deadline_s)
-            answer: Any = json.loads(said)
-        except TimeoutError as error:
-            raise DeadlineExceeded(
-                f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
-            ) from error
-        except (OSError, ValueError, RecursionError) as error:
-            raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
-        return status, cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+            status, said = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
+            if status == 200 and _object(said).get("proof") == credentials.proof(nonce, address.name):
+                return channel
+        except BaseException:
+            channel.close()
+            raise
+    channel.close()
+    raise NotRunning(f"what answers at {address.name} is not this vault's daemon", hint="mcp-memory start")
+
+
+@contextmanager
+def _translated(deadline_s: float) -> Generator[None]:
+    """What goes wrong on a connection, in the user's words."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise DeadlineExceeded(
+            f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
+        ) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
+
+
+def _object(said: bytes) -> dict[str, Any]:
+    """Raises ValueError and RecursionError for what is no JSON."""
+    answer: object = json.loads(said)
+    return cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
 
 
 def _error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:

@@ -103,6 +103,7 @@ async def _serve(
     from mcp_memory.engine.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
     from mcp_memory.server.gate import GateConfig
+    from mcp_memory.server.live import Live
 
     class Server(uvicorn.Server):
         """Signals are ours: uvicorn would raise them again and turn a clean end into a killed process."""
@@ -128,6 +129,7 @@ async def _serve(
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             connections.draining = True
+            live.close()
             await super().shutdown(sockets)
 
     ending = anyio.Event()
@@ -155,6 +157,8 @@ async def _serve(
             vault=settings.vault,
             recall=settings.recall,
         )
+        live = Live(engine)
+        live.serve(mcp)
         server = Server(
             uvicorn.Config(
                 asgi_app(mcp, gate),
@@ -190,18 +194,24 @@ async def _serve(
             # 130,000 objects of libraries that stay for good: each full collection looked through them for 76 ms.
             gc.freeze()
 
-        async def stay_small() -> None:
-            while True:
-                await anyio.sleep(GIVE_BACK_S)
-                with suppress(DeadlineExceeded):  # the machine slept meanwhile
-                    await in_thread(give_back, what="giving memory back")
-
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_to_successor)
             tasks.start_soon(make_ready)
-            tasks.start_soon(stay_small)
+            tasks.start_soon(_stay_small)
+            tasks.start_soon(live.run)
             await server.serve(sockets=[listening])
             tasks.cancel_scope.cancel()
+
+
+async def _stay_small() -> None:
+    import anyio
+
+    from mcp_memory.engine.threads import in_thread
+
+    while True:
+        await anyio.sleep(GIVE_BACK_S)
+        with suppress(DeadlineExceeded):  # the machine slept meanwhile
+            await in_thread(give_back, what="giving memory back")
 
 
 def _address(listening: socket.socket, settings: Settings) -> Address:

@@ -12,6 +12,7 @@ import anyio
 from mcp_memory.engine.draft import Draft
 from mcp_memory.engine.kinds import LOG
 from mcp_memory.engine.model import Model
+from mcp_memory.engine.news import News
 from mcp_memory.engine.similar import Similar
 from mcp_memory.engine.stored import Stored
 from mcp_memory.engine.threads import in_thread
@@ -35,6 +36,7 @@ class Appending:
         writer: IndexWriter,
         model: Model,
         watcher: Watcher,
+        news: News,
         clock: Callable[[], datetime],
         deadline_s: float,
     ) -> None:
@@ -44,6 +46,7 @@ class Appending:
         self._model = model
         self._similar = Similar(index)
         self._watcher = watcher
+        self._news = news
         self._clock = clock
         self._deadline_s = deadline_s
 
@@ -69,6 +72,7 @@ class Appending:
             raise failed
         if receipt.outcome in (Outcome.DUPLICATE, Outcome.UNKNOWN):
             return receipt
+        self._news.add(receipt.id, draft.source, draft.session)
         others = [passage.shown_id for passage in near if passage.note.path not in (receipt.path, supersedes)]
         return replace(receipt, similar=tuple(dict.fromkeys(others))[:MOST_SIMILAR])
 

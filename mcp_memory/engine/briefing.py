@@ -1,7 +1,8 @@
 """Briefings: what is put before an agent without its asking, when a session starts and with each prompt.
 
-A session hears each passage once, until its context is emptied. The same notes give the same text, so that a model's
-prompt cache holds: no time of day is in it, and of freshness only what is stale.
+A session hears each passage once, until its context is emptied, and once who wrote it, if another session did since it
+began. The same notes give the same text, so that a model's prompt cache holds: no time of day is in it, and of
+freshness only what is stale.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any, Protocol
 
 import anyio
 
+from mcp_memory.engine.assemble import with_notice
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.given import Given, mark_of
 from mcp_memory.engine.model import RETURN_WAIT_S, Model
+from mcp_memory.engine.news import ROOM_TOKENS, News
 from mcp_memory.engine.recall import Recalled, Recaller
 from mcp_memory.engine.target import named_by
 from mcp_memory.engine.threads import in_thread
@@ -58,6 +61,7 @@ class Briefer:
         index: Index,
         model: Model,
         given: Given,
+        news: News,
         config: RecallConfig,
         filters: FiltersFrom,
         staleness: Callable[[], str | None],
@@ -67,6 +71,7 @@ class Briefer:
         self._index = index
         self._model = model
         self._given = given
+        self._news = news
         self._config = config
         self._filters = filters
         self._staleness = staleness
@@ -79,6 +84,7 @@ class Briefer:
         self._model.call()
         with _within(deadline_s):
             await self.reset(session)
+            self._news.begin(session)
             wanted = self._filters(project=project)
             recalled = await self._recaller.start(wanted.project, self._config.start_budget_tokens)
             passages, notes = await in_thread(lambda: self._behind(recalled), deadline_s=LOOK_S, what="looking it up")
@@ -94,16 +100,22 @@ class Briefer:
             await self._model.returned(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
             given = await in_thread(lambda: self._given.to(session), deadline_s=LOOK_S, what="reading what was given")
             stale = self._staleness()
+            news_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._news.to(session) else 0
             recalled = await self._recaller.question(
                 prompt,
                 self._filters(kinds=phase.kinds, project=project),
-                phase.budget_tokens,
+                phase.budget_tokens - news_tokens,
                 [stale] if stale else [],
                 phase.least_confidence,
                 lambda passage: mark_of(passage) in given,
             )
+            if line := self._news.line(session, recalled.passages):
+                room = recalled.frame.room(phase.budget_tokens)
+                recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
-            return await self._told(session, recalled, recalled.passages, notes)
+            briefing = await self._told(session, recalled, recalled.passages, notes)
+            self._news.told(session, recalled.passages)
+            return briefing
 
     async def reset(self, session: str) -> None:
         """Its context is empty, or it is over."""

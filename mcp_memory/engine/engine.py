@@ -30,6 +30,7 @@ from mcp_memory.engine.health import Health
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
+from mcp_memory.engine.news import News
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.recall_request import recall_request
@@ -78,12 +79,13 @@ class Engine:
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         given = Given(config.state / "given")
+        news = News()
         self.briefer = Briefer(
-            self.recaller, index, self.model, given, config.recall, self._filters, self._staleness.told
+            self.recaller, index, self.model, given, news, config.recall, self._filters, self._staleness.told
         )
         self._targets = Targets(index, vault.ledger)
         self._appending = Appending(
-            vault, index, self.writer, self.model, self.watcher, clock, config.vault.write_deadline_s
+            vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
         )
         self._forgetting = Forgetting(vault, self.writer, self.model, self.watcher, config.vault)
         self.erasing = Erasing(vault, index, self.writer, config.state / "index")
@@ -95,7 +97,7 @@ class Engine:
         self.past = Past(vault, index)
         self.traffic = Traffic()
         self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
-        self.writer.changed = self.gardener.changed
+        self.writer.listeners.append(self.gardener.changed)
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,

@@ -21,7 +21,7 @@ from mcp_memory.engine.watcher import Watcher
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Index, Watermark
-from mcp_memory.models import Filters, NotePath, NoteRecord, Problem
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
 
 
 class Upkeep:
@@ -141,6 +141,10 @@ class Upkeep:
     def tree(self) -> list[NoteRecord]:
         """All active notes, by path. Reads the index: call it in a thread."""
         return sorted(self._index.notes(Filters(now=self._clock()), limit=100_000), key=lambda r: r.path)
+
+    def ids(self, paths: Sequence[NotePath]) -> list[NoteId]:
+        """Of those notes that the index knows. Reads the index: call it in a thread."""
+        return [note.id for path in paths if (note := self._index.note(path))]
 
     def status(self) -> dict[str, Any]:
         """Facts for `status`, `doctor` and `memory://status`. Reads the index: call it in a thread."""

@@ -48,8 +48,8 @@ class IndexWriter:
         self._targets: list[Generation] = []
         self.problems: dict[str, Problem] = {}
         """Files that could not be used as they are, by path."""
-        self.changed: Callable[[Sequence[NotePath]], None] = _tell_nobody
-        """Is told, in the event loop, which files the index knows anew or no longer."""
+        self.listeners: list[Callable[[Sequence[NotePath]], None]] = []
+        """Each is told, in the event loop, which files the index knows anew or no longer."""
 
     @property
     def generation(self) -> Generation:
@@ -148,7 +148,7 @@ class IndexWriter:
                 path, problem = ready.upsert.note.path, ready.upsert.note.problem
                 self._known[path] = ready.known
                 self.judge([path], {path: Problem(path, problem)} if problem else {})
-                self.changed([path])
+                self._tell([path])
             return complete
 
     def _is_known(self, file: NoteFile) -> bool:
@@ -202,7 +202,7 @@ class IndexWriter:
                 if not only:
                     self._known |= {path: now for path, now in batch.known.items() if self._is_still(path, known)}
             if current and not only:
-                self.changed([each.note.path for each in current])
+                self._tell([each.note.path for each in current])
             await self.remove([path for path in batch.unusable if path in known], known)
             changed += len(current)
             at += len(batch.paths)
@@ -220,7 +220,7 @@ class IndexWriter:
                 if not only:
                     for path in gone:
                         self._known.pop(path, None)
-                    self.changed(gone)
+                    self._tell(gone)
 
     def distrust(self) -> None:
         """Trust no signature, so that the next sweep reads every file and compares its bytes."""
@@ -264,6 +264,10 @@ class IndexWriter:
 
     # -- below -------------------------------------------------------------------------------------------------
 
+    def _tell(self, paths: Sequence[NotePath]) -> None:
+        for listener in self.listeners:
+            listener(paths)
+
     def _is_replaced(self) -> bool:
         known = self._index.generations()
         return all(self.generation.number != each.number or not each.active for each in known)
@@ -277,10 +281,6 @@ class IndexWriter:
                 await in_thread(
                     lambda number=target.number: self._index.apply(number, changes), what="writing the index"
                 )
-
-
-def _tell_nobody(_: Sequence[NotePath]) -> None:
-    return None
 
 
 def _is_news(file: NoteFile, was: Known | None) -> bool:

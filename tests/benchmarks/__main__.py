@@ -18,6 +18,7 @@ from tests.benchmarks import (
     shell,
     silence,
     sizes,
+    stdio,
     topics,
     tree,
 )
@@ -39,6 +40,7 @@ PARTS = {
     "footprint": footprint.footprint,
     "shell": shell.shell,
     "hooks": hooks.hooks,
+    "stdio": stdio.stdio,
     "start": shell.start,
 }
 

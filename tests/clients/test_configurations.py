@@ -7,10 +7,21 @@ import tomllib
 
 import pytest
 
+from mcp_memory.cli.stdio import USAGE
 from mcp_memory.settings.settings import PREFERRED_PORT
 from tests.clients.agents import SHIPPED_URL, TEMPLATES
 
-FILES = ["claude-code.json", "claude-code.md", "codex.toml", "inspector.md", "instructions.md", "openclaw.json"]
+FILES = [
+    "claude-code.json",
+    "claude-code.md",
+    "codex.toml",
+    "inspector.md",
+    "instructions.md",
+    "openclaw.json",
+    "stdio.json",
+]
+
+WITHOUT_ADDRESS = {"claude-code.md", "instructions.md", "stdio.json"}
 
 
 def test_they_are_all_known_here() -> None:
@@ -21,7 +32,7 @@ def test_they_name_the_preferred_port() -> None:
     assert f"http://127.0.0.1:{PREFERRED_PORT}/mcp" == SHIPPED_URL
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in {"claude-code.md", "instructions.md"}])
+@pytest.mark.parametrize("name", [name for name in FILES if name not in WITHOUT_ADDRESS])
 def test_each_names_the_address(name: str) -> None:
     assert SHIPPED_URL in _read(name)
 
@@ -45,6 +56,12 @@ def test_openclaw() -> None:
     server = json.loads(_read("openclaw.json"))["mcp"]["servers"]["memory"]
     assert server["url"] == SHIPPED_URL
     assert server["headers"] == {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}
+
+
+def test_stdio() -> None:
+    """What `mcp-memory stdio --help` shows is the same."""
+    shown = USAGE[USAGE.index("{") :]
+    assert json.loads(_read("stdio.json")) == json.loads(shown)
 
 
 def _read(name: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from tests.clients.agents import inspect, inspector_calls, shell_commands
+from tests.clients.agents import TEMPLATES, inspect, inspector_calls, shell_commands
 from tests.clients.machine import Machine
 from tests.clients.programs import run
 
@@ -28,6 +29,22 @@ def test_the_schemas_are_portable(served: Machine) -> None:
     assert sorted(tools) == ["memory_append", "memory_forget", "memory_recall", "memory_search"]
     assert "outputSchema" not in tools["memory_recall"]
     assert ran.err == ""
+
+
+def test_over_stdio(served: Machine) -> None:
+    """With the shipped file as it is, and the daemon found without an address in it."""
+
+    def inspected(*arguments: str) -> Any:
+        command = ["mcp-inspector", "--cli", "--config", TEMPLATES / "stdio.json", "--server", "memory", *arguments]
+        return json.loads(run(*command, environ=served.environ(), cwd=served.home).succeeded().out)
+
+    listed = inspected("--method", "tools/list", "--strict")["tools"]
+    assert len(listed) == 4
+    call = ("--method", "tools/call", "--tool-name")
+    stored = inspected(*call, "memory_append", "--tool-arg", "content=The ferry leaves at six.")["structuredContent"]
+    found = inspected(*call, "memory_search", "--tool-arg", "query=ferry")["structuredContent"]
+    assert found["hits"][0]["id"] == stored["id"]
+    assert "source: NAME" in (served.vault / stored["path"]).read_text(encoding="utf-8")
 
 
 def test_every_tool_can_be_called(served: Machine) -> None:

@@ -13,6 +13,7 @@ import pytest
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.errors import DeadlineExceeded, NotRunning
 from tests.daemon.place import Place
+from tests.daemon.wire import Wire
 
 Reply = Callable[[bytes], bytes]
 
@@ -122,8 +123,8 @@ def test_a_proof_of_the_real_daemon_does_not_serve_another_port(place: Place):
 
         def relay(request: bytes) -> bytes:
             nonce = request.split(b"nonce=")[-1].split(b" ")[0].decode()
-            _, answer = real._request("GET", f"/health?nonce={nonce}", {}, b"", 5)
-            return http(json.dumps(answer).encode())
+            with Wire(served) as wire:
+                return http(wire.send("GET", f"/health?nonce={nonce}", token=None).body)
 
         kept = place.state.daemon.read_bytes()
         with impostor(place, relay), pytest.raises(NotRunning):

@@ -7,6 +7,7 @@ import socket
 import stat
 
 from tests.daemon.place import STOP_S, Place
+from tests.stdio.shim import shim
 
 
 def test_serving_over_a_socket(place: Place):
@@ -22,6 +23,8 @@ def test_serving_over_a_socket(place: Place):
         assert ":0" not in status["url"]
         assert str(path) in place.run("status").ok().out
         assert place.run("headers", "--client", "x").ok().json["Authorization"].startswith("Bearer ")
+        with shim(place) as client:
+            assert "result" in client.ask("ping"), "for clients that could not use the socket themselves"
         assert health(path, "localhost") == 200
         assert health(path, "evil.example") == 421
         assert served.terminate() == 0

@@ -1,0 +1,153 @@
+"""One HTTP/1.1 connection for one request after the other; each has one deadline for all of it.
+
+http.client brings along the parsers of mail and TLS: 25 ms of imports, which an agent's start-up would wait for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+from collections.abc import Iterator, Mapping
+from time import monotonic
+
+Peer = str | tuple[str, int]
+"""A Unix socket's path, or an IP address and a port."""
+
+Headers = Mapping[str, str]
+"""Of an answer: names in lower case."""
+
+MAX_ANSWER_BYTES = 64_000_000
+"""More than any answer of ours: whatever sends more is not our daemon."""
+
+READ_BYTES = 65_536
+
+
+class Channel:
+    """Connected once it is made. Not for two threads at once, but for `hang_up`.
+
+    All raise TimeoutError at the deadline `until` (of time.monotonic), OSError where nobody listens or the peer hangs
+    up, and ValueError for an answer that is not HTTP or too long.
+    """
+
+    def __init__(self, peer: Peer, host: str, until: float) -> None:
+        """`host` is what requests say in their Host header."""
+        self._host = host
+        self._received = bytearray()
+        self._socket = socket.socket(_family(peer), socket.SOCK_STREAM)
+        try:
+            self._within(until).connect(peer)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Channel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def hang_up(self) -> None:
+        """Whoever waits for an answer here has none any more."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the peer has hung up between two requests; it has nothing else to say there."""
+        return bool(select.select([self._socket], [], [], 0)[0])
+
+    def exchange(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, bytes]:
+        """Status and body of the answer."""
+        status, answered = self.ask(method, target, headers, body, until)
+        return status, self.body(answered, until)
+
+    def ask(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, Headers]:
+        """Status and headers of the answer, whose body `body` or `events` must read."""
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent: read why
+            self._within(until).sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
+        first, *lines = self._through(b"\r\n\r\n", until).decode("latin-1").split("\r\n")
+        version, _, rest = first.partition(" ")
+        if not version.startswith("HTTP/1."):
+            raise ValueError("the answer is not HTTP")
+        pairs = (line.partition(":") for line in lines)
+        return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+    def body(self, headers: Headers, until: float) -> bytes:
+        """All of it."""
+        if not _is_chunked(headers):
+            return self._take(int(headers.get("content-length", -1)), until)
+        body = bytearray()
+        while part := self._chunk(until):
+            body += part
+            if len(body) > MAX_ANSWER_BYTES:
+                raise ValueError("the answer is too long")
+        return bytes(body)
+
+    def events(self, headers: Headers, silence_s: float) -> Iterator[bytes]:
+        """The data of each server-sent event, as it comes. Here the deadline starts anew with whatever comes."""
+        if not _is_chunked(headers):
+            raise ValueError("a stream of events has no length")
+        pending = b""
+        while part := self._chunk(monotonic() + silence_s):
+            *whole, pending = (pending + part).replace(b"\r\n", b"\n").split(b"\n\n")
+            for event in whole:
+                lines = [line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:")]
+                if lines:
+                    yield b"\n".join(lines)
+
+    def _chunk(self, until: float) -> bytes:
+        """Empty at the end of the body."""
+        size = int(self._through(b"\r\n", until).partition(b";")[0], 16)
+        chunk = self._take(size, until)
+        self._through(b"\r\n", until)
+        return chunk
+
+    def _through(self, mark: bytes, until: float) -> bytes:
+        """What comes before the mark, which is passed over."""
+        searched = 0
+        while (found := self._received.find(mark, searched)) < 0:
+            searched = max(0, len(self._received) - len(mark) + 1)
+            if searched > READ_BYTES:
+                raise ValueError("the answer is not HTTP")
+            self._receive(until)
+        line = bytes(self._received[:found])
+        del self._received[: found + len(mark)]
+        return line
+
+    def _take(self, size: int, until: float) -> bytes:
+        if not 0 <= size <= MAX_ANSWER_BYTES:
+            raise ValueError("the answer has no length, or is too long")
+        while len(self._received) < size:
+            self._receive(until)
+        taken = bytes(self._received[:size])
+        del self._received[:size]
+        return taken
+
+    def _receive(self, until: float) -> None:
+        if not (part := self._within(until).recv(READ_BYTES)):
+            raise ConnectionResetError("the peer hung up")
+        self._received += part
+
+    def _within(self, until: float) -> socket.socket:
+        """The socket, for one call. Its own timeout starts anew with each byte; `until` does not."""
+        left_s = until - monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left_s)
+        return self._socket
+
+
+def _family(peer: Peer) -> int:
+    if isinstance(peer, str):
+        return socket.AF_UNIX
+    return socket.AF_INET6 if ":" in peer[0] else socket.AF_INET
+
+
+def _is_chunked(headers: Headers) -> bool:
+    return headers.get("transfer-encoding", "").lower() == "chunked"

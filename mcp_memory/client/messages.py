@@ -1,0 +1,121 @@
+"""A JSON-RPC message of a stdio client: what must be known of it to carry it over HTTP. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from mcp_memory.errors import InvalidInput, McpMemoryError
+
+LISTEN = "subscriptions/listen"
+CANCELLED = "notifications/cancelled"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+
+READS = frozenset({"memory_search", "memory_recall"})
+"""The tools that change nothing. All methods but `tools/call` change nothing either."""
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+"""In `_meta`: from 2026-07-28 on each request says its revision itself."""
+
+NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""Method → the parameter that the header Mcp-Name repeats."""
+
+INTERNAL_ERROR = -32603
+
+Id = str | int | float
+
+
+class Message(NamedTuple):
+    """One line. `id` is None for a notification, and for an answer, which the daemon never asks for."""
+
+    line: bytes
+    id: Id | None
+    method: str
+    params: Mapping[str, Any]
+
+    @property
+    def is_safe_to_repeat(self) -> bool:
+        return self.method != "tools/call" or self.params.get("name") in READS
+
+    @property
+    def cancels(self) -> Id | None:
+        """The id of the request that it takes back."""
+        named = self.params.get("requestId")
+        return named if isinstance(named, Id) else None
+
+
+class Unreadable(InvalidInput):
+    """A line that is no message. `answer` is what its sender is told, in the protocol."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.answer = _dumped({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
+
+
+def read(line: bytes) -> Message:
+    """Raises Unreadable."""
+    try:
+        given: object = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(-32700, "the line is no JSON") from error
+    table = _table(given)
+    message_id, method = table.get("id"), table.get("method", "")
+    is_named = isinstance(message_id, Id) and not isinstance(message_id, bool)
+    is_answer = not method and ("result" in table or "error" in table)
+    if not isinstance(method, str) or not (method or is_answer) or not (is_named or "id" not in table):
+        raise Unreadable(-32600, "the line is no JSON-RPC message; one object a line, no batches")
+    return Message(line, None if is_answer else message_id, method, _table(table.get("params")))
+
+
+def headers_of(message: Message, negotiated: str | None) -> dict[str, str]:
+    """What HTTP says of a message besides. `negotiated`: the revision that the handshake came to."""
+    own = _table(message.params.get("_meta")).get(VERSION_KEY)
+    if not isinstance(own, str):
+        return {"MCP-Protocol-Version": negotiated} if negotiated and message.method != "initialize" else {}
+    named = message.params.get(NAMED_BY.get(message.method, ""))
+    name = {"Mcp-Name": _header(named)} if isinstance(named, str) else {}
+    return {"MCP-Protocol-Version": _header(own), "Mcp-Method": _header(message.method), **name}
+
+
+def negotiated_in(answer: bytes) -> str | None:
+    """The revision that this answer to `initialize` names."""
+    version = _table(_table(json.loads(answer)).get("result")).get("protocolVersion")
+    return version if isinstance(version, str) else None
+
+
+def answer_from(message: Message, status: int, body: bytes) -> bytes:
+    """The daemon's answer to a request as one line; where it is none in the protocol, an error made of it."""
+    if status == 200 and body.startswith(b"{"):
+        return body.replace(b"\r", b" ").replace(b"\n", b" ")  # JSON has them between its tokens alone
+    try:
+        said = _table(json.loads(body))
+    except (ValueError, RecursionError):
+        said = {}
+    if isinstance(said.get("error"), dict):
+        return _dumped({**said, "id": message.id})
+    reason = said.get("message") or said.get("error_description") or "it gave no reason"
+    return failure(message, InvalidInput(f"the memory daemon refused the request with HTTP status {status}: {reason}"))
+
+
+def failure(message: Message, error: McpMemoryError) -> bytes:
+    """The error in the protocol."""
+    told = {"code": INTERNAL_ERROR, "message": str(error), "data": {"code": error.code}}
+    return _dumped({"jsonrpc": "2.0", "id": message.id, "error": told})
+
+
+def _header(text: str) -> str:
+    """As the protocol has it: what a header cannot hold is sent as base64 between marks."""
+    if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?"):
+        return text
+    from binascii import b2a_base64
+
+    return f"=?base64?{b2a_base64(text.encode('utf-8', 'surrogatepass'), newline=False).decode()}?="
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _dumped(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message).encode("ascii")

@@ -1,0 +1,38 @@
+"""Two sessions at work at once, over HTTP and with the hook program: each is told what the other has stored."""
+
+from __future__ import annotations
+
+from mcp_memory.client.connection import Address
+from tests.daemon.place import Place, Running
+from tests.daemon.wire import Wire
+from tests.hooks.client import Session
+
+NEW = "New since this session began"
+TIDE = "The tide mill at Bohus runs from the ebb at four."
+QUESTION = "when does the tide mill at Bohus run"
+
+
+def test_two_sessions_of_two_clients(served: Place):
+    running = Running(served, Address.read(served.state.daemon))
+    mine, theirs = Session(served, "a1", "claude-code"), Session(served, "b2", "codex")
+    mine.start()
+    theirs.start()
+    with Wire(running, client="codex", era="2026-07-28") as codex:
+        stored = codex.tool("memory_append", {"content": TIDE, "kind": "fact", "session": "b2"})["structuredContent"]
+    assert mine.prompt("write a haiku about steam") == ""
+    said = mine.prompt(QUESTION)
+    day = said.partition(f'{NEW}: "{TIDE}" (')[2].partition(", by codex, session b2).")[0]
+    assert len(day) == len("2026-11-22") and TIDE in said
+    assert mine.prompt(QUESTION) == ""
+    own = theirs.prompt(QUESTION)
+    assert TIDE in own and NEW not in own, "it has written that itself"
+    with Wire(running, client="claude-code") as claude:
+        claude.tool("memory_forget", {"id": stored["id"]})
+        better = "The tide mill at Bohus runs from the ebb at five."
+        claude.tool("memory_append", {"content": better, "kind": "fact", "session": "a1"})
+    said = theirs.prompt(QUESTION)
+    assert f'{NEW}: "{better}"' in said and "by claude-code, session a1" in said
+    late = Session(served, "c3", "openclaw")
+    late.start()
+    said = late.prompt(QUESTION)
+    assert better in said and NEW not in said, "that was there when it began"
