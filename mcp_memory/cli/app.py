@@ -64,6 +64,7 @@ _COMMANDS = {
     "headers": "upkeep:headers",
     "hook": "hooks:hook",
     "hooks": "hooks:hooks",
+    "plugin": "plugin:plugin",
     "service": "service:service",
     "uninstall": "uninstall:uninstall",
 }

@@ -18,6 +18,7 @@ from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import commands, files, jsonc
 from mcp_memory.wiring.clients import Scope, Where, config_file
 from mcp_memory.wiring.edit import Target
+from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks
 
 ANSWER_S = 20.0
@@ -36,11 +37,13 @@ def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, p
     """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
     one."""
     found: dict[str, str] = {}
-    for piece in target.pieces:
-        if not isinstance(piece, Hooks) or content is None:
-            continue
+    for piece in target.pieces if content is not None else ():
         with suppress(Refused, UnicodeDecodeError):
-            found |= _states(client, scope, piece, target.file, content.decode(), place)
+            text = (content or b"").decode()
+            if isinstance(piece, Hooks):
+                found |= _states(client, scope, piece, target.file, text, place)
+            elif isinstance(piece, Plugin) and piece.is_in(text):
+                found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
     return found
 
 

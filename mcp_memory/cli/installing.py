@@ -21,7 +21,7 @@ from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import kept_port
 from mcp_memory.daemon.serve import LOOPBACK_OF
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
-from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped
+from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
 from mcp_memory.settings.state import absolute
 from mcp_memory.text.visible import visible
 from mcp_memory.wiring import files
@@ -144,6 +144,11 @@ def address_of(settings: Settings) -> str | None:
         return _url(settings, port) if port else None
 
 
+def expected_url(settings: Settings) -> str:
+    """The URL of this vault's daemon, or the one that it will want."""
+    return address_of(settings) or _url(settings, PREFERRED_PORT)
+
+
 def _url(settings: Settings, port: int) -> str:
     host = LOOPBACK_OF.get(settings.daemon.host, settings.daemon.host)
     return Address(host, port, "", 0, "", "").url
@@ -159,7 +164,7 @@ def _wire(
     token: str = UNKNOWN_TOKEN,
 ) -> Wire:
     project = place.project.name if scope == "project" and place.project else None
-    url = address_of(settings) or _url(settings, PREFERRED_PORT)
+    url = expected_url(settings)
     return Wire(
         name=name or pasting.server_name(settings),
         entry={} if client == "generic" else pasting.server_entry(client, settings, url, project=project),
@@ -168,6 +173,7 @@ def _wire(
         vault=pasting.vault_option(settings),
         variable=pasting.token_variable(settings),
         token=token,
+        plugin=(str(shipped_path("plugin")), pasting.hook_line("EVENT", "openclaw", settings)),
         chosen=name is not None,
     )
 
@@ -266,7 +272,7 @@ def _after_install(client: str, scope: Scope, settings: Settings, changes: Seque
     ]
     if client == "generic":
         remarks += [
-            f"the server, over streamable HTTP: {address_of(settings) or _url(settings, PREFERRED_PORT)}",
+            f"the server, over streamable HTTP: {expected_url(settings)}",
             f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
         ]
     if client == "openclaw":

@@ -84,10 +84,12 @@ class Briefer:
             passages, notes = await in_thread(lambda: self._behind(recalled), deadline_s=LOOK_S, what="looking it up")
             return await self._told(session, recalled, passages, notes)
 
-    async def prompt(self, session: str, prompt: str, project: str | None, *, deadline_s: float) -> Briefing:
+    async def prompt(
+        self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True
+    ) -> Briefing:
         """What fits the prompt and is new to the session; nothing where it probably wants nothing that is stored.
 
-        Raises DeadlineExceeded.
+        `lasting`: it stays in the session's context, and so is not given again. Raises DeadlineExceeded.
         """
         phase = self._config.phases[PROMPT]
         with _within(deadline_s):
@@ -103,7 +105,7 @@ class Briefer:
                 lambda passage: mark_of(passage) in given,
             )
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
-            return await self._told(session, recalled, recalled.passages, notes)
+            return await self._told(session, recalled, recalled.passages if lasting else (), notes)
 
     async def reset(self, session: str) -> None:
         """Its context is empty, or it is over."""

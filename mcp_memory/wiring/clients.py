@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import files, jsonc
 from mcp_memory.wiring.edit import Target
+from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
 
 Scope = Literal["user", "project"]
@@ -61,8 +62,9 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable` and
-    `token` are for a client without a headers helper; `vault` is None for the default one."""
+    """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable`,
+    `token` and `plugin`, its folder and its command, are for a client without a headers helper, which takes plugins for
+    hooks; `vault` is None for the default one."""
 
     name: str
     entry: Mapping[str, Any]
@@ -71,6 +73,7 @@ class Wire:
     vault: str | None
     variable: str
     token: str
+    plugin: tuple[str, str]
     chosen: bool = False
 
 
@@ -133,7 +136,7 @@ def _codex(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     ]
 
 
-def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:  # noqa: ARG001 -- it has no such
+def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     if scope == "project":
         raise Refused("OpenClaw has no configuration of a project", hint="--scope user")
     config = _openclaw_config(where)
@@ -142,7 +145,7 @@ def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Targe
     token = Variable(wire.variable, wire.token)
     return [
         Target(_openclaw_state(where) / ".env", (token,), private=True),
-        Target(config, (server,)),
+        Target(config, (server, Plugin(*wire.plugin, wire.vault)) if hooks else (server,)),
         Target(_workspace(where, config) / "AGENTS.md", (Instructions(wire.instructions),), only_existing=True),
     ]
 

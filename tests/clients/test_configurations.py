@@ -10,7 +10,15 @@ import pytest
 from mcp_memory.settings.settings import PREFERRED_PORT
 from tests.clients.agents import SHIPPED_URL, TEMPLATES
 
-FILES = ["claude-code.json", "claude-code.md", "codex.toml", "inspector.md", "instructions.md", "openclaw.json"]
+FILES = [
+    "claude-code.json",
+    "claude-code.md",
+    "codex.toml",
+    "inspector.md",
+    "instructions.md",
+    "openclaw.json",
+    "skill.md",
+]
 
 
 def test_they_are_all_known_here() -> None:
@@ -21,7 +29,9 @@ def test_they_name_the_preferred_port() -> None:
     assert f"http://127.0.0.1:{PREFERRED_PORT}/mcp" == SHIPPED_URL
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in {"claude-code.md", "instructions.md"}])
+@pytest.mark.parametrize(
+    "name", [name for name in FILES if name not in {"claude-code.md", "instructions.md", "skill.md"}]
+)
 def test_each_names_the_address(name: str) -> None:
     assert SHIPPED_URL in _read(name)
 

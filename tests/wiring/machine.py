@@ -29,6 +29,7 @@ def wire(client: str, *, name: str | None = None, url: str = URL) -> Wire:
         vault=None,
         variable="MCP_MEMORY_TOKEN",
         token="sekret",
+        plugin=("/opt/plugin", "/opt/mcp-memory hook EVENT --client openclaw"),
         chosen=name is not None,
     )
 

@@ -133,12 +133,12 @@ def test_a_new_address_replaces_the_old_one(home: Path) -> None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_another_name_takes_the_place_of_the_first(home: Path, client: str) -> None:
-    install(home, client)
-    install(home, client, name="notes")
+    install(home, client, hooks=False)
+    install(home, client, name="notes", hooks=False)
     config = _config(home, client)
     assert "notes" in config
     assert "memory" not in config.replace("mcp-memory", "")
-    assert install(home, client) == [], "the name that was chosen stays"
+    assert install(home, client, hooks=False) == [], "the name that was chosen stays"
     uninstall(home, client)
     assert "notes" not in tree(home)
 
