@@ -21,12 +21,12 @@ export default {
     const lookWhetherToFlush = async () => {
       flush = await hook("flush", {});
     };
-    const start = (said) => {
+    const start = async (said) => {
       const known = starts.get(said.session_id);
-      if (known !== undefined) return known;
+      if (known) return known;
+      const text = await hook("session-start", said);
       if (starts.size >= MOST_SESSIONS) starts.delete(starts.keys().next().value);
-      const text = hook("session-start", said);
-      starts.set(said.session_id, text);
+      if (text) starts.set(said.session_id, text); // else the daemon may be up with the next turn
       return text;
     };
 

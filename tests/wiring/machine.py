@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,14 +21,19 @@ ENTRIES = {
 NOON = datetime(2026, 11, 22, 12)
 
 
-def wire(client: str, *, name: str | None = None, url: str = URL) -> Wire:
+def wire(
+    client: str, *, name: str | None = None, url: str = URL, vault: str | None = None, name_of_vault: str = "memory"
+) -> Wire:
+    variable = "MCP_MEMORY_TOKEN" + (vault or "").replace("/", "_").upper()
+    text = json.dumps({**ENTRIES[client], "url": url}).replace("MCP_MEMORY_TOKEN", variable)
+    option = f" --vault {vault}" if vault else ""
     return Wire(
-        name=name or "memory",
-        entry={**ENTRIES[client], "url": url},
+        name=name or name_of_vault,
+        entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),
         instructions="Search first.\nStore at once.\n",
-        hooks={event: f"/opt/mcp-memory hook {event} --client {client}" for event in HOOK_EVENTS},
-        vault=None,
-        variable="MCP_MEMORY_TOKEN",
+        hooks={event: f"/opt/mcp-memory hook {event} --client {client}{option}" for event in HOOK_EVENTS},
+        vault=vault,
+        variable=variable,
         token="sekret",
         plugin=("/opt/plugin", "/opt/mcp-memory hook EVENT --client openclaw"),
         chosen=name is not None,
@@ -45,8 +51,8 @@ def install(home: Path, client: str, **more) -> list[Change]:
     return _applied(changes)
 
 
-def uninstall(home: Path, client: str, *, scope: Scope = "user") -> list[Change]:
-    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client), hooks=True)
+def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[Change]:
+    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=True)
     return _applied([uninstalling(target, files.read(target.file), files.backups(target.file)) for target in wanted])
 
 

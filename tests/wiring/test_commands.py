@@ -201,7 +201,14 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert served.run("service", "status", "--json", **path).ok().json == {
         "systemd": True, "unit": str(file), "enabled": True, "active": True,
     }  # fmt: skip
-    assert served.run("service", "uninstall", "--json", **path).ok().json == {"unit": str(file), "removed": True}
+    removed = {"unit": str(file), "removed": True, "backup": None}
+    assert served.run("service", "uninstall", "--json", **path).ok().json == removed
+    served.run("service", "install", **path).ok()
+    with file.open("a") as unit:
+        unit.write("# mine, too\n")
+    assert "kept as it was" in served.run("service", "uninstall", **path).ok().out
+    assert not file.exists()
+    assert any(backup.read_text().endswith("# mine, too\n") for backup in file.parent.glob("*.bak"))
     told = (systemctl / "log").read_text()
     assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
     assert "there is no" in served.run("service", "uninstall", **path).ok().out

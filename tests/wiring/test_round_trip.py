@@ -143,6 +143,20 @@ def test_another_name_takes_the_place_of_the_first(home: Path, client: str) -> N
     assert "notes" not in tree(home)
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_two_vaults_of_one_folders_name_are_two_servers(home: Path, client: str) -> None:
+    """Each is found again under its own name, and goes without the other."""
+    install(home, client, vault="/work/notes", name_of_vault="memory-notes", hooks=False)
+    alone = tree(home)
+    install(home, client, vault="/home/notes", name_of_vault="memory-notes", hooks=False)
+    assert '"memory-notes-2"' in _config(home, client) or "[mcp_servers.memory-notes-2]" in _config(home, client)
+    for vault in ("/work/notes", "/home/notes"):
+        assert install(home, client, vault=vault, name_of_vault="memory-notes", hooks=False) == []
+    uninstall(home, client, vault="/home/notes")
+    config = _config_name(client)
+    assert tree(home)[config] == alone[config]
+
+
 def test_without_hooks(home: Path) -> None:
     before = tree(home)
     assert not any(change.file.name == "settings.json" for change in install(home, "claude-code", hooks=False))
@@ -221,5 +235,8 @@ def test_openclaw_makes_its_own_workspace_first(home: Path) -> None:
 
 
 def _config(home: Path, client: str) -> str:
-    name = {"claude-code": ".claude.json", "codex": ".codex/config.toml", "openclaw": ".openclaw/openclaw.json"}
-    return (home / name[client]).read_text()
+    return (home / _config_name(client)).read_text()
+
+
+def _config_name(client: str) -> str:
+    return {"claude-code": ".claude.json", "codex": ".codex/config.toml", "openclaw": ".openclaw/openclaw.json"}[client]
