@@ -7,7 +7,7 @@ knows no headers helper, and none of the three shows first what it will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,6 +83,16 @@ def targets(client: str, scope: Scope, where: Where, wire: Wire, *, hooks: bool)
         raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
     found = _TARGETS[client](scope, where, wire, hooks)
     return [replace(target, within=where.project) for target in found] if scope == "project" else found
+
+
+def trusting(found: Sequence[Target], hashes: Mapping[str, str]) -> list[Target]:
+    """The same, with Codex's trust in our hooks: the key of each → its hash."""
+    return [
+        replace(
+            target, pieces=tuple(Trust(tuple(hashes), hashes) if isinstance(p, Trust) else p for p in target.pieces)
+        )
+        for target in found
+    ]
 
 
 def config_file(client: str, scope: Scope, where: Where) -> Path | None:

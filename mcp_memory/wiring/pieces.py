@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from mcp_memory.errors import Refused
@@ -188,12 +188,16 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What Codex notes down in its configuration when a person trusts our hooks: it goes with them."""
+    """What Codex notes down in its configuration when a person trusts our hooks: it goes with them. `hashes` are put in
+    where a person has said so to us instead, by key."""
 
     keys: tuple[str, ...]
+    hashes: Mapping[str, str] = field(default_factory=dict[str, str])
     what = "the trust in the hooks"
 
     def put(self, text: str) -> str:
+        for key, value in self.hashes.items():
+            text = toml.put(text, ("hooks", "state", key), {"trusted_hash": value})
         return text
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a table is whole

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.wiring import files
-from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, Wire, targets
+from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, Wire, targets, trusting
 from mcp_memory.wiring.edit import Change, installing, uninstalling
 
 URL = "http://127.0.0.1:8423/mcp"
@@ -40,8 +40,17 @@ def wire(
     )
 
 
-def planned(home: Path, client: str, *, scope: Scope = "user", hooks: bool = True, **more: str) -> list[Change]:
+def planned(
+    home: Path,
+    client: str,
+    *,
+    scope: Scope = "user",
+    hooks: bool = True,
+    hashes: Mapping[str, str] | None = None,
+    **more: str,
+) -> list[Change]:
     wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+    wanted = trusting(wanted, hashes) if hashes else wanted
     return [installing(target, files.read(target.file)) for target in wanted]
 
 

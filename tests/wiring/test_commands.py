@@ -59,6 +59,13 @@ def test_it_asks(served: Place, home: Path) -> None:
     served.run("uninstall", "codex", stdin=b"y\n").ok()
 
 
+def test_trust_is_codexs_to_ask_for(served: Place, home: Path) -> None:
+    refused = served.run("install", "codex", "--yes", "--trust-hooks", PATH="/usr/bin:/bin")
+    assert refused.code == 1 and "no codex on your PATH" in refused.err
+    for more in (["claude-code"], ["codex", "--no-hooks"], ["codex", "--scope", "project"]):
+        assert served.run("install", *more, "--yes", "--trust-hooks").code == 2
+
+
 def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_path: Path) -> None:
     """The command as it stands in the file, run by a shell in an agent's project."""
     served.run("install", "claude-code", "--yes").ok()

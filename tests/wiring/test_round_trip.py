@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,24 @@ def test_the_trust_that_codex_notes_down_goes_with_the_hooks(home: Path) -> None
     key = f"{home / '.codex' / 'hooks.json'}:session_start:0:0"
     with config.open("a") as file:
         file.write(f'\n[hooks.state."{key}"]\ntrusted_hash = "sha256:2"\n')
+    uninstall(home, "codex")
+    assert tree(home) == before
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_trust_that_a_person_tells_us_of_goes_with_the_hooks(home: Path, state: str) -> None:
+    before = make(home, STATES[state])
+    first = 1 if "comments" in state else 0  # somebody's own comes before ours
+    hashes = {
+        f"{home / '.codex' / 'hooks.json'}:{name}:{group}:0": f"sha256:{name}"
+        for name, group in (("session_start", first), ("user_prompt_submit", 0))
+    }
+    (shown, *_) = planned(home, "codex", hashes=hashes)
+    assert '+trusted_hash = "sha256:session_start"' in diff(shown, "x")
+    install(home, "codex", hashes=hashes)
+    state_of = tomllib.loads((home / ".codex" / "config.toml").read_text())["hooks"]["state"]
+    assert {key: each["trusted_hash"] for key, each in state_of.items()} == hashes
+    assert install(home, "codex", hashes=hashes) == install(home, "codex") == []
     uninstall(home, "codex")
     assert tree(home) == before
 
