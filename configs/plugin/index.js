@@ -41,7 +41,7 @@ export default {
     });
     api.on("before_prompt_build", async (event, ctx) => {
       if (ctx.trigger === "memory" || !ctx.sessionId) return undefined;
-      const said = { session_id: ctx.sessionId, cwd: ctx.workspaceDir ?? "" };
+      const said = { session_id: ctx.sessionId }; // no folder: its workspace is no project, so it sees all of them
       const told = await start(said);
       const prompt = await hook("prompt", { ...said, prompt: event.currentUserMessage ?? event.prompt });
       return { ...(told && { appendSystemContext: told }), ...(prompt && { prependContext: prompt }) };
@@ -63,18 +63,26 @@ export default {
 // What the command wants the agent to know; empty with any fault, as if we were not there.
 function answer(command, said) {
   return new Promise((resolve) => {
-    const child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "pipe", "ignore"] });
+    // A group of its own, so that nothing of it is left when its time is up.
+    const child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "pipe", "ignore"], detached: true });
+    let out = "";
+    const giveUp = () => {
+      try {
+        process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // it has ended
+      }
+      child.stdout.destroy();
+      end("");
+    };
+    const timer = setTimeout(giveUp, WITHIN_MS);
     const end = (text) => {
       clearTimeout(timer);
       resolve(text);
     };
-    const timer = setTimeout(() => {
-      child.kill("SIGKILL");
-      end("");
-    }, WITHIN_MS);
-    let out = "";
     child.stdout.setEncoding("utf8").on("data", (part) => {
-      if (out.length < MOST_CHARS) out += part;
+      out += part;
+      if (out.length > MOST_CHARS) giveUp();
     });
     child.on("error", () => end(""));
     child.on("close", () => end(contextIn(out)));

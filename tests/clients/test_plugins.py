@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
+import psutil
 import pytest
 
+from mcp_memory.engine.flush import FLUSH
 from tests.clients.agents import Agent, claude_environ, codex_model
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.clients.test_hooks import first_request, patient
+from tests.hooks.client import PATIENT
 
 IN_CLAUDE = "mcp__plugin_mcp-memory_memory__"
 """What Claude Code puts in front of the names of a plugin's tools."""
@@ -69,3 +76,88 @@ def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
     assert told in first_request(openai, "/responses")
     assert talk.receipt(1)["hits"][0]["id"] == talk.receipt(0)["id"]
     assert "mcp-memory:long-term-memory" in openai.raw_log, "the skill is offered"
+
+
+GATEWAY = """
+import plugin from "@PLUGIN@";
+const on = {};
+let capability;
+plugin.register({
+  pluginConfig: { command: process.argv[2] },
+  on: (name, handler) => { on[name] = handler; },
+  registerMemoryCapability: (given) => { capability = given; },
+});
+const plan = (cfg) => capability.flushPlanResolver({ cfg });
+const turn = (trigger) => on.before_prompt_build({ prompt: process.argv[3] }, { sessionId: "1", trigger });
+const seen = { early: plan({}) };
+await on.gateway_start({}, {});
+await on.session_start({ sessionId: "1" }, {});
+seen.turns = [await turn("user"), await turn("user")];
+seen.flushing = (await turn("memory")) ?? null;
+await on.agent_end({}, { sessionId: "1" });
+seen.plan = plan({});
+seen.own = plan({ agents: { defaults: { compaction: { memoryFlush: { forceFlushTranscriptBytes: "1.5kb" } } } } });
+seen.off = plan({ agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } });
+await on.before_compaction({}, { sessionId: "1" });
+await on.session_end({ sessionId: "1" }, {});
+seen.hooks = Object.keys(on);
+console.log(JSON.stringify(seen));
+"""
+"""What a gateway does with it, for want of one where OpenClaw is not installed."""
+
+
+def in_gateway(machine: Machine, command: str, prompt: str = "") -> dict[str, Any]:
+    script = _script(machine, GATEWAY)
+    environ = machine.environ(**PATIENT)
+    return json.loads(run("node", script, command, prompt, environ=environ, cwd=machine.home).succeeded().out)
+
+
+def _script(machine: Machine, text: str) -> Path:
+    script = machine.home / "gateway.mjs"
+    script.write_text(text.replace("@PLUGIN@", str(CHECKOUT / "configs" / "plugin" / "index.js")), encoding="utf-8")
+    return script
+
+
+def test_what_the_plugin_tells_openclaw(served: Machine, told: str) -> None:
+    served.mcp_memory("append", "-k", "fact", "The sluice of Rya opens at six.")
+    seen = in_gateway(served, "mcp-memory hook EVENT --client openclaw", "When does the sluice of Rya open?")
+    first, second = seen["turns"]
+    assert told in first["appendSystemContext"] == second["appendSystemContext"], "a prompt cache holds"
+    assert "opens at six" in first["prependContext"] and "opens at six" in second["prependContext"]
+    assert seen["flushing"] is None and seen["early"] is None and seen["off"] is None
+    assert seen["plan"]["prompt"].startswith(FLUSH) and "NO_REPLY" in seen["plan"]["prompt"]
+    assert (seen["plan"]["forceFlushTranscriptBytes"], seen["own"]["forceFlushTranscriptBytes"]) == (2_097_152, 1_536)
+    assert {*seen["hooks"]} >= {"before_prompt_build", "session_start", "before_compaction", "agent_end", "session_end"}
+
+
+FAULTS = """
+import plugin from "@PLUGIN@";
+const told = async (command) => {
+  const on = {};
+  const api = { pluginConfig: { command }, on: (n, h) => { on[n] = h; }, registerMemoryCapability: () => {} };
+  plugin.register(api);
+  const begun = performance.now();
+  const said = await on.before_prompt_build({ prompt: "x" }, { sessionId: "1" });
+  return { said, ms: performance.now() - begun };
+};
+const seen = await Promise.all(process.argv.slice(2).map(told));
+console.log(JSON.stringify(seen));
+"""
+
+
+def test_the_plugin_is_silent_where_its_command_is_not_and_leaves_nothing_behind(served: Machine) -> None:
+    hangs, floods = "sleep 61.25", "yes nobody-reads-this"
+    faults = [
+        f"{hangs}; true",
+        f"{floods}; true",
+        "echo hello",
+        "exit 3",
+        "no-such-program",
+        'echo "{}"',
+        "exec <&-; true",
+    ]
+    script = _script(served, FAULTS)
+    seen = json.loads(run("node", script, *faults, environ=served.environ(), cwd=served.home).succeeded().out)
+    assert [each["said"] for each in seen] == [{}] * len(faults)
+    running = {" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])}
+    assert running.isdisjoint({hangs, floods}), "whole groups end"
