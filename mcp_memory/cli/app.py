@@ -65,6 +65,7 @@ _COMMANDS = {
     "stdio": "upkeep:stdio",
     "hook": "hooks:hook",
     "hooks": "hooks:hooks",
+    "plugin": "plugin:plugin",
     "service": "service:service",
     "uninstall": "uninstall:uninstall",
 }

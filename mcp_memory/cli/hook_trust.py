@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import commands, files, jsonc
 from mcp_memory.wiring.clients import Scope, Where, config_file
 from mcp_memory.wiring.edit import Target
+from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks
 
 ANSWER_S = 20.0
@@ -32,15 +34,48 @@ REMEDIES = {
 }
 
 
+_QUIET = """check_for_update_on_startup = false
+analytics.enabled = false
+features = { plugins = false, remote_plugin = false, apps = false }
+"""
+"""A Codex that only answers a question has no business on a network."""
+
+
 def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, place: Where) -> dict[str, str]:
     """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
     one."""
     found: dict[str, str] = {}
-    for piece in target.pieces:
-        if not isinstance(piece, Hooks) or content is None:
-            continue
+    for piece in target.pieces if content is not None else ():
         with suppress(Refused, UnicodeDecodeError):
-            found |= _states(client, scope, piece, target.file, content.decode(), place)
+            text = (content or b"").decode()
+            if isinstance(piece, Hooks):
+                found |= _states(client, scope, piece, target.file, text, place)
+            elif isinstance(piece, Plugin) and piece.is_in(text):
+                found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
+    return found
+
+
+def hashes_of(file: Path, content: bytes) -> dict[str, str]:
+    """Codex's key of each hook of ours in that file, with this content → the hash by which it trusts it. Nothing is
+    written there: Codex reads a copy, in a home of its own. Raises Refused where it does not say."""
+    program = shutil.which("codex")
+    if program is None:
+        raise Refused(
+            "there is no codex on your PATH that could be told", hint="install it, or leave --trust-hooks out"
+        )
+    with tempfile.TemporaryDirectory(prefix="mcp-memory-") as home:
+        copy = Path(home).resolve() / "hooks.json"
+        copy.write_bytes(content)
+        copy.with_name("config.toml").write_text(_QUIET, encoding="utf-8")
+        found = {
+            str(hook["key"]).replace(str(copy), str(file), 1): str(hook["currentHash"])
+            for hook in _listed(program, home, {**os.environ, "CODEX_HOME": str(copy.parent)})
+            if hook.get("sourcePath") == str(copy) and commands.read(hook.get("command")) is not None
+        }
+    if not found:
+        raise Refused(
+            "this version of Codex does not say what it trusts", hint="without --trust-hooks, then /hooks there"
+        )
     return found
 
 
@@ -74,22 +109,25 @@ def _codex(file: Path, place: Where) -> dict[str, str]:
     program = shutil.which("codex")
     if program is None:
         return {}
-    cwd = str(place.project or place.home)
+    return {
+        _client_name(hook["eventName"]): TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
+        for hook in _listed(program, str(place.project or place.home), os.environ)
+        if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
+    }
+
+
+def _listed(program: str, cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The hooks that Codex finds for an agent in that folder."""
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mcp-memory", "version": __version__}}},
         {"method": "initialized"},
         {"id": 2, "method": "hooks/list", "params": {"cwds": [cwd]}},
     ]
-    answer = _answered(program, "".join(f"{json.dumps(request)}\n" for request in requests), number=2)
-    hooks = [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
-    return {
-        _client_name(hook["eventName"]): TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
-        for hook in hooks
-        if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
-    }
+    answer = _answered(program, "".join(f"{json.dumps(request)}\n" for request in requests), environ, number=2)
+    return [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
 
 
-def _answered(program: str, requests: str, *, number: int) -> dict[str, Any]:
+def _answered(program: str, requests: str, environ: Mapping[str, str], *, number: int) -> dict[str, Any]:
     """The result of one request to Codex's app server, which answers while its input is open. Empty where it fails."""
     with (
         suppress(OSError),
@@ -100,6 +138,7 @@ def _answered(program: str, requests: str, *, number: int) -> dict[str, Any]:
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
             errors="replace",
+            env=environ,
             start_new_session=True,
         ) as process,
     ):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,20 +16,22 @@ import click
 
 from mcp_memory.cli import pasting
 from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.hook_trust import hashes_of
 from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.remarks import after_install
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import kept_port
 from mcp_memory.daemon.serve import LOOPBACK_OF
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
-from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped
+from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
 from mcp_memory.settings.state import absolute
 from mcp_memory.text.visible import visible
 from mcp_memory.wiring import files
-from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets
+from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets, trusting
 from mcp_memory.wiring.edit import Change, Target, diff, installing, uninstalling
-from mcp_memory.wiring.pieces import Hooks, Instructions
+from mcp_memory.wiring.pieces import Hooks, Instructions, Trust
 
 UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
 
@@ -54,6 +57,7 @@ class Plan:
 )
 @click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
+@click.option("--trust-hooks", is_flag=True, help="Codex: have it trust our hooks, as if you had accepted them there.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @located
@@ -65,6 +69,7 @@ def install(
     scope: Scope,
     name: str | None,
     no_hooks: bool,
+    trust_hooks: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -77,6 +82,9 @@ def install(
     mcp-memory install claude-code
     mcp-memory install codex --scope project --dry-run
     """
+    can_trust = client == "codex" and scope == "user" and not no_hooks
+    if trust_hooks and not can_trust:
+        raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
     settings = common.settings()
     if settings.daemon.uds:
         raise Refused(
@@ -89,11 +97,13 @@ def install(
     place = where()
     token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
     wire = _wire(client, settings, place, scope, name=name, token=token)
-    changes = [
-        installing(target, files.read(target.file))
-        for target in targets(client, scope, place, wire, hooks=not no_hooks)
-    ]
-    plan = Plan(client, scope, changes, _after_install(client, scope, settings, changes))
+    wanted = targets(client, scope, place, wire, hooks=not no_hooks)
+    can_ask = can_trust and not (yes or dry_run or as_json) and sys.stdin.isatty()
+    if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
+        wanted, trust_hooks = trusting(wanted, _hashes(wanted)), True
+    changes = [installing(target, files.read(target.file)) for target in wanted]
+    remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trust_hooks)
+    plan = Plan(client, scope, changes, remarks)
     _carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
     if not dry_run and launch.running(settings) is None:
         launch.launch(settings, [], tell=tell)
@@ -148,6 +158,11 @@ def address_of(settings: Settings) -> str | None:
         return _url(settings, port) if port else None
 
 
+def expected_url(settings: Settings) -> str:
+    """The URL of this vault's daemon, or the one that it will want."""
+    return address_of(settings) or _url(settings, PREFERRED_PORT)
+
+
 def _url(settings: Settings, port: int) -> str:
     host = LOOPBACK_OF.get(settings.daemon.host, settings.daemon.host)
     return Address(host, port, "", 0, "", "").url
@@ -163,7 +178,7 @@ def _wire(
     token: str = UNKNOWN_TOKEN,
 ) -> Wire:
     project = place.project.name if scope == "project" and place.project else None
-    url = address_of(settings) or _url(settings, PREFERRED_PORT)
+    url = expected_url(settings)
     return Wire(
         name=name or pasting.server_name(settings),
         entry={} if client == "generic" else pasting.server_entry(client, settings, url, project=project),
@@ -172,8 +187,25 @@ def _wire(
         vault=pasting.vault_option(settings),
         variable=pasting.token_variable(settings),
         token=token,
+        plugin=(str(shipped_path("plugin")), pasting.hook_line("EVENT", "openclaw", settings)),
         chosen=name is not None,
     )
+
+
+def _agrees_to_trust(wanted: Sequence[Target]) -> bool:
+    """Asks, unless Codex has noted down that it trusts them, or is not there to say what it would trust."""
+    for target in wanted:
+        text = (files.read(target.file) or b"").decode(errors="replace")
+        if any(isinstance(piece, Trust) and piece.is_in(text) for piece in target.pieces):
+            return False
+    question = "have Codex trust our hooks? Else it asks you, and skips them until then"
+    return shutil.which("codex") is not None and click.confirm(question)
+
+
+def _hashes(wanted: Sequence[Target]) -> dict[str, str]:
+    """What Codex will go by when it trusts our hooks as they are planned. Raises Refused."""
+    hooks = next(target for target in wanted if any(isinstance(piece, Hooks) for piece in target.pieces))
+    return hashes_of(hooks.file, installing(hooks, files.read(hooks.file)).new or b"")
 
 
 def _token(settings: Settings, client: str, *, makes: bool) -> str:
@@ -258,34 +290,3 @@ def _show(plan: Plan, changes: Sequence[Change]) -> None:
         say()
     if not changes:
         say(f"nothing to do for {TITLES[plan.client]}")
-
-
-def _after_install(client: str, scope: Scope, settings: Settings, changes: Sequence[Change]) -> list[str]:
-    """What is left for the person."""
-    title = TITLES[client]
-    remarks = [
-        f"{change.file} is not there yet: once {title} has made it, install again"
-        for change in changes
-        if change.old is None and change.new is None
-    ]
-    if client == "generic":
-        remarks += [
-            f"the server, over streamable HTTP: {address_of(settings) or _url(settings, PREFERRED_PORT)}",
-            f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
-            f"for a client that speaks stdio alone: {json.dumps(pasting.stdio_entry(settings), ensure_ascii=False)}",
-        ]
-    if client == "openclaw":
-        remarks += [
-            "a gateway that runs already reads the token when it starts: openclaw gateway restart",
-            "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install",
-        ]
-    if client == "codex" and any(isinstance(p, Hooks) for change in changes for p in change.target.pieces):
-        remarks.append(
-            "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
-            "/hooks); until then, and in `codex exec`, it skips them without a word"
-        )
-    if scope == "project" and client in {"claude-code", "codex"}:
-        remarks.append(f"{title} uses these files after it has asked you whether to trust this folder")
-        if pasting.command_path(shared=True) != "mcp-memory":
-            remarks.append("mcp-memory is not on your PATH: these files name its place on this machine")
-    return remarks

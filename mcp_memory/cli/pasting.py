@@ -58,10 +58,23 @@ def stdio_entry(settings: Settings) -> dict[str, Any]:
     return {"command": command, "args": arguments}
 
 
-def hook_commands(client: str, settings: Settings, *, shared: bool) -> dict[str, str]:
-    """The name of an event among `HOOK_EVENTS` → our command for it. `shared`: see `command_path`."""
-    program, options = command_path(shared=shared), _options(settings)
-    return {event: f"{program} hook {event} --client {client}{options}" for event in HOOK_EVENTS}
+def template_entry(client: str) -> dict[str, Any]:
+    """The server's entry of any machine, as it is shipped. For a client with a headers helper."""
+    if client == "claude-code":
+        return json.loads(shipped("clients/claude-code.json"))
+    return tomllib.loads(shipped("clients/codex.toml"))["mcp_servers"]["memory"]
+
+
+def hook_commands(client: str, settings: Settings | None, *, shared: bool = False) -> dict[str, str]:
+    """The name of an event among `HOOK_EVENTS` → our command for it. For the rest see `hook_line`."""
+    return {event: hook_line(event, client, settings, shared=shared) for event in HOOK_EVENTS}
+
+
+def hook_line(event: str, client: str, settings: Settings | None, *, shared: bool = False) -> str:
+    """Our command for an event. `settings`: None for any machine's. `shared`: see `command_path`."""
+    if settings is None:
+        return f"mcp-memory hook {event} --client {client}"
+    return f"{command_path(shared=shared)} hook {event} --client {client}{_options(settings)}"
 
 
 def server_name(settings: Settings) -> str:

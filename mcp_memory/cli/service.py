@@ -93,24 +93,29 @@ def install(common: Common, dry_run: bool, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def uninstall(common: Common, as_json: bool) -> None:
-    """Stop and disable the unit, and remove it.
+    """Stop and disable the unit, and remove it. One that somebody has edited is kept beside itself, with a date.
 
     \b
     mcp-memory service uninstall
     """
-    file = unit_file(common.settings())
-    was_there = file.exists()
-    if was_there:
-        files.check(Change(Target(file, ()), files.read(file), None))
+    settings = common.settings()
+    file = unit_file(settings)
+    old = files.read(file)
+    change = Change(Target(file, ()), old, None, keeps_old=old != unit(settings).encode())
+    files.check(change)
+    backup: Path | None = None
+    if old is not None:
         if _has_systemd():
             _systemctl("disable", "--now", file.name)
-        file.unlink()
+        backup = files.apply(change, datetime.now().astimezone())
         if _has_systemd():
             _systemctl("daemon-reload")
     if as_json:
-        emit({"unit": str(file), "removed": was_there})
-    else:
-        say(f"removed: {file}" if was_there else f"there is no {file}")
+        emit({"unit": str(file), "removed": old is not None, "backup": backup and str(backup)})
+        return
+    say(f"removed: {file}" if old is not None else f"there is no {file}")
+    if backup:
+        say(f"kept as it was: {backup}")
 
 
 @service.command("status")

@@ -90,10 +90,12 @@ class Briefer:
             passages, notes = await in_thread(lambda: self._behind(recalled), deadline_s=LOOK_S, what="looking it up")
             return await self._told(session, recalled, passages, notes)
 
-    async def prompt(self, session: str, prompt: str, project: str | None, *, deadline_s: float) -> Briefing:
+    async def prompt(
+        self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True
+    ) -> Briefing:
         """What fits the prompt and is new to the session; nothing where it probably wants nothing that is stored.
 
-        Raises DeadlineExceeded.
+        `lasting`: it stays in the session's context, and so is not given again. Raises DeadlineExceeded.
         """
         phase = self._config.phases[PROMPT]
         with _within(deadline_s):
@@ -113,8 +115,9 @@ class Briefer:
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
-            briefing = await self._told(session, recalled, recalled.passages, notes)
-            self._news.told(session, recalled.passages)
+            lasts = recalled.passages if lasting else ()
+            briefing = await self._told(session, recalled, lasts, notes)
+            self._news.told(session, lasts)
             return briefing
 
     async def reset(self, session: str) -> None:

@@ -16,6 +16,7 @@ from mcp_memory.engine.compaction.outline import preview_payload, run_payload, s
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
+from mcp_memory.engine.flush import FLUSH
 from mcp_memory.engine.payloads import Payload, forgotten_payload, lost_payload, receipt_payload, search_payload
 from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
@@ -67,7 +68,10 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
     if prompt is None:
         briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
     else:
-        briefing = await engine.briefer.prompt(session, checked_query(prompt), project, deadline_s=deadline_s)
+        lasting = arguments.get("lasting", True)
+        briefing = await engine.briefer.prompt(
+            session, checked_query(prompt), project, deadline_s=deadline_s, lasting=lasting
+        )
     return {"text": briefing.text, "tokens": briefing.tokens, "notes": list(briefing.notes)}
 
 
@@ -75,6 +79,12 @@ async def emptied(engine: Engine, arguments: Payload) -> Payload:
     """The session's context is emptied, or it is over."""
     await engine.briefer.reset(arguments["session"])
     return {}
+
+
+async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 -- each takes them
+    """What an agent is asked to do before its context is compacted; nothing where it could not."""
+    read_only = await in_thread(lambda: engine.vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
+    return {"text": "" if read_only else FLUSH}
 
 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
@@ -210,7 +220,7 @@ _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get
 _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
-    "sure": _YES_NO, "once": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
+    "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
     "within_ms": _WHOLE,
 }  # fmt: skip
 """Of the arguments that are not text."""
@@ -240,8 +250,9 @@ _APPEND = {
 _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "search": (search, _SEARCH),
     "recall": (recall, _RECALL),
-    "brief": (brief, {"session", "prompt", "project", "within_ms"}),
+    "brief": (brief, {"session", "prompt", "project", "within_ms", "lasting"}),
     "emptied": (emptied, {"session"}),
+    "flush": (flush, set()),
     "titles": (titles, {"ids"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason"}),

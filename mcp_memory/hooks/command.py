@@ -23,7 +23,8 @@ from mcp_memory.settings.state import PREFIX, StateFolder, vault_folder
 USAGE = """usage: mcp-memory hook EVENT --client NAME [OPTIONS]
 
 What a client's command hook runs: reads the client's JSON from standard input, and prints what belongs into the agent's
-context in the form that Claude Code and Codex take. EVENT is session-start, prompt, pre-compact, stop or session-end.
+context in the form that Claude Code and Codex take. EVENT is session-start, prompt, pre-compact, stop or session-end;
+flush prints what to ask an agent before its context is compacted, where its client can give it a turn for that.
 With any fault, and past its budget ([hooks] in the configuration), it prints nothing and ends with exit code 0;
 `mcp-memory hooks report` says what came of it.
 
@@ -34,17 +35,20 @@ With any fault, and past its budget ([hooks] in the configuration), it prints no
 example:  echo '{"session_id": "1", "prompt": "how do we deploy?"}' | mcp-memory hook prompt --client codex
 """
 
-START, PROMPT, COMPACT, STOP, END = "session-start", "prompt", "pre-compact", "stop", "session-end"
-EVENTS = (START, PROMPT, COMPACT, STOP, END)
+START, PROMPT, FLUSH, COMPACT, STOP, END = "session-start", "prompt", "flush", "pre-compact", "stop", "session-end"
+EVENTS = (START, PROMPT, FLUSH, COMPACT, STOP, END)
 
-NAMES = {START: "SessionStart", PROMPT: "UserPromptSubmit"}
-"""What Claude Code and Codex call the events that put something into the context."""
+NAMES = {START: "SessionStart", PROMPT: "UserPromptSubmit", FLUSH: "Flush"}
+"""What Claude Code and Codex call the events that put something into the context; neither has a flush."""
 
 COMPACTION = """Long-term memory outlives this compaction: memory_search and memory_recall bring back what came from it.
 In the summary name such notes by id or path instead of repeating their text.
 """
 TAKES_COMPACTION = frozenset({"claude-code"})
 """The clients that put what `pre-compact` prints into the prompt of the compaction."""
+
+FORGETFUL = frozenset({"openclaw"})
+"""The clients that show the model what comes with a prompt in that turn alone: it may be given again."""
 
 ON_THE_WAY_MS = 20.0
 """What an answer takes from the daemon to standard output."""
@@ -107,6 +111,9 @@ def _answer(
     options: Options, said: Said, state: StateFolder, deadline: Deadline, line: Line, environ: Mapping[str, str]
 ) -> bytes:
     """What is printed; empty for silence. Raises NotRunning, Unusable, the daemon's errors."""
+    if options.event == FLUSH:
+        text = str(_ask(options, state, "flush", {}, deadline, environ)["text"])
+        return _context(FLUSH, text) if text else b""
     if not said.session and options.event != START:
         raise Unusable("the input names no session")
     session = {"session": f"{options.client}/{said.session}"}
@@ -115,12 +122,18 @@ def _answer(
         return COMPACTION.encode() if options.event == COMPACT and options.client in TAKES_COMPACTION else b""
     if options.event == PROMPT and not said.prompt.strip():
         return b""
-    wanted = {**session, "project": project_of(said.cwd), "prompt": said.prompt if options.event == PROMPT else None}
+    wanted = {**session, "project": project_of(said.cwd), "prompt": None}
+    if options.event == PROMPT:
+        wanted |= {"prompt": said.prompt, "lasting": options.client not in FORGETFUL}
     briefing = _ask(options, state, "brief", wanted, deadline, environ)
     if not (text := str(briefing["text"])):
         return b""
     line.outcome, line.tokens, line.notes = "given", int(briefing["tokens"]), list(briefing["notes"])
-    context = {"hookEventName": NAMES[options.event], "additionalContext": text}
+    return _context(options.event, text)
+
+
+def _context(event: str, text: str) -> bytes:
+    context = {"hookEventName": NAMES[event], "additionalContext": text}
     return json.dumps({"hookSpecificOutput": context}).encode("ascii")
 
 

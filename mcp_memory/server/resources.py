@@ -12,16 +12,12 @@ from fastmcp.exceptions import ResourceError
 
 from mcp_memory.engine.compaction.outline import note_payload
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.flush import FLUSH
 from mcp_memory.engine.operations import perform
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.counts import counted
 from mcp_memory.text.visible import visible
-
-FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
-would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
-numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
-twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
 
 REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
 memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what

@@ -102,11 +102,15 @@ def load(
 
 
 def shipped(name: str) -> str:
-    """A file of `configs/`: inside the installed package, or beside it in a source tree."""
+    """The text of a file of `configs/`."""
+    return shipped_path(name).read_text(encoding="utf-8")
+
+
+def shipped_path(name: str) -> Path:
+    """Where a file of `configs/` is: inside the installed package, or beside it in a source tree."""
     package = Path(__file__).parents[1]
     inside = package / "configs"
-    folder = inside if inside.is_dir() else package.parent / "configs"
-    return (folder / name).read_text(encoding="utf-8")
+    return (inside if inside.is_dir() else package.parent / "configs") / name
 
 
 def as_tree(settings: Settings) -> dict[str, Any]:

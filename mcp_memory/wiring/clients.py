@@ -7,7 +7,7 @@ knows no headers helper, and none of the three shows first what it will do.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import files, jsonc
 from mcp_memory.wiring.edit import Target
+from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
 
 Scope = Literal["user", "project"]
@@ -61,8 +62,9 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable` and
-    `token` are for a client without a headers helper; `vault` is None for the default one."""
+    """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable`,
+    `token` and `plugin`, its folder and its command, are for a client without a headers helper, which takes plugins for
+    hooks; `vault` is None for the default one."""
 
     name: str
     entry: Mapping[str, Any]
@@ -71,6 +73,7 @@ class Wire:
     vault: str | None
     variable: str
     token: str
+    plugin: tuple[str, str]
     chosen: bool = False
 
 
@@ -80,6 +83,16 @@ def targets(client: str, scope: Scope, where: Where, wire: Wire, *, hooks: bool)
         raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
     found = _TARGETS[client](scope, where, wire, hooks)
     return [replace(target, within=where.project) for target in found] if scope == "project" else found
+
+
+def trusting(found: Sequence[Target], hashes: Mapping[str, str]) -> list[Target]:
+    """The same, with Codex's trust in our hooks: the key of each → its hash."""
+    return [
+        replace(
+            target, pieces=tuple(Trust(tuple(hashes), hashes) if isinstance(p, Trust) else p for p in target.pieces)
+        )
+        for target in found
+    ]
 
 
 def config_file(client: str, scope: Scope, where: Where) -> Path | None:
@@ -133,7 +146,7 @@ def _codex(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     ]
 
 
-def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:  # noqa: ARG001 -- it has no such
+def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     if scope == "project":
         raise Refused("OpenClaw has no configuration of a project", hint="--scope user")
     config = _openclaw_config(where)
@@ -142,7 +155,7 @@ def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Targe
     token = Variable(wire.variable, wire.token)
     return [
         Target(_openclaw_state(where) / ".env", (token,), private=True),
-        Target(config, (server,)),
+        Target(config, (server, Plugin(*wire.plugin, wire.vault)) if hooks else (server,)),
         Target(_workspace(where, config) / "AGENTS.md", (Instructions(wire.instructions),), only_existing=True),
     ]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from mcp_memory.errors import Refused
@@ -51,6 +52,16 @@ class Identity:
         helper = fields.get("headersHelper") or fields.get("http_headers_helper")
         return commands.read(helper) == Command("headers", self.client, self.vault)
 
+    def is_of_another_vault(self, entry: object) -> bool:
+        """Whether we put it in, for a vault that is not this one: its folder may have the same name."""
+        if not isinstance(entry, dict) or self.owns(cast("dict[str, Any]", entry)):
+            return False
+        fields = cast("dict[str, Any]", entry)
+        helper = commands.read(fields.get("headersHelper") or fields.get("http_headers_helper"))
+        sent = str(_dict(fields, "headers").get("Authorization"))
+        named = helper is not None and (helper.verb, helper.client) == ("headers", self.client)
+        return named or bool(self.variable and re.fullmatch(r"Bearer \$\{MCP_MEMORY_TOKEN\w*\}", sent))
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -66,7 +77,7 @@ class Server:
 
     def put(self, text: str) -> str:
         names = self.names(text)
-        name = self.name if self.chosen or not names else names[0]
+        name = self._free_name(text) if not names and not self.chosen else self.name if self.chosen else names[0]
         for other in names:
             if other != name:
                 text = self._without(text, other, text)
@@ -100,6 +111,12 @@ class Server:
     def entry_in(self, text: str) -> Mapping[str, Any] | None:
         """Our entry as it stands there."""
         return next((entry for entry in self._servers(text).values() if self.identity.owns(entry)), None)
+
+    def _free_name(self, text: str) -> str:
+        """Ours, with a number where another vault's folder has the same name."""
+        servers = self._servers(text)
+        tried = (self.name, *(f"{self.name}-{number}" for number in range(2, 1000)))
+        return next(name for name in tried if not self.identity.is_of_another_vault(servers.get(name)))
 
     def _servers(self, text: str) -> dict[str, Any]:
         found: Any = toml.value_of(text) if self.format == "toml" else jsonc.value_of(text)
@@ -171,12 +188,16 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What Codex notes down in its configuration when a person trusts our hooks: it goes with them."""
+    """What Codex notes down in its configuration when a person trusts our hooks: it goes with them. `hashes` are put in
+    where a person has said so to us instead, by key."""
 
     keys: tuple[str, ...]
+    hashes: Mapping[str, str] = field(default_factory=dict[str, str])
     what = "the trust in the hooks"
 
     def put(self, text: str) -> str:
+        for key, value in self.hashes.items():
+            text = toml.put(text, ("hooks", "state", key), {"trusted_hash": value})
         return text
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a table is whole

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.wiring.clients import HOOK_EVENTS
 from tests.clients.agents import (
     CLAUDE_PREFIX,
     OPENCLAW_S,
@@ -19,6 +20,8 @@ from tests.clients.agents import (
 from tests.clients.machine import Machine
 from tests.clients.programs import run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
+from tests.clients.test_hooks import first_request
+from tests.hooks.client import PATIENT
 from tests.wiring.machine import tree
 
 
@@ -75,16 +78,28 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     config.parent.mkdir(exist_ok=True)
     config.write_text(codex_model(openai), encoding="utf-8")
     before = configuration(home)
-    served.mcp_memory("install", "codex", "--yes", "--no-hooks")
-    environ = served.environ(STUB_KEY="stub")
+    served.mcp_memory("append", "-k", "preference", "Ada likes her tests slow and honest.")
+    shown = served.mcp_memory("install", "codex", "--dry-run", "--trust-hooks").out
+    assert "+trusted_hash = " in shown and configuration(home) == before
+    served.mcp_memory("install", "codex", "--yes", "--trust-hooks")
+    environ = served.environ(STUB_KEY="stub", **PATIENT)
     (listed,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
     assert (listed["name"], listed["enabled"]) == ("memory", True)
     agent = Agent(served, openai, ("codex", "exec", "--skip-git-repo-check"), environ)
     talk = agent.ask(call("memory_search", query="anything"))
     assert "confidence" in talk.receipt(0)
+    assert "slow and honest" in first_request(openai, "/responses"), "the hooks run though nobody was asked by Codex"
+    (codex,) = [c for c in _doctor(served) if c["client"] == "codex"]
+    assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(HOOK_EVENTS)
     assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
     served.mcp_memory("uninstall", "codex", "--yes")
     assert configuration(home) == before
+
+
+def _doctor(machine: Machine) -> list[dict]:
+    """It ends with 1 where another client wants something."""
+    command = ("mcp-memory", "doctor", "--clients", "--json")
+    return json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
 
 
 def test_openclaw(served: Machine, openai: OpenAIStub) -> None:

@@ -6,13 +6,23 @@ It hides the tools of servers behind a `tool_call` of its own and marks what com
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import pytest
 
-from tests.clients.agents import openclaw
+from mcp_memory.engine.flush import FLUSH
+from tests.clients.agents import OPENCLAW_S, Agent, claude_code, find_in_claude, openclaw, openclaw_model
 from tests.clients.machine import Machine
 from tests.clients.programs import PINS, Programs, installed_version
-from tests.clients.stubs import OpenAIStub, call
+from tests.clients.stubs import AnthropicStub, OpenAIStub, call
+from tests.clients.test_hooks import first_request, patient, wire
+from tests.hooks.client import PATIENT
 
 MOORING = "Visitors moor at the outer pier of Kyrkbacken."
 
@@ -34,3 +44,125 @@ def test_appends_then_finds(served: Machine, openai: OpenAIStub) -> None:
     assert MOORING in talk.heard[1]
     (note,) = [text for path, text in served.notes().items() if "notes" in path.parts]
     assert b"source: openclaw" in note
+
+
+@pytest.fixture
+def wired(served: Machine, openai: OpenAIStub) -> Iterator[Machine]:
+    """With all that `install` puts in; each turn makes OpenClaw's transcript long enough for a flush."""
+    config = served.home / ".openclaw" / "openclaw.json"
+    config.parent.mkdir(exist_ok=True)
+    model = dict(openclaw_model(openai.url))
+    flush = {"memoryFlush": {"forceFlushTranscriptBytes": 300}}
+    model["agents"] = {"defaults": {**model["agents"]["defaults"], "compaction": flush}}
+    text = json.dumps({**model, "gateway": {"mode": "local", "port": _free_port()}})
+    config.write_text(text, encoding="utf-8")
+    served.mcp_memory("install", "openclaw", "--yes")
+    yield served
+    served.mcp_memory("uninstall", "openclaw", "--yes")
+
+
+def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round(
+    wired: Machine, openai: OpenAIStub, anthropic: AnthropicStub
+) -> None:
+    claude = patient(claude_code(wire(wired), anthropic))
+    told, asked = "Ada wants every date in ISO form.", "The pilot of Ven answers on channel 14."
+    for text, kind in ((told, "preference"), (asked, "fact")):
+        claude.ask(find_in_claude("memory_append"), call("memory_append", content=text, kind=kind))
+
+    agent = Agent(
+        wired, openai, ("openclaw", "agent", "--local", "--agent", "main", "--message"), _environ(wired), OPENCLAW_S
+    )
+    agent.ask("On which channel does the pilot of Ven answer?")
+    request = first_request(openai, "/completions")
+    assert told in request, "what a session starts with"
+    assert asked in request, "what fits the prompt"
+
+    said = "Ada never wants emoji in a changelog."
+    agent.ask(call("tool_call", id="memory__memory_append", args={"content": said, "kind": "preference"}))
+    before = len(anthropic.exchanges)
+    claude.ask("Say hello.")
+    assert said in first_request(anthropic, "/messages", before)
+
+
+def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: Machine, openai: OpenAIStub) -> None:
+    wired.mcp_memory("append", "-k", "preference", "Ada rows on Sundays.")
+    wired.mcp_memory("append", "-k", "fact", "The slipway of Rya is closed in March.")
+    environ = _environ(wired)
+    with gateway(wired, environ):
+        command = ("openclaw", "agent", "--agent", "main", "--session-key", "agent:main:k1", "--message")
+        agent = Agent(wired, openai, command, environ, OPENCLAW_S)
+        for _ in range(3):
+            agent.ask("When is the slipway of Rya closed?")
+            request = _last_turn(openai)
+            assert "Ada rows on Sundays." in request
+            assert "The slipway of Rya is closed in March." in request, "each time: it is in no history"
+        _until(lambda: _flushes(openai) == 1, 30)
+        agent.ask("Say that you are done.")
+        assert _flushes(openai) == 1, "once a cycle"
+        (offered,) = [
+            turn.listed for turn in openai.exchanges if turn.listed and "memory__memory_append" in turn.listed
+        ]
+        assert "memory__memory_search" in offered, "the turn has what it takes"
+    events = [json.loads(line)["event"] for line in next(wired.home.rglob("hooks.jsonl")).read_text().splitlines()]
+    assert {"flush", "session-start", "prompt", "session-end"} <= {*events}
+
+
+def _last_turn(model: OpenAIStub) -> str:
+    """What the model was last sent that is no flush: only that one has our tools from the start."""
+    requests = [json.loads(line) for line in model.raw_log.splitlines()]
+    return json.dumps([r["body"] for r in requests if "tool_search" in r["exchange"]["listed"]][-1], ensure_ascii=False)
+
+
+def _flushes(model: OpenAIStub) -> int:
+    """The turns that were asked to store what matters."""
+    asked = json.dumps(FLUSH)[1:40]
+    return sum(asked in line.rpartition('"role": "user"')[2] for line in model.raw_log.splitlines())
+
+
+@contextmanager
+def gateway(machine: Machine, environ: Mapping[str, str]) -> Iterator[None]:
+    port = json.loads((machine.home / ".openclaw" / "openclaw.json").read_text())["gateway"]["port"]
+    log = machine.home / "gateway.log"
+    with log.open("wb") as out:
+        program = machine.programs.bin / "openclaw"
+        process = subprocess.Popen(
+            (program, "gateway", "run", "--bind", "loopback", "--auth", "token", "--token", "gw"),
+            env=environ,
+            cwd=machine.home,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+        try:
+            _until(lambda: _answers(port), 120)
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(timeout=30)
+            finally:
+                os.killpg(process.pid, signal.SIGKILL) if process.poll() is None else None
+
+
+def _environ(machine: Machine) -> Mapping[str, str]:
+    return machine.environ(DO_NOT_TRACK="1", OPENCLAW_GATEWAY_TOKEN="gw", **PATIENT)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _until(seen, within_s: float) -> None:
+    deadline = time.monotonic() + within_s
+    while not seen():
+        assert time.monotonic() < deadline, f"not within {within_s:g} s"
+        time.sleep(0.2)

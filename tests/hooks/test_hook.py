@@ -57,6 +57,22 @@ def test_a_session_from_start_to_end(filled: Place, client: str):
     assert PORT in session.prompt(QUESTION)
 
 
+def test_a_client_that_shows_it_for_one_turn_is_given_it_with_each(filled: Place):
+    """OpenClaw keeps what comes with a prompt out of its history; what a session starts with it keeps."""
+    session = Session(filled, "forgetful", "openclaw")
+    assert PORT in session.prompt(QUESTION)
+    assert PORT in session.prompt(QUESTION)
+    session.run("pre-compact", json.dumps(session.said("pre-compact")).encode())
+    assert "Likes short answers." in session.start()
+
+
+def test_the_flush_asks_to_store(filled: Place):
+    session = Session(filled, "full", "openclaw")
+    said = session.context("flush", {})
+    assert "memory_append" in said and "about to be compacted" in said
+    assert session.run("flush", b"{}") != "", "it needs no session"
+
+
 def test_a_turns_end_is_not_the_sessions(filled: Place):
     session = Session(filled, "turns")
     assert PORT in session.prompt(QUESTION)

@@ -404,10 +404,12 @@ def test_it_may_become_read_only_and_writable_while_we_run(crowd: Path, tmp_path
         permit(crowd, writing=False)
         with daemon(tmp_path, QUICK) as running:
             assert running.status["read_only"]
+            assert running.wire.api("flush", {}).json["text"] == "", "an agent is not asked for what it cannot do"
             assert "cannot be written" in running.doctor()
             assert re.search("read-only|permission denied", running.wire.api("append", mine).text)
             permit(crowd, writing=True)
             assert not running.status["read_only"]
+            assert "memory_append" in running.wire.api("flush", {}).json["text"]
             assert "cannot be written" not in running.doctor()
             assert running.wire.api("append", mine).json["path"] == "Agent/notes/fact/words-of-mine.md"
             assert (crowd / ".mcp-memory/vault.toml").exists()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.wiring import files
-from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, Wire, targets
+from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, Wire, targets, trusting
 from mcp_memory.wiring.edit import Change, installing, uninstalling
 
 URL = "http://127.0.0.1:8423/mcp"
@@ -20,21 +21,36 @@ ENTRIES = {
 NOON = datetime(2026, 11, 22, 12)
 
 
-def wire(client: str, *, name: str | None = None, url: str = URL) -> Wire:
+def wire(
+    client: str, *, name: str | None = None, url: str = URL, vault: str | None = None, name_of_vault: str = "memory"
+) -> Wire:
+    variable = "MCP_MEMORY_TOKEN" + (vault or "").replace("/", "_").upper()
+    text = json.dumps({**ENTRIES[client], "url": url}).replace("MCP_MEMORY_TOKEN", variable)
+    option = f" --vault {vault}" if vault else ""
     return Wire(
-        name=name or "memory",
-        entry={**ENTRIES[client], "url": url},
+        name=name or name_of_vault,
+        entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),
         instructions="Search first.\nStore at once.\n",
-        hooks={event: f"/opt/mcp-memory hook {event} --client {client}" for event in HOOK_EVENTS},
-        vault=None,
-        variable="MCP_MEMORY_TOKEN",
+        hooks={event: f"/opt/mcp-memory hook {event} --client {client}{option}" for event in HOOK_EVENTS},
+        vault=vault,
+        variable=variable,
         token="sekret",
+        plugin=("/opt/plugin", "/opt/mcp-memory hook EVENT --client openclaw"),
         chosen=name is not None,
     )
 
 
-def planned(home: Path, client: str, *, scope: Scope = "user", hooks: bool = True, **more: str) -> list[Change]:
+def planned(
+    home: Path,
+    client: str,
+    *,
+    scope: Scope = "user",
+    hooks: bool = True,
+    hashes: Mapping[str, str] | None = None,
+    **more: str,
+) -> list[Change]:
     wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+    wanted = trusting(wanted, hashes) if hashes else wanted
     return [installing(target, files.read(target.file)) for target in wanted]
 
 
@@ -44,8 +60,8 @@ def install(home: Path, client: str, **more) -> list[Change]:
     return _applied(changes)
 
 
-def uninstall(home: Path, client: str, *, scope: Scope = "user") -> list[Change]:
-    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client), hooks=True)
+def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[Change]:
+    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=True)
     return _applied([uninstalling(target, files.read(target.file), files.backups(target.file)) for target in wanted])
 
 

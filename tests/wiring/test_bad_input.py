@@ -64,8 +64,6 @@ def test_what_is_in_the_way_is_named(tmp_path: Path, name: str, content: bytes, 
     ("client", "name", "content"),
     [
         ("claude-code", ".claude.json", b'{"mcpServers": {"memory": {"command": "npx", "args": ["server-memory"]}}}'),
-        ("claude-code", ".claude.json", b'{"mcpServers": {"memory": {"headersHelper": "/opt/mcp-memory headers '
-         b'--client claude-code --vault /other"}}}'),
         ("codex", ".codex/config.toml", b'[mcp_servers.memory]\ncommand = "npx"\n'),
         ("codex", ".codex/config.toml", b"mcp_servers = { memory = { command = 'npx' } }\n"),
         ("openclaw", ".openclaw/openclaw.json", b'{mcp: {servers: {memory: {command: "npx"}}}}'),

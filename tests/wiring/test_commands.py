@@ -59,6 +59,13 @@ def test_it_asks(served: Place, home: Path) -> None:
     served.run("uninstall", "codex", stdin=b"y\n").ok()
 
 
+def test_trust_is_codexs_to_ask_for(served: Place, home: Path) -> None:
+    refused = served.run("install", "codex", "--yes", "--trust-hooks", PATH="/usr/bin:/bin")
+    assert refused.code == 1 and "no codex on your PATH" in refused.err
+    for more in (["claude-code"], ["codex", "--no-hooks"], ["codex", "--scope", "project"]):
+        assert served.run("install", *more, "--yes", "--trust-hooks").code == 2
+
+
 def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_path: Path) -> None:
     """The command as it stands in the file, run by a shell in an agent's project."""
     served.run("install", "claude-code", "--yes").ok()
@@ -201,7 +208,14 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert served.run("service", "status", "--json", **path).ok().json == {
         "systemd": True, "unit": str(file), "enabled": True, "active": True,
     }  # fmt: skip
-    assert served.run("service", "uninstall", "--json", **path).ok().json == {"unit": str(file), "removed": True}
+    removed = {"unit": str(file), "removed": True, "backup": None}
+    assert served.run("service", "uninstall", "--json", **path).ok().json == removed
+    served.run("service", "install", **path).ok()
+    with file.open("a") as unit:
+        unit.write("# mine, too\n")
+    assert "kept as it was" in served.run("service", "uninstall", **path).ok().out
+    assert not file.exists()
+    assert any(backup.read_text().endswith("# mine, too\n") for backup in file.parent.glob("*.bak"))
     told = (systemctl / "log").read_text()
     assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
     assert "there is no" in served.run("service", "uninstall", **path).ok().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,24 @@ def test_the_trust_that_codex_notes_down_goes_with_the_hooks(home: Path) -> None
     assert tree(home) == before
 
 
+@pytest.mark.parametrize("state", STATES)
+def test_the_trust_that_a_person_tells_us_of_goes_with_the_hooks(home: Path, state: str) -> None:
+    before = make(home, STATES[state])
+    first = 1 if "comments" in state else 0  # somebody's own comes before ours
+    hashes = {
+        f"{home / '.codex' / 'hooks.json'}:{name}:{group}:0": f"sha256:{name}"
+        for name, group in (("session_start", first), ("user_prompt_submit", 0))
+    }
+    (shown, *_) = planned(home, "codex", hashes=hashes)
+    assert '+trusted_hash = "sha256:session_start"' in diff(shown, "x")
+    install(home, "codex", hashes=hashes)
+    state_of = tomllib.loads((home / ".codex" / "config.toml").read_text())["hooks"]["state"]
+    assert {key: each["trusted_hash"] for key, each in state_of.items()} == hashes
+    assert install(home, "codex", hashes=hashes) == install(home, "codex") == []
+    uninstall(home, "codex")
+    assert tree(home) == before
+
+
 def test_a_persons_own_hook_stays(home: Path) -> None:
     """One that calls ours, and does something besides."""
     handler = {"type": "command", "command": "mcp-memory hook prompt --client claude-code ; notify-send hi"}
@@ -133,14 +152,28 @@ def test_a_new_address_replaces_the_old_one(home: Path) -> None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_another_name_takes_the_place_of_the_first(home: Path, client: str) -> None:
-    install(home, client)
-    install(home, client, name="notes")
+    install(home, client, hooks=False)
+    install(home, client, name="notes", hooks=False)
     config = _config(home, client)
     assert "notes" in config
     assert "memory" not in config.replace("mcp-memory", "")
-    assert install(home, client) == [], "the name that was chosen stays"
+    assert install(home, client, hooks=False) == [], "the name that was chosen stays"
     uninstall(home, client)
     assert "notes" not in tree(home)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_two_vaults_of_one_folders_name_are_two_servers(home: Path, client: str) -> None:
+    """Each is found again under its own name, and goes without the other."""
+    install(home, client, vault="/work/notes", name_of_vault="memory-notes", hooks=False)
+    alone = tree(home)
+    install(home, client, vault="/home/notes", name_of_vault="memory-notes", hooks=False)
+    assert '"memory-notes-2"' in _config(home, client) or "[mcp_servers.memory-notes-2]" in _config(home, client)
+    for vault in ("/work/notes", "/home/notes"):
+        assert install(home, client, vault=vault, name_of_vault="memory-notes", hooks=False) == []
+    uninstall(home, client, vault="/home/notes")
+    config = _config_name(client)
+    assert tree(home)[config] == alone[config]
 
 
 def test_without_hooks(home: Path) -> None:
@@ -221,5 +254,8 @@ def test_openclaw_makes_its_own_workspace_first(home: Path) -> None:
 
 
 def _config(home: Path, client: str) -> str:
-    name = {"claude-code": ".claude.json", "codex": ".codex/config.toml", "openclaw": ".openclaw/openclaw.json"}
-    return (home / name[client]).read_text()
+    return (home / _config_name(client)).read_text()
+
+
+def _config_name(client: str) -> str:
+    return {"claude-code": ".claude.json", "codex": ".codex/config.toml", "openclaw": ".openclaw/openclaw.json"}[client]

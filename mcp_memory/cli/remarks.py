@@ -1,0 +1,49 @@
+"""What is left for the person after install."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from mcp_memory.cli import pasting
+from mcp_memory.settings.settings import Settings
+from mcp_memory.wiring.clients import TITLES, Scope
+from mcp_memory.wiring.edit import Change
+from mcp_memory.wiring.pieces import Hooks
+
+
+def after_install(
+    client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[Change], *, trusted: bool
+) -> list[str]:
+    """A line each. `url` is the daemon's; `trusted`: a person has had Codex trust our hooks."""
+    title = TITLES[client]
+    remarks = [
+        f"{change.file} is not there yet: once {title} has made it, install again"
+        for change in changes
+        if change.old is None and change.new is None
+    ]
+    if client == "generic":
+        remarks += [
+            f"the server, over streamable HTTP: {url}",
+            f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
+            f"for a client that speaks stdio alone: {json.dumps(pasting.stdio_entry(settings), ensure_ascii=False)}",
+        ]
+    if client == "openclaw":
+        remarks += [
+            "a gateway that runs already reads the token when it starts: openclaw gateway restart",
+            "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install",
+        ]
+    if (
+        client == "codex"
+        and not trusted
+        and any(isinstance(p, Hooks) for change in changes for p in change.target.pieces)
+    ):
+        remarks.append(
+            "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
+            "/hooks), or: mcp-memory install codex --trust-hooks; until then it skips them without a word"
+        )
+    if scope == "project" and client in {"claude-code", "codex"}:
+        remarks.append(f"{title} uses these files after it has asked you whether to trust this folder")
+        if pasting.command_path(shared=True) != "mcp-memory":
+            remarks.append("mcp-memory is not on your PATH: these files name its place on this machine")
+    return remarks
