@@ -66,14 +66,15 @@ def import_(common: Common, source: Path, kind: str | None, project: str | None,
 def _bring_in(settings: Settings, source: Source, dry_run: bool, as_json: bool) -> dict[str, Any]:
     reading = read(source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes)
     places = placing.placed(reading.items)
-    reading = replace(reading, items=placing.aliased(reading.items, places))
-    dead = placing.dead_links(reading.items, places)
+    links = placing.links_of(reading.items)
+    reading = replace(reading, items=placing.aliased(reading.items, places, links))
+    dead = placing.dead_links(reading.items, places, links)
 
     def rows(taking: TakingIn, tick: Tick) -> Iterator[Row]:
         return taking.notes(reading, places, tick)
 
     found = _taken(settings, len(reading.items), rows, dry_run, as_json)
-    return _report(source, found, reading.left_out, dry_run) | {"links_to_nothing": sum(dead.values())}
+    return _report(source, found, reading.left_out, dry_run) | {"links_to_nothing": dead}
 
 
 def _put_back(settings: Settings, source: Source, dry_run: bool, as_json: bool) -> dict[str, Any]:
@@ -98,6 +99,8 @@ def _taken(
 ) -> list[Row]:
     is_there = settings.vault_path.is_dir() or not dry_run
     with Session(settings) if is_there else nullcontext() as session, _bar(total, hidden=as_json) as tick:
+        if session:
+            session.ask("reconcile", {})  # what came in before may have been moved since
         taking = TakingIn(session, settings.daemon.max_body_bytes, dry_run=dry_run)
         return list(rows(taking, tick))
 

@@ -43,6 +43,9 @@ class Deed(StrEnum):
     REFUSED = "refused"
 
 
+WRITTEN = frozenset({Deed.NEW, Deed.UPDATED})
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """`id` is None for a file of an exported vault, which is to have just this path and these bytes."""
@@ -106,7 +109,7 @@ class Importing:
             if dry_run:
                 return [step.taken for step in steps]
             self._must_be_there()
-            self._announce([step for step in steps if step.incoming.id and step.taken.deed in {Deed.NEW, Deed.UPDATED}])
+            self._announce([step for step in steps if step.incoming.id and step.taken.deed in WRITTEN])
             return list(crew.map(self._done, steps))
 
     # -- what is to be done ------------------------------------------------------------------------------------
@@ -192,7 +195,7 @@ class Importing:
 
     def _done(self, step: _Step) -> Taken:
         incoming, taken = step.incoming, step.taken
-        if taken.deed not in {Deed.NEW, Deed.UPDATED}:
+        if taken.deed not in WRITTEN:
             return taken
         try:
             try:

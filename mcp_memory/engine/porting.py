@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_memory.engine.importing import Incoming, Taken
+from mcp_memory.engine.importing import WRITTEN, Incoming, Taken
 from mcp_memory.engine.threads import LONG_S, in_thread
 from mcp_memory.engine.upkeep import Upkeep
 from mcp_memory.engine.vault import Vault
@@ -49,10 +49,12 @@ class Porting:
             placed = [replace(each, path=NotePath(folder + each.path)) for each in incoming]
             return self._vault.importing.take(placed, self._index.note_by_id, self._same, dry_run=dry_run)
 
+        taken: list[Taken] | None = None
         try:
-            return await in_thread(take, deadline_s=LONG_S, what="writing imported notes")
+            taken = await in_thread(take, deadline_s=LONG_S, what="writing imported notes")
+            return taken
         finally:
-            if not dry_run:
+            if not dry_run and (taken is None or any(each.deed in WRITTEN for each in taken)):
                 await self._upkeep.reconcile()
 
     async def catalogue(self, after: NotePath | None) -> tuple[list[NoteRecord], NotePath | None]:

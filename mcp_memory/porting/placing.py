@@ -12,8 +12,8 @@ from dataclasses import replace
 from mcp_memory.errors import PathRefused
 from mcp_memory.porting.item import Item, Source
 from mcp_memory.storage.paths import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, fold, is_note, validate_new
-from mcp_memory.text.frontmatter import parse
-from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.frontmatter import split_head
+from mcp_memory.text.links import Link, find_links, resolve
 
 IMPORTED = "imported"
 """The folder of all imports, below home."""
@@ -82,10 +82,15 @@ def placed(items: Sequence[Item]) -> dict[str, str]:
     return free_paths({item.key: portable_path(item.path) for item in items})
 
 
-def aliased(items: Sequence[Item], places: Mapping[str, str]) -> list[Item]:
+def links_of(items: Iterable[Item]) -> dict[str, list[Link]]:
+    """By the items' keys."""
+    return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
+
+
+def aliased(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> list[Item]:
     """Where wikilinks call a note by another name than its file will have, that becomes an alias: programs that follow
     such links look there."""
-    wanted = _wiki_names(items)
+    wanted = {_named(link) for found in links.values() for link in found if link.kind == "wiki"}
     found: list[Item] = []
     for item in items:
         file = _stem(places[item.key])
@@ -96,34 +101,26 @@ def aliased(items: Sequence[Item], places: Mapping[str, str]) -> list[Item]:
     return found
 
 
-def dead_links(items: Sequence[Item], places: Mapping[str, str]) -> dict[str, int]:
-    """By key how many links of the note lead to nothing that comes along, or only under another path."""
-    here = {places[item.key]: item for item in items}
-    stems = {_stem(path) for path in here}
-    stems |= {alias.casefold() for item in items for alias in item.added.get("aliases", ())}
-    found: dict[str, int] = {}
-    for path, item in here.items():
-        count = 0
-        for link in find_links(item.text, parse(item.text).body_start):
+def dead_links(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
+    """How many links lead to nothing that comes along, or to what comes along under another path."""
+    here = {places[item.key] for item in items}
+    names = {_stem(path) for path in here}
+    names |= {alias.casefold() for item in items for alias in item.added.get("aliases", ())}
+    dead = 0
+    for key, found in links.items():
+        for link in found:
             if link.kind == "wiki":
-                name = link.target.partition("#")[0]
-                count += bool(name) and _stem(name) not in stems and name.casefold() not in stems
+                name = _named(link)
+                dead += bool(name) and name not in names and _stem(name) not in names
             elif not link.target.startswith("#"):
-                target = resolve(link.target, path)
-                count += target is not None and target not in here
-        if count:
-            found[item.key] = count
-    return found
+                target = resolve(link.target, places[key])
+                dead += target is not None and target not in here
+    return dead
 
 
-def _wiki_names(items: Iterable[Item]) -> set[str]:
-    """The names that wikilinks of these notes give, folded."""
-    return {
-        link.target.partition("#")[0].strip().casefold()
-        for item in items
-        for link in find_links(item.text, parse(item.text).body_start)
-        if link.kind == "wiki"
-    }
+def _named(link: Link) -> str:
+    """What a wikilink calls its target, folded."""
+    return link.target.partition("#")[0].strip().casefold()
 
 
 def _in_known_folders(path: str, known: dict[str, str]) -> str:
