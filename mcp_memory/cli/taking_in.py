@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_memory.cli.session import Session
 from mcp_memory.errors import InvalidInput
@@ -63,7 +63,7 @@ class TakingIn:
             yield row
         for row in self._send(_second(source, edited, places), source):
             if row.deed != "unchanged":
-                yield row
+                yield replace(row, deed="beside") if row.deed == "new" else row
         yield from odd
 
     def files(self, files: Iterable[File], tick: Tick) -> Iterator[Row]:
