@@ -15,7 +15,8 @@ from mcp_memory.cli.console import emit, say, tell
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.cli.session import Session
 from mcp_memory.cli.taking_in import Row, TakingIn, Tick
-from mcp_memory.engine.marker import plant
+from mcp_memory.engine.marker import MARKER, home_in, plant
+from mcp_memory.engine.notes import ALWAYS_LOAD
 from mcp_memory.porting import archive, lines, placing
 from mcp_memory.porting.item import OURS, Kind, LeftOut, Source
 from mcp_memory.porting.recognise import kinds, read, source_at
@@ -87,7 +88,19 @@ def _put_back(settings: Settings, source: Source, dry_run: bool, as_json: bool) 
         return taking.files(checked.files() if checked else lines.files(source.root, left), tick)
 
     found = _taken(settings, len(checked.sums) if checked else None, rows, dry_run, as_json)
-    return _report(source, found, left, dry_run)
+    return _report(source, found, left, dry_run) | {"remarks": _remarks(settings, found, checked, dry_run)}
+
+
+def _remarks(settings: Settings, rows: Sequence[Row], checked: archive.Archive | None, dry_run: bool) -> list[str]:
+    """What a person should know of an export that was put back."""
+    new = [row.path for row in rows if row.deed == "new"]
+    marker = settings.vault_path / MARKER
+    said = [f"every session reads {path}" for path in new if f"/{path}".endswith("/MEMORY.md") or ALWAYS_LOAD in path]
+    if checked and marker.is_file() and (old := home_in(checked.marker)) != (now := home_in(marker.read_bytes())):
+        said.append(f"home was {old or 'the root'} and is {now or 'the root'} here: what lay in home is a person's now")
+    elif new and not dry_run:
+        said.append("these notes are yours; to let agents change those in home: mcp-memory adopt")
+    return said
 
 
 def _taken(
@@ -154,5 +167,5 @@ def _tell(report: dict[str, Any]) -> None:
     said = ", ".join(f"{number} {deed}" for deed, number in counts.items())
     verb = "would import" if report["dry_run"] else "imported"
     say(f"{verb} {report['source']} as {report['kind']}: {said or 'nothing'}, {len(report['left_out'])} left out")
-    if report["kind"] in OURS and counts.get("new") and not report["dry_run"]:
-        tell("note: these notes are yours; to let agents change those in home: mcp-memory adopt")
+    for remark in report.get("remarks", ()):
+        tell(f"note: {remark}")

@@ -75,6 +75,11 @@ def plant(root: Path, data: bytes) -> bool:
     return True
 
 
+def home_in(data: bytes) -> str:
+    """Where home is, by the bytes of a marker. Raises ConfigInvalid."""
+    return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
+
+
 class Guard:
     """Keeps writes out of a folder that is not the vault now. For worker threads.
 

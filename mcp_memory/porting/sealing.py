@@ -78,17 +78,14 @@ def sealed(item: Item, source: Source, note_id: NoteId, home_of: str) -> bytes:
     except InvalidInput:
         text = frontmatter.patch("", _changes(item, source, note_id, home_of, {})) + item.text
     data = text.encode("utf-8")
-    found = _FORM.search(data[:_HEAD_BYTES])
-    if found is None:
-        raise InvalidInput("its frontmatter leaves no room for the mark of an import")
-    start, end = found.span(2)
-    return data[:start] + hashlib.sha256(data).hexdigest()[:16].encode() + data[end:]
+    before, opened, after = data.partition(f"{KEY}: {_opened(item)}".encode())
+    return before + opened[: -len(_OPEN)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
 
 
 def _changes(
     item: Item, source: Source, note_id: NoteId, home_of: str, meta: Mapping[str, Any]
 ) -> dict[str, Value | None]:
-    changes: dict[str, Value | None] = {"id": note_id, KEY: f"v1-{item.digest}-{_OPEN}"}
+    changes: dict[str, Value | None] = {"id": note_id, KEY: _opened(item)}
     if meta.get("id") is not None:
         changes["source_id"] = str(meta["id"])
     absent = {**item.properties, "source": source.kind.value}
@@ -100,6 +97,10 @@ def _changes(
         changes[key] = list(dict.fromkeys([*said, *values]))
     # What every session reads is for a person to say.
     return {**changes, "always_load": None}
+
+
+def _opened(item: Item) -> str:
+    return f"v1-{item.digest}-{_OPEN}"
 
 
 def _texts(value: object) -> list[str]:
