@@ -12,7 +12,8 @@ them, beside the page of a topic (`topical`) that a `walk` comes to, `briefing` 
 asked, what is `given` to its session once, `similar` compares what is appended. `retiring` forgets and restores with
 what `undo` keeps. `shared_files` looks for entries that somebody's save took away (`lost`), `doctor` makes `findings`
 of that and all else, `erasing` removes a note with its `traces`. `versioning` commits what was written, `sharing`
-tells what of a topic can be given away, and `porting` has `importing` put the notes of other programs in their place. All of them report to `health`.
+tells what of a topic can be given away, and `porting` has `importing` put the notes of other programs in their place.
+All of them report to `health`.
 
 Locks: the writer has one for writing the index, the indexer one for sweeping and `embedding` one, taken alone or in
 the order sweeping → writing. The vault has one a content while it is appended. The files themselves are guarded by
