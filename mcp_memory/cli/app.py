@@ -52,6 +52,8 @@ _COMMANDS = {
     "show": "topics:show",
     "compact": "topics:compact",
     "share": "sharing:share",
+    "import": "importing:import_",
+    "export": "exporting:export",
     "log": "history:log",
     "doctor": "doctor:doctor",
     "recover": "doctor:recover",

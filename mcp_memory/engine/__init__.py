@@ -11,9 +11,10 @@ frontmatter, each announced first: notes in `ledger`, entries in `recovery`. `se
 them, beside the page of a topic (`topical`) that a `walk` comes to, `briefing` puts them before an agent that has not
 asked, what is `given` to its session once, `similar` compares what is appended. `retiring` forgets and restores with
 what `undo` keeps. `shared_files` looks for entries that somebody's save took away (`lost`), `doctor` makes `findings`
-of that and all else, `erasing` removes a note with its `traces`. `versioning` commits what was written, and `sharing`
-tells what of a topic can be given away. All of them report to `health`. `operations` is the table of what can be asked
-of it all, `payloads` the form of the answers.
+of that and all else, `erasing` removes a note with its `traces`. `versioning` commits what was written, `sharing`
+tells what of a topic can be given away, and `porting` has `importing` put the notes of other programs in their place.
+All of them report to `health`. `operations` is the table of what can be asked of it all, `payloads` the form of the
+answers.
 
 Locks: the writer has one for writing the index, the indexer one for sweeping and `embedding` one, taken alone or in
 the order sweeping → writing. The vault has one a content while it is appended. The files themselves are guarded by

@@ -32,6 +32,7 @@ from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.news import News
 from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.porting import Porting
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.recall_request import recall_request
 from mcp_memory.engine.search import Searcher
@@ -102,6 +103,7 @@ class Engine:
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,
         )  # fmt: skip
+        self.porting = Porting(vault, index, self.writer, self.upkeep)
 
     @property
     def phases(self) -> list[str]:

@@ -75,19 +75,19 @@ class Ledger:
         """What a note said when it was written, by what it says now: that, unless we rewrote links in it."""
         return self._first.get((note_id, content), content)
 
-    def record(self, entry: LedgerEntry) -> None:
+    def record(self, *entries: LedgerEntry) -> None:
         """Raises StorageFailed; then nothing was recorded in memory either.
 
         Whoever has the lock takes along who waits for it: on a slow disk many notes cost two syncs and not one each.
         """
-        mine = _Recording(entry)
-        self._waiting.append(mine)
+        mine = [_Recording(entry) for entry in entries]
+        self._waiting.extend(mine)
         with self._lock:
-            if not mine.done:
+            if not all(each.done for each in mine):
                 batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
                 self._record(batch)
-        if mine.error:
-            raise mine.error
+        if error := next((each.error for each in mine if each.error), None):
+            raise error
 
     def _record(self, batch: Sequence[_Recording]) -> None:
         try:

@@ -28,6 +28,8 @@ FORMAT = 1
 
 HOME_IN_A_STRANGERS_FOLDER = "Agent"
 
+_DAMAGED = "restore it from a backup, or delete it"
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:
@@ -59,6 +61,23 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
     if copy and marker.present:
         _remember(copy, marker)
     return replace(marker, writable=marker.writable and os.access(root, os.W_OK))
+
+
+def plant(root: Path, data: bytes) -> bool:
+    """Make a vault of a new or empty folder with the marker of an exported one, so that home is where it was; False
+    where something is in it. Raises ConfigInvalid for a marker that is none, StorageFailed."""
+    marker = _parsed(data.decode("utf-8", "replace"), root / MARKER)
+    with naming_the_cause(str(root)):
+        if root.exists() and any(root.iterdir()):
+            return False
+        with suppress(FileExistsError):
+            _publish(root, marker)
+    return True
+
+
+def home_in(data: bytes) -> str:
+    """Where home is, by the bytes of a marker. Raises ConfigInvalid."""
+    return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
 
 
 class Guard:
@@ -134,13 +153,21 @@ def _made(root: Path) -> Marker:
 
 def _parse(file: Path) -> Marker:
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigInvalid(f"{file} is damaged: {error}", hint=_DAMAGED) from error
+    return _parsed(text, file)
+
+
+def _parsed(text: str, file: Path) -> Marker:
+    try:
+        table = tomllib.loads(text)
         version, home = int(table["format"]), str(table["home"]).strip("/")
         if home:
             validate_existing(home)
         marker = Marker(str(table["id"]), home)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, ValueError, TypeError, PathRefused) as error:
-        raise ConfigInvalid(f"{file} is damaged: {error}", hint="restore it from a backup, or delete it") from error
+    except (tomllib.TOMLDecodeError, KeyError, ValueError, TypeError, PathRefused) as error:
+        raise ConfigInvalid(f"{file} is damaged: {error}", hint=_DAMAGED) from error
     if version > FORMAT:
         raise ConfigInvalid(f"the vault has format {version}, newer than {FORMAT}", hint="upgrade mcp-memory")
     return marker

@@ -18,11 +18,12 @@ from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.flush import FLUSH
 from mcp_memory.engine.payloads import Payload, forgotten_payload, lost_payload, receipt_payload, search_payload
+from mcp_memory.engine.porting import Destination, facts_of, incoming_of
 from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.versioning.past import PAST_S
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
-from mcp_memory.models import NoteRecord
+from mcp_memory.models import NotePath, NoteRecord
 
 LOOK_DEADLINE_S = 30.0
 BRIEF_MS = 5000
@@ -199,6 +200,23 @@ async def share(engine: Engine, arguments: Payload) -> Payload:
     return asdict(parcel)
 
 
+async def take_in(engine: Engine, arguments: Payload) -> Payload:
+    """`items` with `path`, `data` (base64) and `id`: for a `folder` below home, from the source `mark`; without these
+    files of an exported vault, under their own paths."""
+    destination = Destination(arguments["folder"], arguments.get("mark", "")) if "folder" in arguments else None
+    incoming = list(map(incoming_of, arguments["items"]))
+    taken = await engine.porting.take_in(incoming, destination, dry_run=arguments.get("dry_run", False))
+    return {"taken": [{"deed": each.deed.value, "path": each.path, "why": each.why} for each in taken]}
+
+
+async def export(engine: Engine, arguments: Payload) -> Payload:
+    """What there is to export, a page after the other; the files are read by the process of the person who asked."""
+    after = arguments.get("after")
+    found, further = await engine.porting.catalogue(NotePath(after) if after else None)
+    notes = [facts_of(record) for record in found]
+    return {"home": engine.marker.home, "notes": notes, "next": further}
+
+
 async def status(engine: Engine, _: Payload) -> Payload:
     return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
 
@@ -213,6 +231,7 @@ Type = tuple[str, Callable[[Any], bool]]
 
 _TEXT: Type = ("a string", lambda value: isinstance(value, str))
 _TEXTS: Type = ("a list of strings", lambda value: isinstance(value, list) and all(map(_TEXT[1], cast("Any", value))))
+_ITEMS: Type = ("a list of objects", lambda value: isinstance(value, list))
 _WHOLE: Type = ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
 _YES_NO: Type = ("true or false", lambda value: isinstance(value, bool))
 _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode))
@@ -221,7 +240,7 @@ _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
-    "within_ms": _WHOLE,
+    "within_ms": _WHOLE, "items": _ITEMS,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -236,6 +255,7 @@ _REQUIRED = {
     "recover": {"ids"},
     "show": {"target"},
     "share": {"target"},
+    "import": {"items"},
 }
 
 _SEARCH = {
@@ -273,4 +293,6 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "show": (show, {"target"}),
     "share": (share, {"target"}),
     "log": (log, {"target", "at", "limit"}),
+    "import": (take_in, {"items", "folder", "mark", "dry_run"}),
+    "export": (export, {"after"}),
 }

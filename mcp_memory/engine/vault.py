@@ -19,6 +19,7 @@ from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.daily_log import DailyLog
 from mcp_memory.engine.draft import Draft
 from mcp_memory.engine.filing import Filing
+from mcp_memory.engine.importing import Importing
 from mcp_memory.engine.kinds import LOG, Kinds
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.marker import Guard
@@ -88,6 +89,9 @@ class Vault:
         self._retiring = Retiring(self._reader, self._patcher, undo, self._now)
         self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, undo, clock)
         self.filing = Filing(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
+        self.importing = Importing(
+            backend, self._reader, ledger, clock, self._must_be_there, secrets_allowed=self.secrets_allowed
+        )
         self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not self.is_away)
         # One lock a content, so that two sessions that say the same thing make one note.
         self._appending = [threading.Lock() for _ in range(64)]

@@ -1,0 +1,117 @@
+"""import and export from the command line: with a daemon and without, killed and repeated, there and back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.daemon.place import Place, eventually
+from tests.porting.sources import claude_memory, laid, obsidian, server_memory
+
+
+def test_notes_come_in_through_a_daemon_and_stay_a_persons(place: Place, tmp_path: Path) -> None:
+    notes = obsidian(tmp_path / "Notes")
+    with place.started():
+        dry = place.run("import", str(notes), "--dry-run").ok().out
+        assert "new  Places/Ryokan.md     →  imported/obsidian-notes/Places/Ryokan.md\n" in dry
+        assert "left out, no Markdown: Board.canvas, files/map.png\n" in dry
+        assert dry.endswith(f"would import {notes} as obsidian: 3 new, 2 left out\n")
+        assert not (place.vault / "imported").exists()
+        assert place.run("import", str(notes), "--json").ok().json["counts"] == {"new": 3}
+        trip = place.vault / "imported/obsidian-notes/Kyoto Trip.md"
+        assert trip.read_bytes().endswith((notes / "Kyoto Trip.md").read_bytes().partition(b"---\n# ")[2])
+        assert place.run("search", "Ryokan nights", "--json").ok().json["hits"][0]["path"].endswith("Ryokan.md")
+        assert place.run("import", str(notes), "--json").ok().json["counts"] == {"unchanged": 3}
+
+        trip.write_bytes(mine := trip.read_bytes() + b"In May.\n")
+        (notes / "Kyoto Trip.md").write_text("# Kyoto\n\nIn autumn.\n")
+        (notes / "Places/Ryokan.md").write_text("Four nights.\n")
+        again = place.run("import", str(notes), "--json").ok().json
+        assert again["counts"] == {"unchanged": 1, "edited": 1, "updated": 1, "beside": 1}
+        beside = next(row["path"] for row in again["notes"] if row["deed"] == "beside")
+        assert (place.vault / beside).read_bytes().endswith(b"In autumn.\n")
+        assert trip.read_bytes() == mine
+        third = place.run("import", str(notes), "--json").ok().json["counts"]
+        assert third == {"unchanged": 2, "edited": 1}, "it stands beside once"
+
+        laid(notes, {"huge.md": "x" * 3_900_000})
+        refused = place.run("import", str(notes)).ok().out
+        assert "larger than the daemon takes" in refused
+        claude = claude_memory(tmp_path / ".claude")
+        assert place.run("import", str(claude)).ok().out.endswith("as claude-code: 3 new, 0 left out\n")
+        hits = place.run("search", "database mocks", "--project", "my-shop", "--json").ok().json["hits"]
+        assert (hits[0]["title"], hits[0]["kind"]) == ("Integration tests hit a real database", "preference")
+
+        book, tar = tmp_path / "book.md", tmp_path / "memory.tar"
+        place.run("export", "--to", str(tar)).ok()
+        first = tar.read_bytes()
+        place.run("export", "--to", str(tar), "--force").ok()
+        assert tar.read_bytes() == first
+        assert tar.stat().st_mode & 0o777 == 0o600
+        place.run("forget", str(trip.relative_to(place.vault))).ok()
+        place.run("export", "--to", str(book)).ok()
+        assert "Four nights." in book.read_text()
+        assert "In May." not in book.read_text()
+        lines = tmp_path / "memory.jsonl"
+        number = place.run("export", "--to", str(lines), "--forgotten", "--json").ok().json["notes"]
+        assert "In May." in lines.read_text()
+        assert place.run("import", str(lines), "--json").ok().json["counts"] == {"unchanged": number}
+
+
+def test_there_and_back_without_a_daemon(place: Place, tmp_path: Path) -> None:
+    files = {
+        "Agent/notes/fact/a.md": b"---\nid: 01M80W6FBCJ1G8TGK7S9B4XSGP\n---\nA\n",
+        "x/\u00e4 b.md": b"\xff\x00 any bytes\r",
+    }
+    marker = 'id = "x"\nformat = 1\nhome = "Agent"\n'
+    laid(place.vault, {".mcp-memory/vault.toml": marker, "map.png": "", **files})
+    tar, other = tmp_path / "memory.tar", tmp_path / "restored"
+    told = place.run("export", "--to", str(tar)).ok().out
+    assert told.startswith("left out: map.png, no Markdown\nexported 2 notes to ")
+    there = ["--vault", str(other), "import", str(tar)]
+    assert place.run(*there, "--dry-run", "--json").ok().json["counts"] == {"new": 2}
+    assert not other.exists()
+    assert place.run(*there, "--json").ok().json["counts"] == {"new": 2}
+    assert _bytes(other) == files
+    assert (other / ".mcp-memory/vault.toml").read_text().endswith(marker)
+    (other / "x/\u00e4 b.md").write_text("edited")
+    (other / "Agent/notes/fact/a.md").unlink()
+    ran = place.run(*there).ok()
+    assert "conflict  x/\u00e4 b.md  (the vault has another version)\n" in ran.out
+    assert "mcp-memory adopt" in ran.err
+    assert _bytes(other) == {**files, "x/\u00e4 b.md": b"edited"}
+    for source, code, said in (
+        (tmp_path / "none", 4, "there is nothing at"),
+        (place.home, 2, "--from claude-code"),
+        (place.vault, 1, "in the vault already"),
+    ):
+        refused = place.run("import", str(source))
+        assert (refused.code, said in refused.err) == (code, True), refused
+
+
+def test_an_import_that_was_killed_goes_on(place: Place, tmp_path: Path) -> None:
+    notes = laid(
+        tmp_path / "Notes", {".obsidian/x": "", **{f"{n % 9}/note {n}.md": f"Number {n}\n" for n in range(500)}}
+    )
+    folder = place.vault / "imported/obsidian-notes"
+    killed = subprocess.Popen(
+        place.command("import", str(notes)), env=place.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    eventually(lambda: killed.poll() is not None or len(list(folder.glob("*/*.md"))) > 150, within_s=60)
+    killed.kill()
+    killed.wait()
+    whole = {file.name: file.read_bytes() for file in folder.glob("*/*.md")}
+    assert len(whole) < 500, "it was done before it was killed: more notes, please"
+    counts = place.run("import", str(notes), "--json").ok().json["counts"]
+    assert counts == {"unchanged": len(whole), "new": 500 - len(whole)}
+    after = {file.name: file.read_bytes() for file in folder.glob("*/*.md")}
+    assert len(after) == 500
+    assert {name: after[name] for name in whole} == whole
+    server = server_memory(tmp_path / "memory.jsonl")
+    ran = place.run("import", str(server), "--project", "shop").ok().out
+    assert "left out, it is no JSON: line 8\n" in ran
+    assert b"project: shop\n" in (place.vault / "imported/server-memory-memory/Acme-Co.md").read_bytes()
+
+
+def _bytes(vault: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(vault)): file.read_bytes() for file in vault.rglob("*.md")}
