@@ -52,6 +52,7 @@ _COMMANDS = {
     "show": "topics:show",
     "compact": "topics:compact",
     "share": "sharing:share",
+    "capture": "capturing:capture",
     "log": "history:log",
     "doctor": "doctor:doctor",
     "recover": "doctor:recover",

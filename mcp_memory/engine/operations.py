@@ -63,6 +63,8 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
     engine.watcher.touch()
     session, project = arguments["session"], arguments.get("project")
     deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
+    if transcript := arguments.get("transcript"):
+        engine.capturer.note(_client_of(session), transcript, due=False)
     prompt = arguments.get("prompt")
     if prompt is None:
         briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
@@ -72,9 +74,31 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def emptied(engine: Engine, arguments: Payload) -> Payload:
-    """The session's context is emptied, or it is over."""
+    """The session's context is emptied, or it is over; `transcript` is captured to its end."""
+    await grown(engine, arguments)
     await engine.briefer.reset(arguments["session"])
     return {}
+
+
+async def grown(engine: Engine, arguments: Payload) -> Payload:
+    """A turn of the session has ended: `transcript` is captured to its end, behind the answer."""
+    if transcript := arguments.get("transcript"):
+        await engine.capturer.keep(_client_of(arguments["session"]), transcript)
+    return {}
+
+
+async def transcripts(engine: Engine, arguments: Payload) -> Payload:
+    """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
+    file, client = arguments.get("file"), arguments.get("client")
+    found = await (engine.capturer.named(file, client) if file else engine.capturer.found(client))
+    return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
+
+
+async def capture(engine: Engine, arguments: Payload) -> Payload:
+    """The next part of one transcript, or with `dry_run` what all that is new in it comes to."""
+    place = engine.capturer.place(arguments["client"], arguments["file"])
+    take = engine.capturer.would_take if arguments.get("dry_run") else engine.capturer.take
+    return (await take(place)).payload()
 
 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
@@ -190,11 +214,17 @@ async def share(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def status(engine: Engine, _: Payload) -> Payload:
-    return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    facts = await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return {**facts, "capture": engine.capturer.status()}
 
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
     return await in_thread(engine.compactor.survey.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+
+
+def _client_of(session: str) -> str:
+    """Hooks name a session CLIENT/ID."""
+    return session.partition("/")[0]
 
 
 Operation = Callable[[Engine, Payload], Awaitable[Payload]]
@@ -219,6 +249,8 @@ _REQUIRED = {
     "search": {"query"},
     "brief": {"session"},
     "emptied": {"session"},
+    "grown": {"session"},
+    "capture": {"client", "file"},
     "titles": {"ids"},
     "append": {"content"},
     "forget": {"target"},
@@ -240,8 +272,11 @@ _APPEND = {
 _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "search": (search, _SEARCH),
     "recall": (recall, _RECALL),
-    "brief": (brief, {"session", "prompt", "project", "within_ms"}),
-    "emptied": (emptied, {"session"}),
+    "brief": (brief, {"session", "prompt", "project", "within_ms", "transcript"}),
+    "emptied": (emptied, {"session", "transcript"}),
+    "grown": (grown, {"session", "transcript"}),
+    "transcripts": (transcripts, {"client", "file"}),
+    "capture": (capture, {"client", "file", "dry_run"}),
     "titles": (titles, {"ids"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason"}),

@@ -30,7 +30,21 @@ from mcp_memory.server.calls import Calls
 log = logging.getLogger(__name__)
 
 PERSONS_OWN = frozenset(
-    {"accept", "adopt", "compact", "doctor", "erase", "fix", "log", "lost", "recover", "runs", "share"}
+    {
+        "accept",
+        "adopt",
+        "capture",
+        "compact",
+        "doctor",
+        "erase",
+        "fix",
+        "log",
+        "lost",
+        "recover",
+        "runs",
+        "share",
+        "transcripts",
+    }
 )
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes."""
 
