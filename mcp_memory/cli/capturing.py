@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -10,9 +9,12 @@ import click
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say, tell
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.counts import counted
+
+MOST_AT_ONCE = 200
+"""Transcripts that are asked for in one go."""
 
 _SUMS = ("messages", "leaves", "secrets", "unreadable")
 
@@ -43,40 +45,36 @@ def capture(
         raise InvalidInput("neither a file nor --all" if not file else "a file and --all", hint="pass one of them")
     settings = common.settings()
     found = ask(settings, "transcripts", {"file": _absolute(file), "client": client})["transcripts"]
-    reports = [
-        _captured(settings, each, dry_run=dry_run, number=f"{at} of {len(found)}") for at, each in enumerate(found, 1)
-    ]
-    failed = [report for report in reports if "error" in report]
+    reports = _captured(settings, [each["file"] for each in found], dry_run=dry_run)
     if as_json:
         emit({"dry_run": dry_run, "transcripts": reports})
     else:
         _say(reports, dry_run=dry_run)
-    if failed:
+    if any("error" in report for report in reports):
         click.get_current_context().exit(1)
 
 
-def _captured(settings: Settings, transcript: dict[str, str], *, dry_run: bool, number: str) -> dict[str, Any]:
-    """What all steps of one transcript come to; what is wrong with one is no reason to leave out the others."""
-    report: dict[str, Any] = {**transcript, **dict.fromkeys(_SUMS, 0)}
-    try:
-        for step in _steps(settings, transcript, dry_run=dry_run):
-            sums = {name: report[name] + step[name] for name in _SUMS}
-            report = {**report, "session": step["session"], "offset": step["offset"], "size": step["size"], **sums}
-            done = f"{100 * step['offset'] // step['size']} %" if step["size"] else "empty"
-            if report["messages"]:
-                tell(f"{number}: {transcript['file']}  {done}, {counted(report['messages'], 'message')}")
-    except McpMemoryError as error:
-        tell(f"{number}: {transcript['file']}  {error}")
-        return {**report, "error": error.message}
-    return report
+def _captured(settings: Settings, files: list[str], *, dry_run: bool) -> list[dict[str, Any]]:
+    """Part by part, each told; what is wrong with one transcript is no reason to leave out the others."""
+    done: list[dict[str, Any]] = []
+    begun: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    while left := files[len(done) :]:
+        for report in ask(settings, "capture", {"files": left[:MOST_AT_ONCE], "dry_run": dry_run})["reports"]:
+            if "error" in report:
+                tell(f"{len(done) + 1} of {len(files)}: {report['file']}  {report['error']}")
+                done.append({**begun, **report})
+            else:
+                begun = {**report, **{name: begun[name] + report[name] for name in _SUMS}}
+                _progress(begun, f"{len(done) + 1} of {len(files)}")
+                done += [begun] if report["at_end"] else []
+            begun = begun if not report["at_end"] else dict.fromkeys(_SUMS, 0)
+    return done
 
 
-def _steps(settings: Settings, transcript: dict[str, str], *, dry_run: bool) -> Iterator[dict[str, Any]]:
-    while True:
-        step = ask(settings, "capture", {**transcript, "dry_run": dry_run})
-        yield step
-        if step["at_end"]:
-            return
+def _progress(report: dict[str, Any], number: str) -> None:
+    if report["messages"] or not report["at_end"]:
+        share = f"{100 * report['offset'] // report['size']} %" if report["size"] else "empty"
+        tell(f"{number}: {report['file']}  {share}, {counted(report['messages'], 'message')}")
 
 
 def _say(reports: list[dict[str, Any]], *, dry_run: bool) -> None:

@@ -95,10 +95,9 @@ async def transcripts(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def capture(engine: Engine, arguments: Payload) -> Payload:
-    """The next part of one transcript, or with `dry_run` what all that is new in it comes to."""
-    place = engine.capturer.place(arguments["client"], arguments["file"])
-    take = engine.capturer.would_take if arguments.get("dry_run") else engine.capturer.take
-    return (await take(place)).payload()
+    """What is new in these transcripts, or with `dry_run` what it comes to; of as many as a moment is enough for. One
+    that is not at its end, or has no report, is to be asked for again."""
+    return {"reports": await engine.capturer.by_hand(arguments["files"], dry_run=arguments.get("dry_run", False))}
 
 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
@@ -238,7 +237,7 @@ _YES_NO: Type = ("true or false", lambda value: isinstance(value, bool))
 _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode))
 
 _TYPES: Mapping[str, Type] = {
-    "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
+    "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "files": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
     "within_ms": _WHOLE,
@@ -250,7 +249,7 @@ _REQUIRED = {
     "brief": {"session"},
     "emptied": {"session"},
     "grown": {"session"},
-    "capture": {"client", "file"},
+    "capture": {"files"},
     "titles": {"ids"},
     "append": {"content"},
     "forget": {"target"},
@@ -276,7 +275,7 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "emptied": (emptied, {"session", "transcript"}),
     "grown": (grown, {"session", "transcript"}),
     "transcripts": (transcripts, {"client", "file"}),
-    "capture": (capture, {"client", "file", "dry_run"}),
+    "capture": (capture, {"files", "dry_run"}),
     "titles": (titles, {"ids"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason"}),

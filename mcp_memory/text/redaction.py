@@ -15,7 +15,7 @@ from mcp_memory.text.secrets import KEY_BLOCK, PLACEHOLDER, SHAPES, Shape, looks
 
 _NAMES = r"secret|token(?!s)|passw(?:or)?d|passwort|passphrase|passwd|pwd|api[_\-]?key|access[_\-]?key|private[_\-]?key"
 _VALUE = r"([^\s\"'`,;<>]{6,2000})"
-_CODE = re.compile(r"[A-Za-z_.]+[(\[]")
+_CODE = re.compile(r"[A-Za-z_.]+[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z")
 _KEY_END = re.compile(r"-----END (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_START = re.compile(KEY_BLOCK)
 

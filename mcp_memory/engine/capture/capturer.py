@@ -41,6 +41,9 @@ MOST_FOLLOWED = 200
 MOST_TRIES = 3
 """So often the hearer may fail on the same messages; then it goes on without."""
 
+BY_HAND_S = 2.0
+"""So long a person waits for a word of progress."""
+
 STEP_S = 60.0
 LULL_S, MOST_LULL_S = 0.2, 3.0
 
@@ -99,6 +102,7 @@ class Capturer:
         health: Health,
         written: Callable[[], None],
         hear: Hear | None = None,
+        look_s: float = LOOK_S,
     ) -> None:
         """`written` is called when there are new leaves to be indexed."""
         self._config = config
@@ -111,6 +115,7 @@ class Capturer:
         self._health = health
         self._written = written
         self._hear = hear
+        self._look_s = look_s
         self._followed: dict[Place, Followed] = {}
         self._woken = anyio.Event()
         self._reading = anyio.Lock()
@@ -130,11 +135,14 @@ class Capturer:
         health: Health,
         written: Callable[[], None],
         hear: Hear | None = None,
+        look_s: float = LOOK_S,
     ) -> Capturer:
         """With all that it keeps in the folder `state`."""
         shelf = LeafShelf(state / SOURCE, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
         bookmarks = Bookmarks(state / "bookmarks")
-        return cls(config, Places(config.folders), bookmarks, shelf, zone, clock, traffic, health, written, hear)
+        return cls(
+            config, Places(config.folders), bookmarks, shelf, zone, clock, traffic, health, written, hear, look_s
+        )
 
     # -- what hooks say ----------------------------------------------------------------------------------------
 
@@ -167,9 +175,21 @@ class Capturer:
 
     # -- what a person asks ------------------------------------------------------------------------------------
 
-    def place(self, client: str, file: str) -> Place:
-        """Raises InvalidInput, Refused."""
-        return self._places.place(client, file)
+    async def by_hand(self, names: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
+        """A report on each transcript that there was time for: what was taken, or why nothing could be."""
+        until, reports = monotonic() + BY_HAND_S, list[dict[str, Any]]()
+        for name in names:
+            if reports and monotonic() > until:
+                break
+            try:
+                place = self._places.place(self._places.client_of(name), name)
+                taken = await (self.would_take(place) if dry_run else self.take(place))
+                while not taken.at_end and monotonic() < until:
+                    taken = taken.then(await self.take(place))
+                reports.append(taken.payload())
+            except McpMemoryError as error:
+                reports.append({"file": name, "error": error.message, "at_end": True})
+        return reports
 
     async def found(self, client: str | None = None) -> list[Place]:
         """Every transcript in the clients' folders, or in one client's, the latest last. Raises InvalidInput."""
@@ -197,7 +217,7 @@ class Capturer:
         return await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
 
     def status(self) -> dict[str, Any]:
-        """Facts for `status`. `last`: when something was captured, since the start."""
+        """Facts for `status`. `last`: when something was captured, ISO 8601."""
         return {
             "enabled": self._config.enabled,
             "last": self._last,
@@ -218,14 +238,16 @@ class Capturer:
         if not self._config.enabled:
             return
         with self._health.watching("capture"):
-            for bookmark in await in_thread(self._bookmarks.every, what="reading bookmarks"):
+            bookmarks = await in_thread(self._bookmarks.every, what="reading bookmarks")
+            self._last = max((each.captured_at for each in bookmarks if each.captured_at), default=None)
+            for bookmark in bookmarks:
                 await self._resume(bookmark)
         while True:
             self._woken = anyio.Event()
             with self._health.watching("capture"):
                 await self._look()
                 await self._tidy()
-            with anyio.move_on_after(LOOK_S):
+            with anyio.move_on_after(self._look_s):
                 await self._woken.wait()
 
     async def _resume(self, bookmark: Bookmark) -> None:
