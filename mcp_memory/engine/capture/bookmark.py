@@ -128,9 +128,13 @@ class Bookmarks:
         return found
 
     def drop(self, bookmark: Bookmark) -> None:
-        """Raises OSError."""
-        for suffix in (".seen", ".json"):
-            self._file(bookmark.name).with_suffix(suffix).unlink(missing_ok=True)
+        """Raises StorageFailed."""
+        file = self._file(bookmark.name)
+        try:
+            for suffix in (".seen", ".json"):
+                file.with_suffix(suffix).unlink(missing_ok=True)
+        except OSError as error:
+            raise _failed(error, file) from error
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"

@@ -18,7 +18,7 @@ from mcp_memory.engine.capture.config import SOURCE, CaptureConfig
 from mcp_memory.engine.capture.places import Place, Places
 from mcp_memory.engine.capture.shelf import LeafShelf
 from mcp_memory.engine.capture.source import news, sessions, waiting
-from mcp_memory.engine.capture.step import Step, step_of
+from mcp_memory.engine.capture.step import Step, standing, step_of
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.engine.traffic import Traffic
@@ -311,8 +311,32 @@ class Capturer:
     async def _tidy(self) -> None:
         if self._pruned_at is None or monotonic() - self._pruned_at > PRUNE_S:
             self._pruned_at = monotonic()
-            if await in_thread(self._shelf.prune, what="pruning transcripts"):
+            async with self._reading:
+                gone = await in_thread(self._prune, what="pruning transcripts")
+            if gone:
                 self._written()
+
+    def _prune(self) -> int:
+        """Bookmarks keep no word longer than leaves do."""
+        gone = self._shelf.prune()
+        for bookmark in self._bookmarks.every():
+            try:
+                place = self._places.place(bookmark.client, bookmark.name)
+            except McpMemoryError:  # its client's folder is another one now
+                continue
+            kept = standing(place, bookmark, self._shelf.has)
+            if self._is_gone(place) and not any(segment.spoken for segment in kept.threads.values()):
+                self._bookmarks.drop(bookmark)
+            elif kept != bookmark:
+                self._bookmarks.move(kept, ())
+        return gone
+
+    def _is_gone(self, place: Place) -> bool:
+        try:
+            with self._places.opened(place):
+                return False
+        except McpMemoryError as error:
+            return isinstance(error, NotFound)
 
     # -- a step ------------------------------------------------------------------------------------------------
 
@@ -321,7 +345,7 @@ class Capturer:
         Raises NotFound, Refused, StorageFailed, and what the hearer raises."""
 
         def read() -> tuple[Step, Taken]:
-            before = self._bookmarks.of(place.client, place.name)
+            before = standing(place, self._bookmarks.of(place.client, place.name), self._shelf.has)
             step = self._step(place, before)
             return step, self._taken(place, before, step, self._shelf.put(step.pages))
 

@@ -87,6 +87,11 @@ class Origin:
         return f"{self.client}/{plain or 'session'}-{digest.hexdigest()[:8]}"
 
 
+def first_page_of(segment: Segment, origin: Origin) -> str:
+    """The path of its first leaf, where it has any."""
+    return f"{origin.folder}/{segment.number:04}.md"
+
+
 def pages_of(segment: Segment, origin: Origin) -> Mapping[str, bytes]:
     """The leaves of a segment by their path in the source: one, or several for a turn that is too long for one."""
     leaves = leaves_of(each.turn for each in segment.spoken)

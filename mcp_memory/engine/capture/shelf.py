@@ -22,6 +22,9 @@ class LeafShelf:
         self._keep_days = keep_days
         self._keep_bytes = keep_bytes
 
+    def has(self, path: str) -> bool:
+        return (self.folder / path).exists()
+
     def put(self, pages: Mapping[str, bytes]) -> int:
         """Each whole or not at all; the same bytes again change nothing. Returns how many were new or other ones.
         Raises StorageFailed."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from mcp_memory.engine.capture.bookmark import DIGEST_BYTES, Bookmark
 from mcp_memory.engine.capture.places import Place
-from mcp_memory.engine.capture.segments import Origin, Segment, Spoken, pages_of
+from mcp_memory.engine.capture.segments import Origin, Segment, Spoken, first_page_of, pages_of
 from mcp_memory.engine.capture.source import News
 from mcp_memory.project import project_of
 from mcp_memory.text.redaction import redact
@@ -88,6 +88,18 @@ def step_of(
         read.secrets,
         stretch.at_end,
     )
+
+
+def standing(place: Place, bookmark: Bookmark, has: Callable[[str], bool]) -> Bookmark:
+    """Without the turns of leaves that somebody has removed since: they are not written again. `has`: whether a leaf is
+    there."""
+
+    def kept(thread: str, segment: Segment) -> Segment:
+        origin = Origin(place.client, place.name, thread or place.inner.stem, None)
+        is_gone = segment.spoken and not has(first_page_of(segment, origin))
+        return Segment(segment.number + 1) if is_gone else segment
+
+    return replace(bookmark, threads={thread: kept(thread, each) for thread, each in bookmark.threads.items()})
 
 
 class _Reading:

@@ -344,5 +344,25 @@ async def test_old_leaves_go_and_too_much_of_them(desk: Desk):
     assert len(list((desk.state / "transcripts/claude-code").iterdir())) == 4
 
 
+async def test_a_leaf_that_somebody_removes_does_not_come_back(desk: Desk):
+    """Nor do its words stay in a bookmark."""
+    desk.file().write_bytes(b"".join(session(5)))
+    await desk.take(desk.file())
+    (leaf,) = (desk.state / "transcripts").rglob("*.md")
+    leaf.unlink()
+    assert b"message-3" in desk.bytes_on_disk()
+    desk.capturer()._prune()
+    assert b"message-3" not in desk.bytes_on_disk()
+    with desk.file().open("ab") as file:
+        file.write(b"".join(session(2, first=5)))
+    await desk.take(desk.file())
+    assert set(numbers(desk.said())) == {5, 6}
+    desk.file().unlink()
+    for leaf in (desk.state / "transcripts").rglob("*.md"):
+        leaf.unlink()
+    desk.capturer()._prune()
+    assert desk.bytes_on_disk() == b""
+
+
 def test_the_configuration_of_one_client_leaves_the_others():
     assert CaptureConfig(folders={"codex": "/x"}).folders["claude-code"] == "~/.claude/projects"
