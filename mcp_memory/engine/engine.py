@@ -16,6 +16,7 @@ from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.briefing import Briefer
 from mcp_memory.engine.building import Builder
 from mcp_memory.engine.capture.capturer import Capturer
+from mcp_memory.engine.capture.taker import Taker
 from mcp_memory.engine.compaction.compactor import Compactor
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.gardener import Gardener
@@ -97,9 +98,9 @@ class Engine:
         self.traffic = Traffic()
         self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
         self.writer.changed = self.gardener.changed
-        self.capturer = Capturer.at(
-            config.state, config.capture, vault.layout.tz, clock, self.traffic, self.health, self.watcher.hint
-        )
+        # The last argument hears of each session's new messages.
+        taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, None)
+        self.capturer = Capturer(config.capture, taker, self.traffic, self.health)
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcp_memory.engine.capture.capturer import Capturer, Taken
+from mcp_memory.engine.capture.capturer import Capturer
 from mcp_memory.engine.capture.config import SOURCE, CaptureConfig
+from mcp_memory.engine.capture.taker import Taken, Taker
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.traffic import Traffic
 from mcp_memory.transcripts.message import Message
@@ -41,27 +42,20 @@ class Desk:
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
-    def capturer(self, **more: float) -> Capturer:
+    def taker(self) -> Taker:
         """A new one each time, as after a restart."""
         self.state.mkdir(exist_ok=True)
-        return Capturer.at(
-            self.state,
-            self.config,
-            UTC,
-            lambda: NOON,
-            Traffic(),
-            Health(),
-            lambda: None,
-            self.hear or self._listen,
-            **more,
-        )
+        return Taker(self.state, self.config, UTC, lambda: NOON, lambda: None, self.hear or self._listen)
+
+    def capturer(self, **more: float) -> Capturer:
+        return Capturer(self.config, self.taker(), Traffic(), Health(), **more)
 
     async def take(self, file: Path, client: str = "claude-code") -> list[Taken]:
-        """To the end of the file, by a capturer of its own."""
-        capturer, found = self.capturer(), list[Taken]()
-        for place in await capturer.named(str(file), client):
+        """To the end of the file, by a taker of its own."""
+        taker, found = self.taker(), list[Taken]()
+        for place in await taker.named(str(file), client):
             while True:
-                found.append(await capturer.take(place))
+                found.append(await taker.take(place))
                 if found[-1].at_end:
                     break
         return found

@@ -47,9 +47,9 @@ def numbers(text: str) -> list[int]:
 async def test_a_real_session_becomes_leaves(desk: Desk):
     for client in ("claude-code", "codex", "openclaw"):
         shutil.copytree(SAMPLES / client, desk.root / "home" / client / "x")
-    capturer = desk.capturer()
-    for place in await capturer.found():
-        while not (await capturer.take(place)).at_end:
+    taker = desk.taker()
+    for place in await taker.found():
+        while not (await taker.take(place)).at_end:
             pass
     leaves = desk.leaves()
     assert {path.split("/")[0] for path in leaves} == {"claude-code", "codex", "openclaw"}
@@ -223,16 +223,16 @@ async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
 
 async def test_a_dry_run_leaves_no_trace(desk: Desk):
     desk.file().write_bytes(b"".join(session(9)))
-    capturer = desk.capturer()
-    (place,) = await capturer.named(str(desk.file()))
-    told = await capturer.would_take(place)
+    taker = desk.taker()
+    (place,) = await taker.named(str(desk.file()))
+    told = await taker.would_take(place)
     assert (told.messages, told.leaves, told.at_end) == (9, 1, True)
     assert (desk.heard, list(desk.state.rglob("*"))) == ([], [])
 
 
 async def test_sub_agents_files_belong_to_their_session(desk: Desk):
     shutil.copytree(SAMPLES / "claude-code", desk.file("p/x").parent, dirs_exist_ok=True)
-    found = await desk.capturer().named(str(desk.file("p/85b5b496-51f8-47cb-a1d1-4c31e918f6d2.jsonl")))
+    found = await desk.taker().named(str(desk.file("p/85b5b496-51f8-47cb-a1d1-4c31e918f6d2.jsonl")))
     assert [place.file.name for place in found][1:] == ["agent-a864c3394c7be4298.jsonl"]
 
 
@@ -306,7 +306,7 @@ async def test_no_link_leads_out(desk: Desk):
     for name in ("linked.jsonl", "x/deep/s.jsonl", "pipe.jsonl", "folder.jsonl"):
         with pytest.raises(Refused):
             await desk.take(desk.file(name) if name != "x/deep/s.jsonl" else desk.root / "home/claude-code" / name)
-    assert [place.inner.name for place in await desk.capturer().found()] == []
+    assert [place.inner.name for place in await desk.taker().found()] == []
     assert not desk.leaves()
 
 
@@ -339,7 +339,7 @@ async def test_old_leaves_go_and_too_much_of_them(desk: Desk):
     now = leaves[0].stat().st_mtime
     for number, leaf in enumerate(leaves):
         os.utime(leaf, (now, now - (11 - number) * 86_400 + 3600))
-    assert desk.capturer()._shelf.prune() == 4  # one is too old, and then there are 35 kB
+    assert desk.taker().shelf.prune() == 4  # one is too old, and then there are 35 kB
     assert sorted({number for text in desk.leaves().values() for number in numbers(text)}) == [4, 5, 6, 7]
     assert len(list((desk.state / "transcripts/claude-code").iterdir())) == 4
 
@@ -351,7 +351,7 @@ async def test_a_leaf_that_somebody_removes_does_not_come_back(desk: Desk):
     (leaf,) = (desk.state / "transcripts").rglob("*.md")
     leaf.unlink()
     assert b"message-3" in desk.bytes_on_disk()
-    desk.capturer()._prune()
+    await desk.taker().prune()
     assert b"message-3" not in desk.bytes_on_disk()
     with desk.file().open("ab") as file:
         file.write(b"".join(session(2, first=5)))
@@ -360,7 +360,7 @@ async def test_a_leaf_that_somebody_removes_does_not_come_back(desk: Desk):
     desk.file().unlink()
     for leaf in (desk.state / "transcripts").rglob("*.md"):
         leaf.unlink()
-    desk.capturer()._prune()
+    await desk.taker().prune()
     assert desk.bytes_on_disk() == b""
 
 
