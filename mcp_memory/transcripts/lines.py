@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-STEP_BYTES = 4_000_000
+STEP_BYTES = 2_000_000
 """Read in one go; some tens of milliseconds with what is made of them."""
 
 MOST_LINE_BYTES = 16_000_000
