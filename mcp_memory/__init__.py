@@ -5,6 +5,7 @@ models       the values that rooms hand to one another
 registry     back ends by name
 latest       the values used last, for small memories
 allocator    the C library's memory, shared and given back
+project      the project that an agent works on
 endpoint     what clients of OpenAI's protocol have in common
 telemetry    switches that keep dependencies from calling home
 text         frontmatter, chunks, links, tokens, dates: pure functions on strings

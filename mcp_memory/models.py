@@ -43,6 +43,8 @@ class Shelf(StrEnum):
     """A candidate in `_inbox/` that awaits review."""
     SUMMARY = "summary"
     """A page of the topic tree: made from other notes, so that no answer says the same thing twice."""
+    TRANSCRIPT = "transcript"
+    """What was said in a session, as captured: looked at only where it is asked for by its folder."""
     DELETED = "deleted"
     """Forgotten: known by id so that it can be restored, but without any chunk."""
 

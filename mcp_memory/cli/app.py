@@ -54,6 +54,7 @@ _COMMANDS = {
     "share": "sharing:share",
     "import": "importing:import_",
     "export": "exporting:export",
+    "capture": "capturing:capture",
     "log": "history:log",
     "doctor": "doctor:doctor",
     "recover": "doctor:recover",

@@ -187,6 +187,7 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("indexed", f"{status['notes']} notes, {status['chunks']} chunks, {status['pending']} without vectors yet"),
         ("watching", _watching(status)),
         ("topics", _compaction(status["compaction"])),
+        ("sessions", _capture(status["capture"])),
         ("process", f"pid {address.pid}, version {address.version}"),
     ]
     if called := status["clients"]:
@@ -209,6 +210,14 @@ def _committing(commits: dict[str, Any]) -> str:
     if commits["waiting"]:
         return f"{counted(commits['waiting'], 'file')} not committed yet: {commits['why'] or 'in a moment'}"
     return f"all is committed{', the last as ' + commits['last'][:10] if commits['last'] else ''}"
+
+
+def _capture(capture: dict[str, Any]) -> str:
+    if not capture["enabled"]:
+        return "not captured (capture.enabled is off)"
+    last = f"last captured {capture['last'][:16].replace('T', ' ')}" if capture["last"] else "nothing captured yet"
+    troubled = f"; {counted(capture['problems'], 'transcript')} not read (mcp-memory doctor)"
+    return f"{last}, {capture['following']} followed{troubled if capture['problems'] else ''}"
 
 
 def _watching(status: dict[str, Any]) -> str:

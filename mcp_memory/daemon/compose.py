@@ -22,4 +22,5 @@ def engine_config(settings: Settings) -> EngineConfig:
         topics=settings.topics,
         summarizer=settings.summarizer,
         git=settings.git,
+        capture=settings.capture,
     )

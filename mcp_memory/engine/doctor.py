@@ -62,6 +62,7 @@ def gathered(engine: Engine) -> Facts:
         commits=engine.health.commits() if engine.health.commits else None,
         damaged_ledger_lines=vault.ledger.damaged_lines,
         compaction=engine.gardener.trouble,
+        uncaptured=engine.capturer.problems,
     )
 
 

@@ -15,6 +15,8 @@ from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.briefing import Briefer
 from mcp_memory.engine.building import Builder
+from mcp_memory.engine.capture.capturer import Capturer
+from mcp_memory.engine.capture.taker import Taker
 from mcp_memory.engine.compaction.compactor import Compactor
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.gardener import Gardener
@@ -99,6 +101,9 @@ class Engine:
         self.traffic = Traffic()
         self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
         self.writer.listeners.append(self.gardener.changed)
+        # The last argument hears of each session's new messages.
+        taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, None)
+        self.capturer = Capturer(config.capture, taker, self.traffic, self.health)
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,
@@ -269,6 +274,8 @@ class Engine:
         tasks.start_soon(self.model.run, self._swept, progress)
         tasks.start_soon(self.model.keep)
         tasks.start_soon(partial(self.gardener.run, self._swept, tends=watch))
+        if watch:
+            tasks.start_soon(self.capturer.run)
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.capture.config import CaptureConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.versioning.config import GitConfig
@@ -32,3 +33,4 @@ class EngineConfig:
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     git: GitConfig = field(default_factory=GitConfig)
+    capture: CaptureConfig = field(default_factory=CaptureConfig)

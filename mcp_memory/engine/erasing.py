@@ -181,5 +181,6 @@ class Erasing:
                 yield f"the page {page}, which a person wrote on: look at it"
         if repository := next((each for each in (root, *root.parents) if (each / ".git").exists()), None):
             yield f"the history of the git repository {repository}: git filter-repo rewrites it"
+        yield "sessions in which it was said: the clients' transcripts, and what was captured of them (@transcripts)"
         yield "what sync clients, other devices and backups keep, and may bring back"
         yield "blocks of the disk that were not written anew since; what agents and people have read already"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
+from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.draft import MAX_TAGS, one_line
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.errors import InvalidInput
@@ -40,6 +41,8 @@ def filters_from(
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
     shelves = [Shelf.ACTIVE, Shelf.ARCHIVED] if include_archived else [Shelf.ACTIVE]
+    if prefix and prefix.split("/")[0] == f"@{SOURCE}":
+        shelves = [Shelf.TRANSCRIPT]
     start, end = _moment("since", since, tz), _moment("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")

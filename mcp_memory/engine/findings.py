@@ -44,7 +44,7 @@ class Facts:
     """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
     going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
     `unfitted` names the model if how sure answers are was fitted to another, `compaction` says why it keeps failing;
-    else they are None. `noticing` is how changes are noticed."""
+    else they are None. `uncaptured` are transcripts that could not be read. `noticing` is how changes are noticed."""
 
     root: str
     paths: Sequence[str]
@@ -65,6 +65,7 @@ class Facts:
     damaged_ledger_lines: int = 0
     compaction: str | None = None
     commits: Commits | None = None
+    uncaptured: Sequence[Problem] = ()
 
 
 def findings_of(facts: Facts) -> list[Finding]:
@@ -192,6 +193,11 @@ def _service(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"no file-system events ({facts.deaf}): a change is noticed at the next sweep only",
             "where a limit is reached, raise it: sysctl fs.inotify.max_user_watches; it is tried again every minute",
+        )
+    for problem in facts.uncaptured:
+        what = f"a session is not captured: {problem.path}: {problem.reason}"
+        yield Finding(
+            "warning", what, f"see [capture] in the README; then: mcp-memory capture {shlex.quote(problem.path)}"
         )
     if facts.keywords_only:
         yield Finding(

@@ -18,7 +18,7 @@ def emptied_by(index: Index, filters: Filters) -> str:
         return f"no note passes the filter {' or '.join(narrow)}; without it there are some"
     if index.notes(Filters(shelves=filters.shelves, now=filters.now), limit=1):
         return "no note passes these filters together"
-    if index.notes(Filters(shelves=frozenset(Shelf) - {Shelf.DELETED, Shelf.INBOX}), limit=1):
+    if index.notes(Filters(shelves=frozenset(Shelf) - {Shelf.DELETED, Shelf.INBOX, Shelf.TRANSCRIPT}), limit=1):
         return "only archived or expired notes are there; include_archived=true looks at them"
     return "there are no notes yet"
 

@@ -11,6 +11,7 @@ from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, cast
 
+from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.kinds import LOG, Kinds
 from mcp_memory.errors import PathRefused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
@@ -192,6 +193,8 @@ def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> Shelf:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
         return Shelf.DELETED
+    if path.startswith(f"@{SOURCE}/"):
+        return Shelf.TRANSCRIPT
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
     if is_shared or is_page(inner):
         return Shelf.SUMMARY

@@ -12,6 +12,7 @@ from typing import cast
 import anyio
 
 from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.compaction.journal import RunJournal
 from mcp_memory.engine.durable import sync_folder
 from mcp_memory.engine.engine import Engine
@@ -107,6 +108,7 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
     backend = FilesystemBackend(config.root, locks=config.state / "locks", marker=None)
     guard = Guard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
     sources = {name: _source(name, folder) for name, folder in config.vault.sources.items()}
+    sources |= _transcripts(config)
     warnings, kept = _prepare(backend) if marker.present and marker.writable else ([], [])
     vault = Vault(
         backend if pending is None else WitnessedBackend(backend, pending.add),
@@ -136,6 +138,14 @@ def _source(name: str, folder: str) -> FilesystemBackend:
         return FilesystemBackend(Path(os.path.expanduser(folder)), read_only=True, marker=None)  # noqa: PTH111 -- raises nothing
     except (OSError, RuntimeError, ValueError) as error:
         raise ConfigInvalid(f"the source {name} has no usable path: {error}", hint="see [vault.sources]") from error
+
+
+def _transcripts(config: EngineConfig) -> dict[str, FilesystemBackend]:
+    """What was captured of sessions, also where nothing is captured any more."""
+    folder = config.state / SOURCE
+    if config.capture.enabled:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return {SOURCE: _source(SOURCE, str(folder))} if folder.is_dir() else {}
 
 
 def _make_private(state: Path) -> None:

@@ -65,6 +65,8 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
     engine.watcher.touch()
     session, project = arguments["session"], arguments.get("project")
     deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
+    if transcript := arguments.get("transcript"):
+        engine.capturer.note(_client_of(session), transcript, due=False)
     prompt = arguments.get("prompt")
     if prompt is None:
         briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
@@ -77,7 +79,8 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def emptied(engine: Engine, arguments: Payload) -> Payload:
-    """The session's context is emptied, or it is over."""
+    """The session's context is emptied, or it is over; `transcript` is captured to its end."""
+    await grown(engine, arguments)
     await engine.briefer.reset(arguments["session"])
     return {}
 
@@ -86,6 +89,26 @@ async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 
     """What an agent is asked to do before its context is compacted; nothing where it could not."""
     read_only = await in_thread(lambda: engine.vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
+
+
+async def grown(engine: Engine, arguments: Payload) -> Payload:
+    """A turn of the session has ended: `transcript` is captured to its end, behind the answer."""
+    if transcript := arguments.get("transcript"):
+        await engine.capturer.keep(_client_of(arguments["session"]), transcript)
+    return {}
+
+
+async def transcripts(engine: Engine, arguments: Payload) -> Payload:
+    """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
+    file, client = arguments.get("file"), arguments.get("client")
+    found = await (engine.capturer.taker.named(file, client) if file else engine.capturer.taker.found(client))
+    return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
+
+
+async def capture(engine: Engine, arguments: Payload) -> Payload:
+    """What is new in these transcripts, or with `dry_run` what it comes to; of as many as a moment is enough for. One
+    that is not at its end, or has no report, is to be asked for again."""
+    return {"reports": await engine.capturer.by_hand(arguments["files"], dry_run=arguments.get("dry_run", False))}
 
 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
@@ -218,11 +241,17 @@ async def export(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def status(engine: Engine, _: Payload) -> Payload:
-    return await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    facts = await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return {**facts, "capture": engine.capturer.status()}
 
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
     return await in_thread(engine.compactor.survey.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+
+
+def _client_of(session: str) -> str:
+    """Hooks name a session CLIENT/ID."""
+    return session.partition("/")[0]
 
 
 Operation = Callable[[Engine, Payload], Awaitable[Payload]]
@@ -237,7 +266,7 @@ _YES_NO: Type = ("true or false", lambda value: isinstance(value, bool))
 _MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode))
 
 _TYPES: Mapping[str, Type] = {
-    "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
+    "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "files": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
     "within_ms": _WHOLE, "items": _ITEMS,
@@ -248,6 +277,8 @@ _REQUIRED = {
     "search": {"query"},
     "brief": {"session"},
     "emptied": {"session"},
+    "grown": {"session"},
+    "capture": {"files"},
     "titles": {"ids"},
     "append": {"content"},
     "forget": {"target"},
@@ -270,9 +301,12 @@ _APPEND = {
 _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "search": (search, _SEARCH),
     "recall": (recall, _RECALL),
-    "brief": (brief, {"session", "prompt", "project", "within_ms", "lasting"}),
-    "emptied": (emptied, {"session"}),
+    "brief": (brief, {"session", "prompt", "project", "within_ms", "lasting", "transcript"}),
     "flush": (flush, set()),
+    "emptied": (emptied, {"session", "transcript"}),
+    "grown": (grown, {"session", "transcript"}),
+    "transcripts": (transcripts, {"client", "file"}),
+    "capture": (capture, {"files", "dry_run"}),
     "titles": (titles, {"ids"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason"}),

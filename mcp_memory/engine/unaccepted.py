@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.diff import Known, suspicion, vanished
 from mcp_memory.engine.durable import sync_folder
 from mcp_memory.models import Etag, NotePath
@@ -27,9 +28,10 @@ class UnacceptedLoss:
         self, listing: Listing, gone: Sequence[NotePath], known: Mapping[NotePath, Known], arrived: Iterable[Etag]
     ) -> Sequence[NotePath]:
         """Those of the gone that may leave the index: all, or only the moved ones while a loss is suspected."""
-        lost = set(vanished(gone, known, arrived)) if gone else set[NotePath]()
+        lost = {path for path in vanished(gone, known, arrived) if not _is_ours(path)} if gone else set[NotePath]()
         stood = self._stands()
-        self.why = suspicion(listing, len(lost), len(known), unaccepted=stood)
+        notes = sum(not _is_ours(path) for path in known)
+        self.why = suspicion(listing, len(lost), notes, unaccepted=stood)
         stands = self.why is not None and (listing.complete or stood)
         if stands != stood:
             self._remember(stands=stands)
@@ -53,3 +55,8 @@ class UnacceptedLoss:
             else:
                 self._file.unlink(missing_ok=True)
             sync_folder(self._file.parent)
+
+
+def _is_ours(path: NotePath) -> bool:
+    """A captured transcript: pruned by ourselves, and never so many that they hide the loss of notes."""
+    return path.startswith(f"@{SOURCE}/")

@@ -13,8 +13,8 @@ from mcp_memory.engine.default_vault import DEFAULT_VAULT
 from mcp_memory.errors import ConfigInvalid, NotRunning
 from mcp_memory.hooks.deadline import Deadline
 from mcp_memory.hooks.journal import Line, fallback
-from mcp_memory.hooks.project import project_of
 from mcp_memory.hooks.said import Said, Unusable, read
+from mcp_memory.project import project_of
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import Given
 from mcp_memory.settings.given import read as read_settings
@@ -80,8 +80,7 @@ def hook(
         given = _settings(options, environ)
         state = StateFolder.of(vault_folder(given.text("vault", "path", DEFAULT_VAULT)), environ)
         log = state.hooks
-        # A turn ends without a word of ours; what becomes of its transcript is not decided here.
-        if options.event == STOP or not _enabled(given):
+        if not _enabled(given):
             return
         deadline.set(budget_ms(arguments, environ, given))
         said = read(data)
@@ -117,8 +116,11 @@ def _answer(
     if not said.session and options.event != START:
         raise Unusable("the input names no session")
     session = {"session": f"{options.client}/{said.session}"}
-    if options.event in {COMPACT, END}:
-        _ask(options, state, "emptied", session, deadline, environ)
+    if said.transcript:  # what becomes of it is the daemon's to say, once it has answered
+        session["transcript"] = said.transcript
+    if options.event in {COMPACT, END, STOP}:
+        if options.event != STOP or said.transcript:
+            _ask(options, state, "grown" if options.event == STOP else "emptied", session, deadline, environ)
         return COMPACTION.encode() if options.event == COMPACT and options.client in TAKES_COMPACTION else b""
     if options.event == PROMPT and not said.prompt.strip():
         return b""

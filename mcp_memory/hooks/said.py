@@ -19,11 +19,13 @@ MOST_NAME_CHARS = 500
 
 
 class Said(NamedTuple):
-    """Empty where the client does not say it, or says no text. `cwd` is the folder that the agent works in."""
+    """Empty where the client does not say it, or says no text. `cwd` is the folder that the agent works in,
+    `transcript` the file that its client writes the session down in."""
 
     session: str
     cwd: str
     prompt: str
+    transcript: str
 
 
 def read(data: bytes) -> Said:
@@ -36,7 +38,10 @@ def read(data: bytes) -> Said:
         raise Unusable("the input is no JSON object")
     table = cast("dict[str, object]", given)
     return Said(
-        _text(table, "session_id")[:MOST_NAME_CHARS], _text(table, "cwd"), _text(table, "prompt")[:MOST_PROMPT_CHARS]
+        _text(table, "session_id")[:MOST_NAME_CHARS],
+        _text(table, "cwd"),
+        _text(table, "prompt")[:MOST_PROMPT_CHARS],
+        _text(table, "transcript_path"),
     )
 
 

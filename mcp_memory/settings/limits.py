@@ -8,6 +8,7 @@ from math import inf
 from typing import Any, cast
 
 from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.capture.config import SHIPPED_FOLDERS, SOURCE
 from mcp_memory.settings.given import Origin, wrong
 from mcp_memory.summarizers.config import SummarizerConfig
 
@@ -47,6 +48,10 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "recall.log_days": (0, 366),
     "recall.phases.*.budget_tokens": (100, 200_000),
     "recall.phases.*.least_confidence": (0, 1),
+    "capture.least_bytes": (1000, inf),
+    "capture.least_messages": (1, inf),
+    "capture.keep_days": (1, 36_500),
+    "capture.keep_bytes": (1_000_000, inf),
     "hooks.session_start_ms": (100, 10_000),
     "hooks.prompt_ms": (100, 10_000),
     "watch.longest_wait_s": (0.1, inf),
@@ -83,6 +88,10 @@ def check(tree: Mapping[str, Any], origin: Origin) -> None:
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):
             raise wrong("vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin)
+        if name == SOURCE:
+            raise wrong("vault.sources", name, f"named otherwise: @{SOURCE} is what was captured of sessions", origin)
+    for client in tree["capture"]["folders"]:
+        _one_of("capture.folders", client, tuple(SHIPPED_FOLDERS), origin)
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.capture.config import CaptureConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.errors import ConfigInvalid
@@ -66,6 +67,7 @@ class Settings:
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
+    capture: CaptureConfig = field(default_factory=CaptureConfig)
     hooks: HooksConfig = field(default_factory=HooksConfig)
     kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
     file: Path | None = None

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(
     r"example|placeholder|redacted|change.?me|dummy|sample|fake|your[-_]|my[-_](?:secret|token|key|api)|xxxx|"
     r"\*\*\*|\.\.\.|…|<|>|\$\{|\{\{|abcdefgh|01234567|12345678",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ _COMMON_PASSWORDS = frozenset(
 
 def find_secret(text: str) -> str | None:
     """The kind of the first secret found, in words (`"GitHub token"`), or None. Never the secret itself."""
-    for shape in _SHAPES:
+    for shape in SHAPES:
         if not any(hint in text for hint in shape.hints):
             continue
         for match in shape.pattern.finditer(text):
@@ -66,13 +66,13 @@ def find_secret(text: str) -> str | None:
     return None
 
 
-def _looks_random(value: str) -> bool:
-    return len(set(value)) >= _FEWEST_DISTINCT_CHARACTERS and not _PLACEHOLDER.search(value)
+def looks_random(value: str) -> bool:
+    return len(set(value)) >= _FEWEST_DISTINCT_CHARACTERS and not PLACEHOLDER.search(value)
 
 
-def _mixed(value: str) -> bool:
+def mixed(value: str) -> bool:
     """Random, and with a digit: long words joined by hyphens have none."""
-    return _looks_random(value) and any(character.isdigit() for character in value)
+    return looks_random(value) and any(character.isdigit() for character in value)
 
 
 def _is_jwt(value: str) -> bool:
@@ -87,58 +87,58 @@ def _is_jwt(value: str) -> bool:
 def _is_password(value: str) -> bool:
     if value.lower() in _COMMON_PASSWORDS or len(set(value)) < 4:
         return False
-    return not (_PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
+    return not (PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class Shape:
     """`hints` are literals, of which one is in every match: a cheap look before the pattern. The pattern's group is
     what `is_real` judges."""
 
     kind: str
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
-    is_real: Callable[[str], bool] = _looks_random
+    is_real: Callable[[str], bool] = looks_random
 
 
-def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = _looks_random) -> _Shape:
+def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = looks_random) -> Shape:
     """A token that begins with one of the space-separated literal prefixes and goes on as `rest` (to its end)."""
     hints = tuple(prefixes.split())
     start = "|".join(re.escape(prefix) for prefix in hints)
-    return _Shape(kind, hints, re.compile(rf"(?<![A-Za-z0-9])(?:{start})({rest})(?![A-Za-z0-9])"), is_real)
+    return Shape(kind, hints, re.compile(rf"(?<![A-Za-z0-9])(?:{start})({rest})(?![A-Za-z0-9])"), is_real)
 
 
-_KEY_BLOCK = (
+KEY_BLOCK = (
     r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:\s|\\[rn]|[A-Za-z\-]{4,20}: [^\n]{1,80}\n){1,20}([A-Za-z0-9+/=]{40,76})"
 )
-_SHAPES: tuple[_Shape, ...] = (
-    _Shape("private key", ("PRIVATE KEY",), re.compile(_KEY_BLOCK), lambda value: len(set(value)) > 5),
+SHAPES: tuple[Shape, ...] = (
+    Shape("private key", ("PRIVATE KEY",), re.compile(KEY_BLOCK), lambda value: len(set(value)) > 5),
     _token("age secret key", "AGE-SECRET-KEY-1", "[0-9A-Z]{58}"),
     _token("AWS access key", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
-    _Shape(
+    Shape(
         "AWS secret access key",
         ("ecret", "ECRET"),
         re.compile(
             r"(?i)\baws_?secret_?(?:access_?)?key[\"']?\s{0,3}[=:]\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
         ),
-        _mixed,
+        mixed,
     ),
     _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", "[A-Za-z0-9]{36,76}"),
     _token("GitHub token", "github_pat_", "[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
-    _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent-", r"[\w\-.]{20,64}", _mixed),
-    _token("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxe.", r"[A-Za-z0-9\-.]{20,250}", _mixed),
+    _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent-", r"[\w\-.]{20,64}", mixed),
+    _token("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxe.", r"[A-Za-z0-9\-.]{20,250}", mixed),
     _token("Slack token", "xapp-", r"[0-9]-[A-Z0-9]{8,14}-[0-9]{10,14}-[a-z0-9]{32,70}"),
     _token("Slack webhook", "hooks.slack.com/services/", "T[A-Z0-9]{7,12}/B[A-Z0-9]{7,12}/[A-Za-z0-9]{20,30}"),
     _token("Discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"[0-9]{17,20}/[\w\-]{60,70}"),
     _token("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", "[A-Za-z0-9]{20,120}"),
-    _token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/]{32,64}={0,2}", _mixed),
+    _token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/]{32,64}={0,2}", mixed),
     _token("Anthropic key", "sk-ant-", r"[a-z]{3,8}[0-9]{2}-[\w\-]{60,120}"),
     _token("OpenRouter key", "sk-or-v1-", "[0-9a-f]{64}"),
-    _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w\-]{40,200}", _mixed),
-    _token("OpenAI key", "sk-", "[A-Za-z0-9]{32,64}", _mixed),
-    _token("Google API key", "AIza", r"[\w\-]{35}", _mixed),
-    _token("Google OAuth token", "ya29.", r"[\w\-]{40,500}", _mixed),
+    _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w\-]{40,200}", mixed),
+    _token("OpenAI key", "sk-", "[A-Za-z0-9]{32,64}", mixed),
+    _token("Google API key", "AIza", r"[\w\-]{35}", mixed),
+    _token("Google OAuth token", "ya29.", r"[\w\-]{40,500}", mixed),
     _token("Google OAuth secret", "GOCSPX-", r"[\w\-]{28}"),
     _token("npm token", "npm_", "[A-Za-z0-9]{36}"),
     _token("PyPI token", "pypi-AgE", r"[\w\-]{50,250}"),
@@ -153,33 +153,33 @@ _SHAPES: tuple[_Shape, ...] = (
     _token("Shopify token", "shpat_ shpca_ shppa_ shpss_", "[0-9a-fA-F]{32}"),
     _token("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", "[0-9a-f]{64}"),
     _token("Databricks token", "dapi", "[0-9a-f]{32}(?:-[0-9])?"),
-    _token("HashiCorp Vault token", "hvs. hvb. hvr.", r"[\w\-]{24,200}", _mixed),
+    _token("HashiCorp Vault token", "hvs. hvb. hvr.", r"[\w\-]{24,200}", mixed),
     _token("Terraform Cloud token", "atlasv1.", r"[\w\-]{60,70}"),
     _token("Atlassian token", "ATATT3xFf", r"[\w\-=]{100,250}"),
     _token("Linear key", "lin_api_", "[A-Za-z0-9]{40}"),
     _token("Notion token", "ntn_", "[A-Za-z0-9]{43,50}"),
-    _token("Grafana token", "glsa_ glc_", "[A-Za-z0-9+/=_]{32,200}", _mixed),
+    _token("Grafana token", "glsa_ glc_", "[A-Za-z0-9+/=_]{32,200}", mixed),
     _token("New Relic key", "NRAK-", "[A-Z0-9]{27}"),
     _token("Postman key", "PMAK-", "[0-9a-f]{24}-[0-9a-f]{34}"),
     _token("Supabase token", "sbp_", "[0-9a-f]{40}"),
-    _token("Doppler token", "dp.pt. dp.st. dp.ct.", r"[\w.\-]{40,80}", _mixed),
+    _token("Doppler token", "dp.pt. dp.st. dp.ct.", r"[\w.\-]{40,80}", mixed),
     _token("Azure storage key", "AccountKey=", "[A-Za-z0-9+/]{86}=="),
-    _Shape("Telegram bot token", (":AA",), re.compile(r"(?<![A-Za-z0-9])[0-9]{8,10}:(AA[\w\-]{33})(?![\w\-])")),
-    _Shape(
+    Shape("Telegram bot token", (":AA",), re.compile(r"(?<![A-Za-z0-9])[0-9]{8,10}:(AA[\w\-]{33})(?![\w\-])")),
+    Shape(
         "JSON web token",
         ("eyJ",),
         re.compile(r"(?<![\w\-.])(eyJ[\w\-]{10,2000}\.[\w\-]{10,8000}\.[\w\-]{16,1000})(?![\w\-])"),
         _is_jwt,
     ),
-    _Shape(
+    Shape(
         "authorization header",
         ("uthorization", "UTHORIZATION"),
         re.compile(
             r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}([\w\-.+/~]{20,2000}={0,2})"
         ),
-        _mixed,
+        mixed,
     ),
-    _Shape(
+    Shape(
         "password in a URL",
         ("://",),
         re.compile(

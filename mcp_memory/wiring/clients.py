@@ -38,10 +38,10 @@ HOOK_EVENTS = {
     "session-start": "SessionStart",
     "prompt": "UserPromptSubmit",
     "pre-compact": "PreCompact",
+    "stop": "Stop",
     "session-end": "SessionEnd",
 }
-"""What `mcp-memory hook` does something at → what Claude Code and Codex call the event. At `stop` it does nothing, and
-each turn would wait for it."""
+"""What `mcp-memory hook` does something at → what Claude Code and Codex call the event."""
 
 HOOK_TIMEOUT_S = 5
 """When a client gives a hook up; ours give themselves up after half a second."""

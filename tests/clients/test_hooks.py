@@ -13,7 +13,10 @@ from tests.clients.agents import Agent, claude_code, codex, find_in_claude
 from tests.clients.machine import Machine
 from tests.clients.programs import Programs
 from tests.clients.stubs import AnthropicStub, ModelStub, OpenAIStub, call
+from tests.daemon.place import eventually
 from tests.hooks.client import PATIENT
+
+NO_TOOL = "Say that you are done."
 
 EVENTS = {
     "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
@@ -81,6 +84,23 @@ def test_a_prompt_brings_what_fits_it_and_a_compaction_is_told_what_lasts(
     assert told in first_request(anthropic, "/messages", before)
     replace(claude, command=(*claude.command, "-c")).ask("/compact")
     assert json.dumps(COMPACTION)[1:-3] in anthropic.raw_log
+
+
+def test_what_was_said_to_either_is_searchable_on_request(
+    wired: Machine, anthropic: AnthropicStub, openai: OpenAIStub
+) -> None:
+    """Captured from the very files that the clients write, as their hooks name them."""
+    patient(claude_code(wired, anthropic)).ask("The keeper of the lighthouse is called Bjarne.", NO_TOOL)
+    trusting(codex(wired, openai)).ask("The keeper of the lighthouse has a cat.", NO_TOOL)
+
+    def captured() -> set[tuple[str, str]]:
+        found = wired.mcp_memory("search", "keeper of the lighthouse", "--path", "@transcripts", "--json")
+        said = [(hit["path"].split("/")[1], hit["snippet"]) for hit in json.loads(found.out)["hits"]]
+        return {
+            (client, words) for client, text in said for words in ("is called Bjarne", "has a cat") if words in text
+        }
+
+    eventually(lambda: captured() == {("claude-code", "is called Bjarne"), ("codex", "has a cat")})
 
 
 def test_with_no_daemon_both_work_as_if_we_were_not_there(

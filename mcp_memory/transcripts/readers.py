@@ -1,0 +1,27 @@
+"""The readers by the client's name, and one line read by any of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from mcp_memory.transcripts import claude_code, codex, openclaw
+from mcp_memory.transcripts.context import Context
+from mcp_memory.transcripts.message import Message
+from mcp_memory.transcripts.words import Table
+
+Read = Callable[[Table, int, Context], list[Message]]
+
+READERS: Mapping[str, Read] = {"claude-code": claude_code.read, "codex": codex.read, "openclaw": openclaw.read}
+
+
+def messages_of(client: str, data: bytes, offset: int, context: Context) -> list[Message] | None:
+    """What one line holds; None for a line that is no JSON object."""
+    if not data.strip():
+        return []
+    try:
+        line: object = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return READERS[client](cast("Table", line), offset, context) if isinstance(line, dict) else None

@@ -1,0 +1,122 @@
+"""From a client's hook, over the daemon, to a session that can be searched: in the way of nobody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_memory.client.connection import PERSON, Address, Connection
+from mcp_memory.errors import McpMemoryError
+from tests.daemon.place import Place, eventually
+from tests.hooks.client import Session, log_of
+from tests.transcripts.written import SAMPLES, line, result, use
+
+TRANSCRIPT = "861705d5-deca-4e9c-984e-9c2ca4b78b28"
+
+
+def transcript(place: Place, name: str, lines: Sequence[bytes] = ()) -> Path:
+    file = place.home / ".claude" / "projects" / "-home-ada-app" / f"{name}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab") as out:
+        out.write(b"".join(lines))
+    return file
+
+
+def hook(place: Place, event: str, file: Path, client: str = "claude-code", **said: str) -> str:
+    session = Session(place, file.stem, client)
+    return session.run(event, json.dumps({**session.said(event), "transcript_path": str(file), **said}).encode())
+
+
+def asked(place: Place, operation: str, **arguments: Any) -> Any:
+    connection = Connection(Address.read(place.state.daemon), place.credentials, client=PERSON)
+    return connection.call(operation, arguments, deadline_s=20)
+
+
+def hits(place: Place, query: str, **filters: Any) -> list[dict[str, Any]]:
+    return asked(place, "search", query=query, **filters)["hits"]
+
+
+def in_transcripts(place: Place, query: str) -> list[dict[str, Any]]:
+    return hits(place, query, path="@transcripts")
+
+
+@pytest.mark.parametrize("event", ["stop", "pre-compact", "session-end"])
+def test_each_end_is_captured(served: Place, event: str):
+    bird = {"stop": "pelican", "pre-compact": "cormorant", "session-end": "avocet"}[event]
+    hook(served, event, transcript(served, f"end-{event}", [line(1, f"The {bird} nests on the pier.")]))
+    (hit,) = eventually(lambda: in_transcripts(served, bird))
+    assert hit["path"].startswith("@transcripts/claude-code/s-1-")
+    assert (hit["kind"], hit["snippet"]) == ("transcript", f"- User (09:00): The {bird} nests on the pier.")
+    assert log_of(served)[-1]["outcome"] != "failed"
+    assert asked(served, "status")["capture"]["last"]
+
+
+def test_a_real_session_is_searched_on_request_alone(served: Place):
+    """The last level, below the notes: no question or prompt is answered out of it unasked."""
+    data = (SAMPLES / "claude-code" / f"{TRANSCRIPT}.jsonl").read_bytes()
+    file = transcript(served, TRANSCRIPT, [data])
+    hook(served, "stop", file)
+    (hit,) = eventually(lambda: in_transcripts(served, "tabs or spaces"))
+    query = "we always use tabs never spaces"
+    assert hits(served, query) == []
+    assert not any(each["path"].startswith("@") for each in hits(served, query, include_archived=True))
+    assert "tabs" not in asked(served, "recall", query=query)["text"]
+    assert "tabs" not in hook(served, "session-start", file) + hook(served, "prompt", file, prompt=query)
+    whole = asked(served, "recall", path=hit["path"])["text"]
+    assert "We always use tabs, never spaces." in whole
+    assert f"{file}#" in asked(served, "show", target=hit["path"])["text"]
+    assert "No such file" not in whole  # what a tool gave back
+    # Nobody's to change.
+    for operation, arguments in (
+        ("forget", {"target": hit["path"]}),
+        ("append", {"content": "x", "path": hit["path"]}),
+        ("append", {"content": "x", "supersedes": hit["path"]}),
+        ("adopt", {"path": hit["path"]}),
+    ):
+        with pytest.raises(McpMemoryError):
+            asked(served, operation, **arguments)
+    assert in_transcripts(served, "tabs or spaces") == [hit]
+
+
+def test_no_hook_reads_what_is_no_transcript(served: Place):
+    """Whoever calls the endpoint: the client's hook goes on, a person is told."""
+    secret = served.root / "secret.jsonl"
+    secret.write_bytes(line(1, "the walrus password"))
+    link = transcript(served, "innocent").with_name("link.jsonl")
+    link.symlink_to(secret)
+    for file in (secret, link, Path("/etc/passwd")):
+        assert hook(served, "stop", file) == ""
+        assert log_of(served)[-1]["outcome"] == "silent"
+    eventually(lambda: asked(served, "status")["capture"]["problems"] >= 3)
+    told = [each["what"] for each in asked(served, "doctor")["findings"] if "not captured" in each["what"]]
+    assert any(str(link) in what and "link" in what for what in told)
+    assert any("/etc/passwd" in what for what in told)
+    assert in_transcripts(served, "walrus") == []
+
+
+def test_by_hand(served: Place):
+    """Sessions from before there were hooks, with progress."""
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    old = transcript(served, "old", [line(n, f"The heron {n} waits.") for n in range(5)])
+    transcript(served, "old", [line(9, f"My token is {token}."), use(10, "t", "Bash"), result(11, "t", "ok")])
+    would = served.run("capture", str(old), "--dry-run", "--json").ok().json["transcripts"]
+    assert [(each["messages"], each["leaves"], each["secrets"]) for each in would] == [(7, 1, 1)]
+    done = served.run("capture", "--all", "--client", "claude-code")
+    assert "1 secret taken out" in done.out
+    assert f"{old}  100 %, 7 messages" in done.err
+    (hit, *_) = eventually(lambda: in_transcripts(served, "heron waits token"))
+    assert token not in asked(served, "recall", path=hit["path"])["text"]
+    assert served.run("capture", str(old), "--json").ok().json["transcripts"][0]["messages"] == 0
+    refused = served.run("capture", "/etc/passwd")
+    assert (refused.code, "capture.folders" in refused.err) == (1, True)
+
+
+def test_without_a_daemon(place: Place):
+    place.vault.mkdir()
+    transcript(place, "alone", [line(1, "The heron waits.")])
+    assert "captured 1 message of 1 session in 1 leaf" in place.run("capture", "--all").ok().out
+    assert len(list((place.state.root / "transcripts").rglob("*.md"))) == 1
