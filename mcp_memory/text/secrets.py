@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _PLACEHOLDER = re.compile(
@@ -57,13 +57,21 @@ _COMMON_PASSWORDS = frozenset(
 
 def find_secret(text: str) -> str | None:
     """The kind of the first secret found, in words (`"GitHub token"`), or None. Never the secret itself."""
+    return next((kind for _, _, kind in _found(text)), None)
+
+
+def secrets_in(text: str) -> list[tuple[int, int, str]]:
+    """Where secrets stand, in order, and their kinds. Of a private key no more than its beginning."""
+    return sorted(_found(text))
+
+
+def _found(text: str) -> Iterator[tuple[int, int, str]]:
     for shape in _SHAPES:
-        if not any(hint in text for hint in shape.hints):
-            continue
-        for match in shape.pattern.finditer(text):
-            if shape.is_real(match[1]):
-                return shape.kind
-    return None
+        if any(hint in text for hint in shape.hints):
+            for match in shape.pattern.finditer(text):
+                if shape.is_real(match[1]):
+                    start, end = match.span(1) if shape.kind == "password in a URL" else match.span()
+                    yield start, end, shape.kind
 
 
 def _looks_random(value: str) -> bool:

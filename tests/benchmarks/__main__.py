@@ -11,6 +11,7 @@ from tests.benchmarks import (
     appending,
     compaction,
     footprint,
+    gleaning,
     hooks,
     indexing,
     retrieval,
@@ -39,6 +40,7 @@ PARTS = {
     "footprint": footprint.footprint,
     "shell": shell.shell,
     "hooks": hooks.hooks,
+    "gleaning": gleaning.gleaning,
     "start": shell.start,
 }
 
