@@ -97,6 +97,7 @@ _FOREIGN = (
     re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
     re.compile(r"^[ \t]*>[^\n]*(?:\n(?!\s*\n)[^\n]+)*", re.MULTILINE),  # with its lazy continuation
     re.compile(r"^#{1,6} [^\n]*(?:\n(?!#{1,6} )[^\n]*\S[^\n]*)*", re.MULTILINE),
+    re.compile(r"^(?:[^\W\d_][\w.-]*(?: [\w.-]+)?: [^\n]+\n){2,}(?:[^\W\d_][\w.-]*: [^\n]*)?", re.MULTILINE),  # a talk
     re.compile(r"^Traceback \(most recent call last\):[^\n]*(?:\n[^\n]+)*", re.MULTILINE),
     re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),
     re.compile(r"^[^\n]*\|[^\n]*\|[^\n]*$", re.MULTILINE),
