@@ -21,5 +21,6 @@ def engine_config(settings: Settings) -> EngineConfig:
         watch=settings.watch,
         topics=settings.topics,
         summarizer=settings.summarizer,
+        gleaning=settings.gleaning,
         git=settings.git,
     )

@@ -16,6 +16,7 @@ from mcp_memory.engine.compaction.outline import preview_payload, run_payload, s
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
+from mcp_memory.engine.inbox.operations import glean, held, inbox, review
 from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
@@ -266,7 +267,7 @@ _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
-    "within_ms": _WHOLE,
+    "within_ms": _WHOLE, "texts": _TEXTS, "supersede": _YES_NO,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -281,6 +282,9 @@ _REQUIRED = {
     "recover": {"ids"},
     "show": {"target"},
     "share": {"target"},
+    "glean": {"file", "session", "messages"},
+    "held": {"texts"},
+    "review": {"verb", "target"},
 }
 
 _SEARCH = {
@@ -316,5 +320,9 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),
     "share": (share, {"target"}),
+    "glean": (glean, {"file", "client", "session", "messages", "project"}),
+    "held": (held, {"texts"}),
+    "inbox": (inbox, set()),
+    "review": (review, {"verb", "target", "etag", "content", "into", "supersede"}),
     "log": (log, {"target", "at", "limit"}),
 }

@@ -44,7 +44,15 @@ class Candidate:
 
 
 def candidate(
-    sort: Sort, text: str, score: float, *, outright: bool, offset: int, speaker: str, at: datetime | None, title: str = ""
+    sort: Sort,
+    text: str,
+    score: float,
+    *,
+    outright: bool,
+    offset: int,
+    speaker: str,
+    at: datetime | None,
+    title: str = "",
 ) -> Candidate:
     """With secrets taken out, and a title made of the first words where none is given."""
     safe = redacted(text)

@@ -14,7 +14,10 @@ from mcp_memory.transcripts.message import Message, Role
 
 def glean(messages: Sequence[Message]) -> list[Candidate]:
     """What is worth remembering, in the order of the messages, each text once."""
-    found = [*(each for message in messages if message.role is Role.USER for each in _claims(message)), *fixes(messages)]
+    found = [
+        *(each for message in messages if message.role is Role.USER for each in _claims(message)),
+        *fixes(messages),
+    ]
     once = {(each.sort, each.text.casefold()): each for each in reversed(found)}
     return sorted(once.values(), key=lambda each: each.offset)
 

@@ -16,7 +16,9 @@ def redacted(text: str) -> str:
             continue
         if kind == "private key" and (last := text.find(_KEY_END, end)) >= 0:
             line_end = text.find("\n", last)
-            end = len(text) if line_end < 0 else line_end
+            last_of_it = len(text) if line_end < 0 else line_end
+        else:
+            last_of_it = end
         pieces += [text[done:start], f"[{kind}]"]
-        done = end
+        done = last_of_it
     return "".join([*pieces, text[done:]])
