@@ -91,8 +91,8 @@ def _items(answer: str) -> Iterator[tuple[Sort, str]]:
     for item in cast("list[Any]", items)[:MOST_FOUND] if isinstance(items, list) else []:
         given = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         kind, quote = given.get("kind"), given.get("quote")
-        if isinstance(quote, str) and kind in _KINDS:
-            yield Sort(str(kind)), quote
+        if isinstance(quote, str) and isinstance(kind, str) and kind in _KINDS:
+            yield Sort(kind), quote
 
 
 _KINDS = {Sort.PREFERENCE, Sort.DECISION, Sort.LESSON, Sort.FACT}

@@ -28,9 +28,12 @@ LEAST_FACT_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Claim:
+    """`lead` is how many characters stand before it that say nothing of it."""
+
     sort: Sort
     score: float
     outright: bool
+    lead: int = 0
 
 
 def claim(sentence: Spoken) -> Claim | None:
@@ -57,17 +60,20 @@ def _claim(sentence: Spoken, language: Language) -> Claim | None:
     rest = _behind_lead(view, language)
     if asked := language.remember.match(rest):
         wish = _behind_lead(rest[asked.end() :], language)
-        named = _stated(wish, language, language.outright)
-        if named is not None:
-            return Claim(named, ASKED_FOR, outright=True)
-        return Claim(Sort.FACT, ASKED_FOR, outright=True) if len(wish.split()) > LEAST_WORDS else None
+        sort = _stated(wish, language, language.outright)
+        if sort is None and len(wish.split()) <= LEAST_WORDS:
+            return None
+        return Claim(sort or Sort.FACT, ASKED_FOR, outright=True, lead=len(view) - len(wish))
     if language.question.match(rest):
         return None
+    lead = len(view) - len(rest)
     if sort := _stated(rest, language, language.outright):
-        return Claim(sort, OUTRIGHT, outright=True)
+        return Claim(sort, OUTRIGHT, outright=True, lead=lead)
     if sort := _stated(rest, language, language.tentative):
-        return Claim(sort, TENTATIVE, outright=False)
-    return Claim(Sort.FACT, STATED, outright=False) if _mentions_fact(sentence, rest, language) else None
+        return Claim(sort, TENTATIVE, outright=False, lead=lead)
+    if _mentions_fact(sentence, rest, language):
+        return Claim(Sort.FACT, STATED, outright=False, lead=lead)
+    return None
 
 
 def _behind_lead(view: str, language: Language) -> str:

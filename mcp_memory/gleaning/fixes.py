@@ -71,14 +71,14 @@ def _error(message: Message) -> str:
     if message.role is Role.ASSISTANT or (message.role is Role.TOOL and not message.failed):
         return ""
     lines = [line.strip() for line in message.turn.text.splitlines() if _ERROR.search(line)]
-    if message.role is Role.USER:
-        lines = [line for line in lines if not _confirmation(message) and _is_pasted(line, message)]
+    if lines and message.role is Role.USER:
+        said = spoken(message.turn.text, introduces)
+        if any(says_it_works(each) for each in said):
+            return ""
+        # Pasted: in quotation marks, in code, or where nobody speaks.
+        named = [each.text for each in said if _ERROR.search(each.view)]
+        lines = [line for line in lines if not any(words in line for words in named)]
     return lines[-1][:MOST_ERROR_CHARS] if lines else ""
-
-
-def _is_pasted(line: str, message: Message) -> bool:
-    """Whether the error itself stands in quotation marks, in code, or where nobody speaks."""
-    return not any(_ERROR.search(each.view) and each.text in line for each in spoken(message.turn.text, introduces))
 
 
 def _confirmation(message: Message) -> str:

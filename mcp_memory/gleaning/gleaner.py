@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mcp_memory.gleaning.candidate import Candidate, candidate
+from mcp_memory.gleaning.candidate import Candidate, candidate, titled
 from mcp_memory.gleaning.claims import claim, is_denial
 from mcp_memory.gleaning.fixes import fixes
 from mcp_memory.gleaning.language import introduces
@@ -36,6 +36,7 @@ def _claims(message: Message) -> Iterator[Candidate]:
                 offset=message.offset,
                 speaker=turn.speaker,
                 at=turn.at,
+                title=titled(sentence.text[made.lead :]),
             )
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 MOST_CHARS = 4000
 """A longer message was hardly typed: nothing in it counts at once."""
+MOST_READ_CHARS = 20_000
+"""Nothing behind this is looked at: a page that was pasted, or a log."""
 MOST_SENTENCE_CHARS = 600
 MASK = "▪"
 """What stands for a quotation or code within a sentence: something that is no word."""
@@ -30,6 +32,7 @@ class Spoken:
 
 def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
     """In their order. `introduces` says of a line in small letters whether what follows it is somebody else's."""
+    message = message[:MOST_READ_CHARS]
     if _MACHINE.match(message):
         return []
     kept = _without_foreign(message)
@@ -48,11 +51,10 @@ def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
 
 def _without_foreign(message: str) -> str:
     """As long as the message, blanks in place of what is pasted, quoted line by line, or a client's own."""
-    text = message
+    mail = _MAIL.search(message)
+    text = message if mail is None else message[: mail.start()] + _blanked_text(message[mail.start() :])
     for pattern in _FOREIGN:
         text = pattern.sub(_blanked, text)
-    if header := _MAIL.search(text):
-        text = text[: header.start()] + _blanked_text(text[header.start() :])
     return text
 
 
@@ -86,7 +88,7 @@ def _blanked_text(text: str) -> str:
 
 
 _MACHINE = re.compile(
-    r"\s*(?:This session is being continued from a previous conversation|Caveat: The messages below|"
+    r"\s{0,50}(?:This session is being continued from a previous conversation|Caveat: The messages below|"
     r"\[Request interrupted|Base directory for this skill:)"
 )
 """What Claude Code puts into a person's mouth."""
@@ -102,7 +104,7 @@ _FOREIGN = (
     re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),
     re.compile(r"^[^\n]*\|[^\n]*\|[^\n]*$", re.MULTILINE),
     re.compile(
-        r"^\s*(?:[$%] |>>> |@@ |diff --git |\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}"
+        r"^[ \t]*(?:[$%] |>>> |@@ |diff --git |\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}"
         r"|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE)\b|at [\w.$]+\(|File \")[^\n]*",
         re.MULTILINE,
     ),

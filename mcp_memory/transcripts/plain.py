@@ -1,12 +1,14 @@
 """The plain form: a transcript of a message a line, as JSON, for programs that write one of their own.
 
 A line is an object: `role` is `user`, `assistant` or `tool`; `text` is what was said, or what the tool gave back; `at`
-(ISO 8601), `speaker`, and of a tool `tool` (its name) and `failed` may be there; other keys are left alone.
+(ISO 8601), `speaker`, `session`, and of a tool `tool` (its name) and `failed` may be there, and `offset` where the line
+was taken from another file; other keys are left alone.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any, cast
 
@@ -34,6 +36,26 @@ def read_plain(data: bytes, zone: tzinfo) -> list[Message]:
     return messages
 
 
+def written_plain(messages: Sequence[Message]) -> str:
+    """The same, the other way round: `read_plain` gives these messages again."""
+    return "\n".join(json.dumps(_said(message), ensure_ascii=False) for message in messages)
+
+
+def _said(message: Message) -> dict[str, Any]:
+    turn = message.turn
+    said = {
+        "role": message.role.value,
+        "text": turn.text,
+        "speaker": turn.speaker,
+        "at": turn.at.isoformat() if turn.at else None,
+        "session": turn.session,
+        "offset": message.offset,
+        "tool": message.tool or None,
+        "failed": message.failed or None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
 def _read(said: object, offset: int, zone: tzinfo) -> Message:
     if not isinstance(said, dict):
         raise InvalidInput("no object")
@@ -47,10 +69,13 @@ def _read(said: object, offset: int, zone: tzinfo) -> Message:
     if at is not None and not isinstance(at, str):
         raise InvalidInput("its time is no string")
     session = given.get("session")
+    place = given.get("offset", offset)
+    if not isinstance(place, int) or isinstance(place, bool) or place < 0:
+        raise InvalidInput("its offset is no whole number")
     turn = Turn(
         str(given.get("speaker") or str(role).capitalize()),
         text.strip("\n").replace("\r\n", "\n"),
         parse_when(at, zone) if at else None,
         str(session) if session else None,
     )
-    return Message(Role(str(role)), turn, offset, str(given.get("tool") or ""), given.get("failed") is True)
+    return Message(Role(str(role)), turn, place, str(given.get("tool") or ""), given.get("failed") is True)
