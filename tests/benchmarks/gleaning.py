@@ -18,7 +18,10 @@ from mcp_memory.transcripts.plain import read_plain
 from tests.benchmarks.figures import Figure
 
 SETS = Path(__file__).parents[1] / "eval" / "gleaning"
-WRITTEN_WITH, HELD_OUT, AFTERWARDS = "the rules were written with these", "held out", "written after the rules"
+WRITTEN_WITH, HELD_OUT = "the rules were written with these", "held out"
+AFTERWARDS, UNSEEN = "hard ones, written after the first rules", "written after the rules, and held out"
+FILES = {AFTERWARDS: "afterwards.jsonl", UNSEEN: "unseen.jsonl"}
+"""The others are parts of `messages.jsonl`."""
 AT_ONCE = "counts at once"
 PRECISION = 0.9
 
@@ -40,7 +43,7 @@ class Tally:
 
 
 def gleaning() -> Iterator[Figure]:
-    for about in (WRITTEN_WITH, HELD_OUT, AFTERWARDS):
+    for about in (WRITTEN_WITH, HELD_OUT, *FILES):
         tally = tallied(about)
         for kind in (AT_ONCE, "preference", "decision", "lesson", "fix", "fact"):
             counts = f"{about}: {tally.right[kind]} of {tally.found[kind]} found, {tally.wanted[kind]} wanted"
@@ -50,13 +53,13 @@ def gleaning() -> Iterator[Figure]:
 
 
 def tallied(which: str) -> Tally:
-    """Of one of the three sets."""
+    """Of one of the four sets."""
     tally = Tally()
-    file = SETS / ("afterwards.jsonl" if which == AFTERWARDS else "messages.jsonl")
+    file = SETS / FILES.get(which, "messages.jsonl")
     rows: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     for _, group in groupby(rows, key=lambda row: row["session"]):
         talk = list(group)
-        if which == AFTERWARDS or talk[0]["held"] is (which == HELD_OUT):
+        if which in FILES or talk[0]["held"] is (which == HELD_OUT):
             _judge(talk, tally)
     return tally
 
