@@ -19,7 +19,7 @@ from tests.benchmarks.figures import Figure
 
 SETS = Path(__file__).parents[1] / "eval" / "gleaning"
 WRITTEN_WITH, HELD_OUT = "the rules were written with these", "held out"
-AFTERWARDS, UNSEEN = "written after the first rules", "written after the rules, and held out"
+AFTERWARDS, UNSEEN = "written after the first rules", "written last"
 FILES = {AFTERWARDS: "afterwards.jsonl", UNSEEN: "unseen.jsonl"}
 """The others are parts of `messages.jsonl`."""
 AT_ONCE = "counts at once"
