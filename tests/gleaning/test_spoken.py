@@ -31,6 +31,8 @@ ORDER = "Always use the staging key."
         f"please translate this: {ORDER}\n{ORDER}",
         f'"{ORDER}" – do you agree?',
         f"“{ORDER}”",
+        'Its title is "we decided to drop Redis", as far as I see.',
+        "Its title is `we decided to drop Redis`, as far as I see.",
         f"`{ORDER}`",
         f"$ {ORDER}",
         f"2026-11-20T09:30:00 {ORDER}",
