@@ -90,13 +90,15 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
         assert "contradicts" not in text and "score" not in text and f"supersedes: [{old.id}]" in text
 
 
-async def test_the_next_session_is_told_once_and_one_command_takes_it_back(world: World):
+async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine)).active
     async with world.engine() as engine:
         said = await begun(engine, "next")
         assert f"mcp-memory review --undo {note}" in said and "Always answer in metric units" in said
         assert said.index("<<<") < said.index("--undo") < said.rindex(">>>"), "words of others stay in their marks"
+        assert await begun(engine, "another agent's") == said, "an answer may have come too late"
+        world.later(hours=25)
         assert "--undo" not in await begun(engine, "after that")
         await perform(engine, "review", {"verb": "undo", "target": note})
         assert await found(engine, "metric units") == [] and "metric" not in await begun(engine, "later")
@@ -111,6 +113,13 @@ async def test_a_decision_is_told_where_nothing_else_is(world: World):
         await engine.intake.take("t", "codex", "s", [person("We decided to drop Redis.")], project="mill")
         assert await begun(engine, "a", project="other") == ""
         assert "drop Redis" in await begun(engine, "b", project="mill")
+
+
+async def test_the_first_session_after_long_is_told(world: World):
+    async with world.engine() as engine:
+        await take(engine)
+        world.later(days=9)
+        assert "--undo" in await begun(engine, "a") and "--undo" not in await begun(engine, "b")
 
 
 async def test_undo_is_for_what_came_from_transcripts(world: World):

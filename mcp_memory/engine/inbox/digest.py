@@ -1,4 +1,4 @@
-"""The digest: what became active at once since the last session started, and how to take it back."""
+"""The digest: what became active at once, told when a session starts, and how to take it back."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from mcp_memory.engine.inbox.register import Fate, Register
+from mcp_memory.engine.inbox.register import AT_ONCE, Fate, Register
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, Shelf
 
 MOST_LINES = 8
+
+NAMED_S = 86_400.0
+"""For a day each session that starts is told, and later the first one: what a hook was answered may have come too late
+to be put before anybody, and who works with several agents sees it with each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +36,16 @@ class Digest:
     def news(self, project: str | None) -> News:
         """Of what a session of this project may see, at most MOST_LINES notes; the others come next time."""
         filters = Filters(project=project, now=self._clock())
-        waiting = [each.id for each in self._register.having({Fate.ACTIVE})]
-        notes = [note for each in waiting for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
+        since = self._clock().timestamp() - NAMED_S
+        known = self._register.having(AT_ONCE)
+        fresh = [each.id for each in known if each.fate is Fate.ACTIVE or each.at > since]
+        notes = [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
         return News(tuple(map(_line, notes)), tuple(note.id for note in notes))
 
     def told(self, ids: Sequence[NoteId]) -> None:
         """Raises StorageFailed."""
         for each in ids:
-            if known := self._register.of(each):
+            if (known := self._register.of(each)) and known.fate is Fate.ACTIVE:
                 self._register.note(each, Fate.TOLD, known.session, known.at)
 
     def waiting(self) -> int:

@@ -21,7 +21,7 @@ class Fate(StrEnum):
     ACTIVE = "active"
     """Stated outright, and no session was told of it yet."""
     TOLD = "told"
-    """The same, and one was."""
+    """The same, and one was; see the digest."""
     KNOWN = "known"
     """Memory held it already; it has no note of its own."""
     ACCEPTED = "accepted"
