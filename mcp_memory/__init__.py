@@ -14,6 +14,7 @@ embedders    texts to vectors
 summarizers  texts to a shorter one
 transcripts  what agents' programs write down of their sessions
 topics       which notes belong together: the plan of the topic tree
+gleaning     what a transcript holds that is worth remembering
 versions     files of ours in the git repository that a person keeps them in
 porting      notes of other programs read in, and the vault written out
 index        the derived search index

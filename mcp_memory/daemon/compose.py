@@ -21,6 +21,7 @@ def engine_config(settings: Settings) -> EngineConfig:
         watch=settings.watch,
         topics=settings.topics,
         summarizer=settings.summarizer,
+        gleaning=settings.gleaning,
         git=settings.git,
         capture=settings.capture,
     )

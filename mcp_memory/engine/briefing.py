@@ -17,6 +17,7 @@ import anyio
 from mcp_memory.engine.assemble import with_notice
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.given import Given, mark_of
+from mcp_memory.engine.inbox.digest import Digest
 from mcp_memory.engine.model import RETURN_WAIT_S, Model
 from mcp_memory.engine.news import ROOM_TOKENS, News
 from mcp_memory.engine.recall import Recalled, Recaller
@@ -65,6 +66,7 @@ class Briefer:
         config: RecallConfig,
         filters: FiltersFrom,
         staleness: Callable[[], str | None],
+        digest: Digest,
     ) -> None:
         """`staleness` says why an answer may not know the latest files, or None."""
         self._recaller = recaller
@@ -75,6 +77,7 @@ class Briefer:
         self._config = config
         self._filters = filters
         self._staleness = staleness
+        self._digest = digest
 
     async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """What every session should know. Its context is taken to be empty: it may be given everything again.
@@ -88,7 +91,19 @@ class Briefer:
             wanted = self._filters(project=project)
             recalled = await self._recaller.start(wanted.project, self._config.start_budget_tokens)
             passages, notes = await in_thread(lambda: self._behind(recalled), deadline_s=LOOK_S, what="looking it up")
-            return await self._told(session, recalled, passages, notes)
+            news = await in_thread(
+                lambda: self._digest.news(wanted.project), deadline_s=LOOK_S, what="looking for news"
+            )
+            room = recalled.frame.room(self._config.start_budget_tokens)
+            named: list[NoteId] = []
+            for note_id, line in zip(news.ids, news.lines, strict=True):
+                longer = with_notice(recalled.assembly, line, room)
+                if longer is not recalled.assembly:
+                    recalled = replace(recalled, assembly=longer)
+                    named.append(note_id)
+            told = await self._told(session, recalled, passages, notes)
+            await in_thread(lambda: self._digest.told(named), deadline_s=LOOK_S, what="noting what was told")
+            return told
 
     async def prompt(
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True
@@ -133,7 +148,7 @@ class Briefer:
     async def _told(
         self, session: str, recalled: Recalled, passages: Iterable[Passage], notes: Iterable[NoteId]
     ) -> Briefing:
-        if not recalled.assembly.excerpts:
+        if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing()
         marks = [mark_of(passage) for passage in passages]
         await in_thread(lambda: self._given.add(session, marks), deadline_s=LOOK_S, what="keeping what was given")

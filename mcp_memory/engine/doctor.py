@@ -63,7 +63,16 @@ def gathered(engine: Engine) -> Facts:
         damaged_ledger_lines=vault.ledger.damaged_lines,
         compaction=engine.gardener.trouble,
         uncaptured=engine.capturer.problems,
+        inbox=_long_inbox(engine),
     )
+
+
+def _long_inbox(engine: Engine) -> int:
+    try:
+        waiting = engine.digest.waiting()
+    except IndexUnavailable:
+        return 0  # which is a finding of its own
+    return waiting if waiting >= engine.many_candidates else 0
 
 
 def _noticing(engine: Engine) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
@@ -36,6 +37,12 @@ class Draft:
     """When what it tells of was said, if that was not now."""
     once: bool = False
     """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since."""
+    folder: str | None = None
+    """Below home, if not its kind's."""
+    id: NoteId | None = None
+    """A new one where none is given."""
+    more: Mapping[str, frontmatter.Value] = field(default_factory=dict[str, frontmatter.Value])
+    """Further keys of its frontmatter."""
 
     @property
     def content_hash(self) -> str:
@@ -105,6 +112,7 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
         "expires_at": expires,
         "source": draft.source,
         "session": draft.session,
+        **draft.more,
     }
     body = draft.content if draft.content.endswith("\n") else draft.content + "\n"
     present = {key: value for key, value in meta.items() if value is not None}

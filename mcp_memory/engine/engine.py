@@ -29,6 +29,11 @@ from mcp_memory.engine.forgetting import Forgetting
 from mcp_memory.engine.freshness import Freshness
 from mcp_memory.engine.given import Given
 from mcp_memory.engine.health import Health
+from mcp_memory.engine.inbox.digest import Digest
+from mcp_memory.engine.inbox.intake import Intake
+from mcp_memory.engine.inbox.neighbours import Neighbours
+from mcp_memory.engine.inbox.register import Register
+from mcp_memory.engine.inbox.review import Review
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
 from mcp_memory.engine.model import Model
@@ -82,9 +87,19 @@ class Engine:
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         given = Given(config.state / "given")
+        register = Register(config.state / "gleaned.jsonl")
+        self.digest = Digest(index, register, clock)
         news = News()
         self.briefer = Briefer(
-            self.recaller, index, self.model, given, news, config.recall, self._filters, self._staleness.told
+            self.recaller,
+            index,
+            self.model,
+            given,
+            news,
+            config.recall,
+            self._filters,
+            self._staleness.told,
+            self.digest,
         )
         self._targets = Targets(index, vault.ledger)
         self._appending = Appending(
@@ -97,12 +112,18 @@ class Engine:
             vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),
             vault.runs, config.topics, self.health, clock, config.summarizer.summary_s,
         )  # fmt: skip
+        self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
+        self.intake = Intake(
+            vault, index, self._appending, self.neighbours, register, self._summarizer, config.gleaning, clock,
+            prompt_tokens=config.summarizer.prompt_tokens, ask_s=config.summarizer.timeout_s,
+        )  # fmt: skip
+        self.review = Review(vault, index, self.writer, self._forgetting, self._targets, register, clock)
         self.past = Past(vault, index)
         self.traffic = Traffic()
         self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
         self.writer.listeners.append(self.gardener.changed)
-        # The last argument hears of each session's new messages.
-        taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, None)
+        hear = self.intake.hear if config.gleaning.automatic else None
+        taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
         self.capturer = Capturer(config.capture, taker, self.traffic, self.health)
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
@@ -114,6 +135,11 @@ class Engine:
     def phases(self) -> list[str]:
         """The names that `recall` takes as `phase`."""
         return list(self._config.recall.phases)
+
+    @property
+    def many_candidates(self) -> int:
+        """From so many on that wait, a person is told."""
+        return self._config.gleaning.many
 
     @property
     def embeds(self) -> bool:

@@ -11,6 +11,7 @@ from mcp_memory.engine.capture.config import CaptureConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.versioning.config import GitConfig
+from mcp_memory.gleaning.config import GleaningConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.topics.config import TopicsConfig
@@ -32,5 +33,6 @@ class EngineConfig:
     watch: WatchConfig = field(default_factory=WatchConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
+    gleaning: GleaningConfig = field(default_factory=GleaningConfig)
     git: GitConfig = field(default_factory=GitConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

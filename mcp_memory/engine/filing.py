@@ -96,6 +96,23 @@ class Filing:
         written = self._backend.write(path, data, record.etag)
         return self._reader.note(path, data, written.etag, written.stat)
 
+    def revise(self, path: NotePath, text: str, expected: Etag) -> NoteFile:
+        """Put another text into a note of ours; `expected` is what it was seen as.
+
+        Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
+        """
+        self._must_be_there()
+        file = self._reader.read(path)
+        if not self.owns(file):
+            raise Refused(f"{path} is not this installation's own", hint="edit the file by hand")
+        if file.record.etag != expected:
+            raise PreconditionFailed(f"{path} has changed since it was looked at", hint="look at it again")
+        data = text.encode()
+        record = self._reader.note(path, data, expected, self._reader.stat(path)).record
+        self._record(record.id, path, record.content_hash, record.kind, record.project)
+        written = self._backend.write(path, data, expected)
+        return self._reader.note(path, data, written.etag, written.stat)
+
     def write_page(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
         """Put a page under its name; `expected` as for `StorageBackend.write`. Raises as that does."""
         self._must_be_there()

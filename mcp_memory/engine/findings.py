@@ -64,6 +64,8 @@ class Facts:
     ignored: int = 0
     damaged_ledger_lines: int = 0
     compaction: str | None = None
+    inbox: int = 0
+    """How many candidates wait, where that is many."""
     commits: Commits | None = None
     uncaptured: Sequence[Problem] = ()
 
@@ -210,6 +212,12 @@ def _service(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"fresh notes are not filed: compaction keeps failing ({facts.compaction})",
             "see what it says: mcp-memory compact; the notes are found all the same",
+        )
+    if facts.inbox:
+        yield Finding(
+            "info",
+            f"{facts.inbox} candidates from transcripts wait in _inbox/",
+            "mcp-memory review, or: mcp-memory review --accept-all-above 0.8",
         )
     if facts.unfitted:
         yield Finding(

@@ -17,6 +17,7 @@ from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.flush import FLUSH
+from mcp_memory.engine.inbox.operations import glean, held, inbox, review
 from mcp_memory.engine.payloads import Payload, forgotten_payload, lost_payload, receipt_payload, search_payload
 from mcp_memory.engine.porting import Destination, facts_of, incoming_of
 from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
@@ -269,7 +270,7 @@ _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "files": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
-    "within_ms": _WHOLE, "items": _ITEMS,
+    "within_ms": _WHOLE, "items": _ITEMS, "texts": _TEXTS, "supersede": _YES_NO,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -287,6 +288,9 @@ _REQUIRED = {
     "show": {"target"},
     "share": {"target"},
     "import": {"items"},
+    "glean": {"file", "session", "messages"},
+    "held": {"texts"},
+    "review": {"verb", "target"},
 }
 
 _SEARCH = {
@@ -326,6 +330,10 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),
     "share": (share, {"target"}),
+    "glean": (glean, {"file", "client", "session", "messages", "project"}),
+    "held": (held, {"texts"}),
+    "inbox": (inbox, set()),
+    "review": (review, {"verb", "target", "etag", "content", "into", "supersede"}),
     "log": (log, {"target", "at", "limit"}),
     "import": (take_in, {"items", "folder", "mark", "dry_run"}),
     "export": (export, {"after"}),

@@ -66,7 +66,7 @@ class NotePublisher:
     def publish(self, draft: Draft, supersedes: NoteId | None) -> Stored:
         """Raises AlreadyExists where `draft.path` is taken, Refused, PathRefused, StorageFailed."""
         now = self._clock()
-        note_id = NoteId(str(ULID.from_datetime(now)))
+        note_id = draft.id or NoteId(str(ULID.from_datetime(now)))
         data = drafts.render(draft, note_id, now, supersedes)
         tails = [""] if draft.path else _tails(note_id)
         for tail in tails:
@@ -96,7 +96,7 @@ class NotePublisher:
             if is_page(folded):
                 raise Refused(f"{draft.path} is the page of a topic", hint="choose another name")
             return NotePath(draft.path)
-        folder, stem = draft.kind.folder, slug(draft.heading)
+        folder, stem = draft.folder or draft.kind.folder, slug(draft.heading)
         if folder.endswith(FRESH):  # numbered in their order
             return layout.in_home(f"{folder}/{self._next_number(folder):03}-{stem}{tail}.md")
         return layout.in_home(f"{folder}/{stem}{tail}.md")

@@ -210,6 +210,12 @@ class Vault:
         self._must_be_there()
         return self._retiring.restore(self._retirable(path), entry)
 
+    def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
+        """Mark a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
+        self._must_be_there()
+        self._replaceable(path)
+        return self._patch(path, lambda now: marks.superseded(now, by, self._now()))
+
     def write_once(self, path: NotePath, data: bytes) -> None:
         """Put a file of ours into a vault that we have just made, where nothing has that name yet."""
         with suppress(AlreadyExists):

@@ -12,6 +12,7 @@ from mcp_memory.engine.capture.config import CaptureConfig
 from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.gleaning.config import GleaningConfig
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import read
@@ -62,6 +63,7 @@ class Settings:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
+    gleaning: GleaningConfig = field(default_factory=GleaningConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)

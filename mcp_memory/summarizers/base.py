@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mcp_memory.summarizers.writing import Prompt, Written
+
 LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
 MOST_TITLE_CHARS = 100
 
@@ -60,6 +62,13 @@ class Summarizer(Protocol):
 
     def summarize(self, request: Request) -> Summary:
         """Raises SummarizerUnavailable once it is closed."""
+        ...
+
+    def ask(self, prompt: Prompt) -> Written:
+        """A language model's answer to anything else, at the same cost and within the same bounds; unjudged.
+
+        Raises SummarizerUnavailable, also where there is none.
+        """
         ...
 
     def asked_in_s(self) -> float:

@@ -46,6 +46,20 @@ class EscalatingSummarizer:
             return self._stood_in(request, f"{self.name} {answer.value}")
         return Summary(answer.title or title_of(request.sources, request.common), answer.text, self.name)
 
+    def ask(self, prompt: Prompt) -> Written:
+        """Raises SummarizerUnavailable."""
+        if self._closed.is_set():
+            raise SummarizerUnavailable("the summarizer is closed")
+        self._allowance.take(prompt.most_tokens)
+        try:
+            written = self._writer.write(prompt)
+        except SummarizerUnavailable:
+            if not self._closed.is_set():
+                self._allowance.failed()
+            raise
+        self._allowance.answered(prompt.most_tokens, written.tokens)
+        return written
+
     def asked_in_s(self) -> float:
         return self._allowance.free_in_s()
 
@@ -58,23 +72,10 @@ class EscalatingSummarizer:
         answer: Answer | Flaw = Flaw.EMPTY
         for terse in (False, True):
             prompt = prompt_for(request, self._prompt_tokens, terse=terse)
-            answer = judge(self._written(prompt), prompt)
+            answer = judge(self.ask(prompt), prompt)
             if answer is not Flaw.TOO_LONG:
                 break
         return answer
-
-    def _written(self, prompt: Prompt) -> Written:
-        if self._closed.is_set():
-            raise SummarizerUnavailable("the summarizer is closed")
-        self._allowance.take(prompt.most_tokens)
-        try:
-            written = self._writer.write(prompt)
-        except SummarizerUnavailable:
-            if not self._closed.is_set():
-                self._allowance.failed()
-            raise
-        self._allowance.answered(prompt.most_tokens, written.tokens)
-        return written
 
     def _stood_in(self, request: Request, problem: str) -> Summary:
         return replace(self._stand_in.summarize(request), provisional=True, problem=problem)

@@ -20,10 +20,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import Request, Source, Summary
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.rarity import Rarity
 from mcp_memory.summarizers.titles import MOST_SENTENCES, READ_CHARS, title_of
+from mcp_memory.summarizers.writing import Prompt, Written
 from mcp_memory.text.facts import Fact, facts
 from mcp_memory.text.leads import lead_of
 from mcp_memory.text.sentences import Sentence, sentences
@@ -68,6 +70,10 @@ class ExtractiveSummarizer:
         lines += [f"- {request.sources[at].title}" for at in sorted(silent)]
         text = "\n".join(_within(lines, request.budget_tokens * CHARS_PER_TOKEN))
         return Summary(title_of(request.sources, request.common), text, NAME)
+
+    def ask(self, prompt: Prompt) -> Written:  # noqa: ARG002 -- the port's signature
+        """Raises SummarizerUnavailable."""
+        raise SummarizerUnavailable("no language model is configured", hint="see [summarizer] in the configuration")
 
     def asked_in_s(self) -> float:
         return inf

@@ -74,14 +74,16 @@ ar: في من على إلى عن مع هذا هذه ذلك تلك التي ال�
 """
 
 
-def _read(languages: str) -> list[frozenset[str]]:
-    found: list[set[str]] = []
+def _read(languages: str) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    code = ""
     for word in languages.split():
         if word.endswith(":"):
-            found.append(set())
+            code = word.removesuffix(":")
+            found[code] = set()
         else:
-            found[-1].add(word)
-    return [frozenset(words) for words in found]
+            found[code].add(word)
+    return {code: frozenset(words) for code, words in found.items()}
 
 
 ARTICLES = frozenset(_ARTICLES.split())
@@ -89,10 +91,15 @@ PREPOSITIONS = frozenset(_PREPOSITIONS.split())
 """English ones. What follows these, or an article, is mostly a noun."""
 
 ENGLISH = STOP_WORDS | ARTICLES | PREPOSITIONS | frozenset(_ENGLISH.split())
-_LANGUAGES = (ENGLISH, *_read(_OTHERS))
+_LANGUAGES = {"en": ENGLISH, **_read(_OTHERS)}
 
 
 def function_words(said: Iterable[str]) -> frozenset[str]:
-    """Those of the language in which these words are, as far as one can tell; English where none of them tells."""
+    """Those of the language in which these words are."""
+    return _LANGUAGES[language_of(said)]
+
+
+def language_of(said: Iterable[str]) -> str:
+    """The code of the language in which these words are, as far as one can tell; `en` where none of them tells."""
     counts = Counter(said)
-    return max(_LANGUAGES, key=lambda language: sum(counts[word] for word in language))
+    return max(_LANGUAGES, key=lambda code: sum(counts[word] for word in _LANGUAGES[code]))

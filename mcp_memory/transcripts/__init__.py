@@ -11,4 +11,5 @@ context      what of a session's earlier lines counts for later ones
 words        what was said, out of a client's ways to write it down
 claude_code, codex, openclaw  a client's reader each
 readers      all of them by the client's name
+plain        a message a line, as JSON: for programs that write a form of their own
 """

@@ -11,6 +11,7 @@ from tests.benchmarks import (
     appending,
     compaction,
     footprint,
+    gleaning,
     hooks,
     indexing,
     retrieval,
@@ -41,6 +42,7 @@ PARTS = {
     "shell": shell.shell,
     "hooks": hooks.hooks,
     "stdio": stdio.stdio,
+    "gleaning": gleaning.gleaning,
     "start": shell.start,
 }
 

@@ -20,11 +20,23 @@ from mcp_memory.engine.capture.source import Waiting, news, sessions, waiting
 from mcp_memory.engine.capture.step import Step, standing, step_of
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.project import project_of
 from mcp_memory.transcripts.message import Message
 
-Hear = Callable[[Path, str, str, Sequence[Message]], Awaitable[None]]
-"""Is told the file, the client, the session and its new messages, in their order, without secrets. After a crash the
-same messages may come once more. What it raises is tried again with the same messages."""
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """New messages of a session, in their order, without secrets. `file` is the transcript's name, see `Place.name`."""
+
+    file: str
+    client: str
+    session: str
+    project: str | None
+    messages: Sequence[Message]
+
+
+Hear = Callable[[Heard], Awaitable[object]]
+"""After a crash the same messages may come once more. What it raises is tried again with the same messages."""
 
 MOST_TRIES = 3
 """So often the hearer may fail on the same messages; then it goes on without."""
@@ -184,7 +196,8 @@ class Taker:
 
     async def _tell(self, hear: Hear, place: Place, step: Step) -> None:
         try:
-            await hear(place.file, place.client, step.session or place.inner.stem, step.messages)
+            session, project = step.session or place.inner.stem, project_of(step.bookmark.context.folder)
+            await hear(Heard(place.name, place.client, session, project, step.messages))
         except Exception as error:
             self._deaf[place] = self._deaf.get(place, 0) + 1
             if self._deaf[place] < MOST_TRIES:

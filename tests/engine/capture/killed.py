@@ -10,13 +10,12 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 
+from mcp_memory.engine.capture.taker import Heard
 from mcp_memory.text import frontmatter
-from mcp_memory.transcripts.message import Message
 from tests.engine.capture.taken import Desk
 
 WATCHED = {"open", "os.rename", "os.truncate", "os.mkdir", "os.remove"}
@@ -39,10 +38,10 @@ class Clock:
 def capture(root: Path, moment: int) -> int:
     clock = Clock(moment)
 
-    async def hear(_file: Path, _client: str, _session: str, messages: Sequence[Message]) -> None:
+    async def hear(told: Heard) -> None:
         clock.tick("told")
         with (root / "heard.jsonl").open("ab") as heard:
-            for each in messages:
+            for each in told.messages:
                 heard.write(json.dumps([each.offset, each.turn.text]).encode() + b"\n")
         clock.tick("told")
 

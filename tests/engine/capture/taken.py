@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_memory.engine.capture.capturer import Capturer
 from mcp_memory.engine.capture.config import SOURCE, CaptureConfig
-from mcp_memory.engine.capture.taker import Taken, Taker
+from mcp_memory.engine.capture.taker import Heard, Taken, Taker
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.traffic import Traffic
-from mcp_memory.transcripts.message import Message
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 @dataclass
 class Desk:
-    """`heard` is what the hearer was told: file, client, session, messages."""
+    """`heard` is what the hearer was told."""
 
     root: Path
     config: CaptureConfig = field(default_factory=CaptureConfig)
-    heard: list[tuple[Path, str, str, Sequence[Message]]] = field(default_factory=list)
-    hear: Callable[[Path, str, str, Sequence[Message]], Awaitable[None]] | None = None
+    heard: list[Heard] = field(default_factory=list)
+    hear: Callable[[Heard], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
         folders = {client: str(self.root / "home" / client) for client in ("claude-code", "codex", "openclaw")}
@@ -68,14 +67,14 @@ class Desk:
         return "\n".join(self.leaves().values())
 
     def texts(self) -> list[str]:
-        return [message.turn.text for *_, messages in self.heard for message in messages]
+        return [message.turn.text for told in self.heard for message in told.messages]
 
     def bytes_on_disk(self) -> bytes:
         """Of everything that a capture has ever written and left."""
         return b"".join(file.read_bytes() for file in self.state.rglob("*") if file.is_file())
 
-    async def _listen(self, file: Path, client: str, session: str, messages: Sequence[Message]) -> None:
-        self.heard.append((file, client, session, messages))
+    async def _listen(self, told: Heard) -> None:
+        self.heard.append(told)
 
 
 def _fields(config: CaptureConfig) -> dict[str, object]:

@@ -1,0 +1,240 @@
+"""Intake: messages of a session in; what is worth remembering is stored, once, and nothing is replaced.
+
+What the person states outright counts at once; the rest waits in `_inbox/` until a person has looked at it. The same
+messages again store nothing: a candidate's id is made of its words, and the register knows what became of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import anyio
+from ulid import ULID
+
+from mcp_memory.engine.appending import Appending
+from mcp_memory.engine.capture.taker import Heard
+from mcp_memory.engine.draft import CLOCKS_DIFFER, MAX_WORD, Draft
+from mcp_memory.engine.inbox.neighbours import Neighbours
+from mcp_memory.engine.inbox.register import REJECTED, Fate, Register
+from mcp_memory.engine.notes import INBOX
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused, SummarizerUnavailable
+from mcp_memory.gleaning.asking import asked, grounded
+from mcp_memory.gleaning.candidate import Candidate, Sort
+from mcp_memory.gleaning.config import GleaningConfig
+from mcp_memory.gleaning.gleaner import glean
+from mcp_memory.gleaning.language import is_local
+from mcp_memory.gleaning.likeness import Likeness, likeness
+from mcp_memory.index.base import Index
+from mcp_memory.models import NoteId, NoteRecord, Outcome, Shelf
+from mcp_memory.summarizers.base import Summarizer
+from mcp_memory.text.frontmatter import Value
+from mcp_memory.transcripts.message import Message
+
+GLEAN_S = 60.0
+MOST_REJECTED = 500
+"""So many of the latest that a person did not want are compared with what comes."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Ids of notes: those that count at once, those that wait. `known` counts what memory held, or a person rejected;
+    `problem` says why no language model was asked, where one should have been."""
+
+    active: tuple[NoteId, ...] = ()
+    waiting: tuple[NoteId, ...] = ()
+    known: int = 0
+    problem: str | None = None
+
+
+class Intake:
+    """Takes from one transcript at a time."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        index: Index,
+        appending: Appending,
+        neighbours: Neighbours,
+        register: Register,
+        summarizer: Summarizer,
+        config: GleaningConfig,
+        clock: Callable[[], datetime],
+        *,
+        prompt_tokens: int,
+        ask_s: float,
+    ) -> None:
+        """`ask_s` bounds one answer of a language model."""
+        self._vault = vault
+        self._index = index
+        self._appending = appending
+        self._neighbours = neighbours
+        self._register = register
+        self._summarizer = summarizer
+        self._config = config
+        self._clock = clock
+        self._prompt_tokens = prompt_tokens
+        self._ask_s = ask_s
+        self._taking = anyio.Lock()
+
+    async def hear(self, heard: Heard) -> Taken:
+        """As `take`."""
+        return await self.take(heard.file, heard.client, heard.session, heard.messages, project=heard.project)
+
+    async def take(
+        self, file: str, client: str, session: str, messages: Sequence[Message], *, project: str | None = None
+    ) -> Taken:
+        """`file` is the transcript that the messages' offsets are of; `session` any text.
+
+        Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
+        """
+        found = await in_thread(lambda: glean(messages), deadline_s=GLEAN_S, what="reading the transcript")
+        more, problem = await self._asked(messages)
+        wanted = [each for each in [*found, *more] if each.score >= self._config.least_score]
+        active: list[NoteId] = []
+        waiting: list[NoteId] = []
+        async with self._taking:
+            rejected = await in_thread(self._rejected, deadline_s=GLEAN_S, what="reading what was rejected")
+            for candidate in wanted:
+                note_id = id_of(candidate, client, session)
+                fate = await self._stored(candidate, note_id, file, client, session, project, rejected)
+                if fate is Fate.ACTIVE:
+                    active.append(note_id)
+                elif fate is Fate.WAITING:
+                    waiting.append(note_id)
+        return Taken(tuple(active), tuple(waiting), len(wanted) - len(active) - len(waiting), problem)
+
+    async def _stored(
+        self,
+        candidate: Candidate,
+        note_id: NoteId,
+        file: str,
+        client: str,
+        session: str,
+        project: str | None,
+        rejected: Sequence[str],
+    ) -> Fate:
+        """What became of it just now; `KNOWN` where it is no news."""
+        if self._register.of(note_id):
+            return Fate.KNOWN
+        if there := await self._standing(note_id):  # a crash came before the register, or it is another device's
+            fate = {Shelf.INBOX: Fate.WAITING, Shelf.DELETED: Fate.DROPPED}.get(there.shelf, Fate.ACTIVE)
+            await self._note(note_id, fate, session)
+            return Fate.KNOWN
+        contrary: list[NoteId] = []
+        is_known = any(likeness(candidate.text, text) is Likeness.SAME for text in rejected)
+        for near in [] if is_known else await self._neighbours.of(candidate.text, project=project):
+            match likeness(candidate.text, near.passage.chunk.text.strip(), near.cosine):
+                case Likeness.SAME:
+                    is_known = True
+                case Likeness.CONTRARY if _is_standing(near.passage.note, candidate):
+                    contrary.append(near.passage.note.id)
+                case _:
+                    pass
+        if is_known:
+            await self._note(note_id, Fate.KNOWN, session)
+            return Fate.KNOWN
+        at_once = self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
+        draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=not at_once)
+        try:
+            receipt = await self._appending.append(draft, supersedes=None)
+        except Refused as error:  # what cannot be stored must not keep the rest from it
+            log.warning("a candidate was refused: %s", error.code)
+            return Fate.KNOWN
+        if receipt.outcome is Outcome.UNKNOWN:
+            raise DeadlineExceeded("storing a candidate took too long", hint="the same call again does the rest")
+        fate = Fate.ACTIVE if at_once else Fate.WAITING
+        if receipt.outcome is Outcome.DUPLICATE:
+            fate = Fate.KNOWN
+        await self._note(note_id, fate, session)
+        return fate
+
+    def _draft(
+        self,
+        candidate: Candidate,
+        note_id: NoteId,
+        file: str,
+        client: str,
+        session: str,
+        project: str | None,
+        contrary: Sequence[NoteId],
+        *,
+        waits: bool,
+    ) -> Draft:
+        at = candidate.at if candidate.at and candidate.at <= self._clock() + CLOCKS_DIFFER else None
+        more: dict[str, Value] = {
+            "derived_from": [f"{file}@{candidate.offset}"],
+            "speaker": candidate.speaker,
+            "score": candidate.score,
+        }
+        if contrary:
+            more["contradicts"] = [*dict.fromkeys(map(str, contrary))]
+        return Draft(
+            content=candidate.text,
+            kind=self._vault.kinds.get(candidate.sort),
+            title=candidate.title or None,
+            project=None if _holds_anywhere(candidate) else project,
+            session=session[:MAX_WORD],
+            source=client[:MAX_WORD],
+            created=at,
+            once=True,
+            folder=INBOX if waits else None,
+            id=note_id,
+            more=more,
+        )
+
+    async def _asked(self, messages: Sequence[Message]) -> tuple[list[Candidate], str | None]:
+        if not self._config.language_model:
+            return [], None
+
+        def ask() -> list[Candidate]:
+            found: list[Candidate] = []
+            for each in asked(messages, self._prompt_tokens):
+                found += grounded(self._summarizer.ask(each.prompt).text, each.messages)
+            return found
+
+        count = sum(1 for _ in asked(messages, self._prompt_tokens))
+        try:
+            return await in_thread(ask, deadline_s=count * self._ask_s + 1, what="asking a language model"), None
+        except (SummarizerUnavailable, DeadlineExceeded) as error:
+            log.warning("gleaning without a language model: %s", error.code)
+            return [], error.message
+
+    async def _standing(self, note_id: NoteId) -> NoteRecord | None:
+        found = await in_thread(lambda: self._index.note_by_id(note_id), deadline_s=10, what="looking for the note")
+        return found[0] if found else None
+
+    async def _note(self, note_id: NoteId, fate: Fate, session: str) -> None:
+        at = self._clock().timestamp()
+        await in_thread(lambda: self._register.note(note_id, fate, session, at), deadline_s=10, what="noting it")
+
+    def _rejected(self) -> list[str]:
+        texts: list[str] = []
+        for each in self._register.having(REJECTED)[-MOST_REJECTED:]:
+            for record in self._index.note_by_id(each.id):
+                try:
+                    texts.append(self._vault.read(record.path).body.strip())
+                except McpMemoryError:
+                    continue  # gone, or moved just now: its id alone keeps it out
+        return texts
+
+
+def id_of(candidate: Candidate, client: str, session: str) -> NoteId:
+    """A ULID of when it was said, and of what was said by whom: the same whenever the same is read again."""
+    ms = max(0, int(candidate.at.timestamp() * 1000)) if candidate.at else 0
+    return NoteId(str(ULID.from_bytes(ms.to_bytes(6, "big") + candidate.key(client, session)[:10])))
+
+
+def _is_standing(note: NoteRecord, candidate: Candidate) -> bool:
+    return note.shelf is Shelf.ACTIVE and note.kind == candidate.sort
+
+
+def _holds_anywhere(candidate: Candidate) -> bool:
+    """Whether it is about the person, and so of no one project."""
+    return candidate.sort is Sort.PREFERENCE and not is_local(candidate.text)

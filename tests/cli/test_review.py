@@ -1,0 +1,111 @@
+"""extract, review and audit from the command line, with a daemon and without, and with keys on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.cli.gleaning import read_transcript
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.settings.settings import Settings
+from tests.daemon.conftest import KEYWORDS_ONLY
+from tests.daemon.place import Place
+
+TALK = [
+    {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-20T09:30:00Z"},
+    {"role": "assistant", "text": "Fine."},
+    {"role": "user", "text": "I think we should go with DuckDB. The export takes 42 minutes at night."},
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path, tmp_path / "models", KEYWORDS_ONLY).make()
+    (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, TALK)))
+    return made
+
+
+def said(place: Place, *arguments: str, code: int = 0):
+    ran = place.run(*arguments, "--json")
+    assert ran.code == code, ran
+    return json.loads(ran.out)
+
+
+def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
+    with place.started():
+        before = said(place, "audit", "talk.jsonl", code=5)
+        assert (before["lost"], before["share_lost"]) == (3, 1.0)
+        taken = said(place, "extract", "talk.jsonl", "--client", "codex")
+        assert (len(taken["active"]), len(taken["waiting"])) == (1, 2)
+        waiting = said(place, "review")["waiting"]
+        assert [each["active"] for each in waiting] == [False, False, True] and waiting[0]["source"] == "codex"
+        done = said(place, "review", "--accept-all-above", "0.5")["done"]
+        assert [each["title"] for each in done] == ["I think we should go with DuckDB."]
+        dropped = said(place, "review", "--drop", waiting[1]["id"], "--undo", taken["active"][0])["done"]
+        assert [each["verb"] for each in dropped] == ["drop", "undo"]
+        told = place.run("audit", "talk.jsonl")
+        assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
+
+
+def test_keys_on_a_terminal(place: Place):
+    editor = place.root / "editor"
+    editor.write_text('#!/bin/sh\necho "The export takes 43 minutes." > "$1"\n')
+    editor.chmod(0o755)
+    with place.started():
+        place.run("extract", "talk.jsonl").ok()
+        # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
+        shown = typed(place, "xded", EDITOR=str(editor))
+        for words in ("score 0.50", "counts already", "dropped", "accepted", "undone", "0 candidates left"):
+            assert words in shown
+        assert "43 minutes" in place.run("search", "export").ok().out
+
+
+@pytest.mark.parametrize("data", [b"\xff{", b"[]"])
+def test_what_is_no_transcript_is_named(tmp_path: Path, data: bytes):
+    (tmp_path / "bad.jsonl").write_bytes(data)
+    with pytest.raises(InvalidInput, match="line 1 is no message"):
+        read_transcript(str(tmp_path / "bad.jsonl"), Settings())
+    with pytest.raises(NotFound):
+        read_transcript(str(tmp_path / "none.jsonl"), Settings())
+    with pytest.raises(NotFound):
+        read_transcript(str(tmp_path), Settings())
+
+
+def typed(place: Place, keys: str, **more: str) -> str:
+    """What `mcp-memory review` shows on a terminal where these keys are pressed, one whenever it asks."""
+    master, slave = pty.openpty()
+    environ = {**place.environ, "TERM": "dumb", **more}
+    process = subprocess.Popen(
+        place.command("review"), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root, close_fds=True
+    )
+    os.close(slave)
+    shown, asked, deadline = "", 0, time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 0.2)[0]:
+                if process.poll() is not None:
+                    break
+                continue
+            try:
+                piece = os.read(master, 65536).decode(errors="replace")
+            except OSError:
+                break  # Linux says so once the other end is closed
+            shown += piece
+            if asked < len(keys) and shown.count("[q]uit  ") > asked:
+                while termios.tcgetattr(master)[3] & termios.ICANON and time.monotonic() < deadline:
+                    time.sleep(0.01)  # what is typed before it listens is thrown away
+                os.write(master, keys[asked].encode())
+                asked += 1
+        assert process.wait(10) == 0, shown
+    finally:
+        process.kill()
+        os.close(master)
+    return shown
