@@ -44,7 +44,7 @@ async def heard(subscription: Any, *wanted: str) -> None:
 async def test_a_listener_hears_what_others_store_change_and_forget(daemon: Running, over: Any):
     place = daemon.place
     async with over(place, "listener") as listener, over_http(place, "writer") as writer:
-        content = f"The kiln over {over.__name__} fires at 1,240 degrees. é"
+        content = f"Éva over {over.__name__} fires the kiln at 1,240 degrees."
         stored = (await writer.call_tool("memory_append", {"content": content})).structured_content
         by_id, by_path = (f"memory://note/{quote(stored[key])}" for key in ("id", "path"))
         async with (
