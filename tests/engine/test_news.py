@@ -71,7 +71,7 @@ async def test_a_crowd_is_named_in_part_and_the_budget_holds(world: World) -> No
         await begun(engine, MINE)
         budget = engine._config.recall.phases["prompt"].budget_tokens
         for number in range(40):
-            content = f"The staging database listens on port {number}. " + "More. " * 30
+            content = f"The staging database listens on port {number}, and more."
             await engine.append(content, source="codex", session="2")
         said = await told(engine, MINE, QUESTION)
         assert said.count("by codex") == 3 and count_tokens(said) <= budget

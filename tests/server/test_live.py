@@ -16,6 +16,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.daemon.conftest import place
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
+from tests.stdio.shim import HELLO
 from tests.stdio.test_official_client import over_http, over_stdio
 
 __all__ = ["place"]
@@ -43,7 +44,7 @@ async def heard(subscription: Any, *wanted: str) -> None:
 async def test_a_listener_hears_what_others_store_change_and_forget(daemon: Running, over: Any):
     place = daemon.place
     async with over(place, "listener") as listener, over_http(place, "writer") as writer:
-        content = f"The kiln over {over.__name__} fires at 1,240 degrees. é"
+        content = f"Éva over {over.__name__} fires the kiln at 1,240 degrees."
         stored = (await writer.call_tool("memory_append", {"content": content})).structured_content
         by_id, by_path = (f"memory://note/{quote(stored[key])}" for key in ("id", "path"))
         async with (
@@ -66,6 +67,15 @@ async def test_the_handshake_era_is_told_that_it_cannot_listen(daemon: Running):
         with pytest.raises(ListenNotSupportedError):
             async with client.listen(resource_subscriptions=["memory://tree"]):
                 pass
+
+
+def test_a_handshake_leaves_no_session_behind(daemon: Running):
+    """Else `mcp-memory stdio` would have to open it again with each new daemon, and listen on it."""
+    with Wire(daemon) as wire:
+        answer = wire.rpc("initialize", HELLO)
+        assert answer.json["result"]["serverInfo"]["name"] == "mcp-memory"
+        assert "mcp-session-id" not in answer.headers
+        assert wire.send("GET", "/mcp", MCP_Protocol_Version=HELLO["protocolVersion"]).status == 405
 
 
 def test_it_needs_a_token(daemon: Running):
