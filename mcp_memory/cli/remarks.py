@@ -9,6 +9,7 @@ from mcp_memory.cli import pasting
 from mcp_memory.settings.settings import Settings
 from mcp_memory.wiring.clients import TITLES, Scope
 from mcp_memory.wiring.edit import Change
+from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks
 
 
@@ -28,16 +29,16 @@ def after_install(
             f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
             f"for a client that speaks stdio alone: {json.dumps(pasting.stdio_entry(settings), ensure_ascii=False)}",
         ]
+    pieces = [type(piece) for change in changes for piece in change.target.pieces]
     if client == "openclaw":
-        remarks += [
-            "a gateway that runs already reads the token when it starts: openclaw gateway restart",
-            "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install",
-        ]
-    if (
-        client == "codex"
-        and not trusted
-        and any(isinstance(p, Hooks) for change in changes for p in change.target.pieces)
-    ):
+        remarks.append("a gateway that runs already reads the token when it starts: openclaw gateway restart")
+        remarks.append(
+            "where no daemon runs, a session's first turn starts one for those to come; to have it from login on: "
+            "mcp-memory service install"
+            if Plugin in pieces
+            else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
+        )
+    if client == "codex" and Hooks in pieces and not trusted:
         remarks.append(
             "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
             "/hooks), or: mcp-memory install codex --trust-hooks; until then it skips them without a word"
