@@ -24,7 +24,7 @@ from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.versioning.past import PAST_S
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
-from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.models import NoteRecord
 
 LOOK_DEADLINE_S = 30.0
 BRIEF_MS = 5000
@@ -235,8 +235,7 @@ async def take_in(engine: Engine, arguments: Payload) -> Payload:
 
 async def export(engine: Engine, arguments: Payload) -> Payload:
     """What there is to export, a page after the other; the files are read by the process of the person who asked."""
-    after = arguments.get("after")
-    found, further = await engine.porting.catalogue(NotePath(after) if after else None)
+    found, further = await engine.porting.catalogue(arguments.get("after"))
     notes = [facts_of(record) for record in found]
     return {"home": engine.marker.home, "notes": notes, "next": further}
 

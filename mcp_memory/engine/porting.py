@@ -57,13 +57,14 @@ class Porting:
             if not dry_run and (taken is None or any(each.deed in WRITTEN for each in taken)):
                 await self._upkeep.reconcile()
 
-    async def catalogue(self, after: NotePath | None) -> tuple[list[NoteRecord], NotePath | None]:
+    async def catalogue(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
         """A page of the vault's own notes, whatever their shelf, in order of path from behind `after`; and where to go
         on, None at the end."""
         if after is None:
             await self._upkeep.reconcile()
         found = await in_thread(
-            lambda: self._index.scan(self._writer.generation.number, after, PAGE_NOTES), what="reading the index"
+            lambda: self._index.scan(self._writer.generation.number, NotePath(after) if after else None, PAGE_NOTES),
+            what="reading the index",
         )
         own = [record for record in found if not record.path.startswith("@")]
         return own, found[-1].path if len(found) == PAGE_NOTES else None
