@@ -50,7 +50,10 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         project: Project = None,
         since: Annotated[str | None, Field(description="Only notes dated from here on, e.g. 2026-11-01.")] = None,
         until: Annotated[str | None, Field(description="Only notes dated before this, e.g. 2026-11-21.")] = None,
-        path: Annotated[str | None, Field(description="Only this folder or file, e.g. notes/fix.")] = None,
+        path: Annotated[
+            str | None,
+            Field(description="Only this folder or file, e.g. notes/fix; @transcripts = what was said in sessions."),
+        ] = None,
         include_archived: Annotated[bool, Field(description="Also retired and expired notes.")] = False,
         mode: Annotated[
             Literal["hybrid", "semantic", "keyword"], Field(description="Default hybrid; keyword for exact words.")

@@ -148,6 +148,7 @@ class Capturer:
             self._woken.set()
 
     async def _look(self) -> None:
+        await in_thread(self.taker.shelf.make, what="looking after transcripts")
         for place, followed in list(self._followed.items()):
             if not followed.due and monotonic() - followed.heard_at > FOLLOWED_S:
                 self._followed.pop(place, None)

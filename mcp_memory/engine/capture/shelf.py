@@ -22,6 +22,14 @@ class LeafShelf:
         self._keep_days = keep_days
         self._keep_bytes = keep_bytes
 
+    def make(self) -> None:
+        """Somebody may have removed the state folder: once that is back, so is this. Raises StorageFailed."""
+        try:
+            with suppress(FileNotFoundError):
+                self.folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(f"cannot make {self.folder}: {error.strerror}") from error
+
     def has(self, path: str) -> bool:
         return (self.folder / path).exists()
 

@@ -60,6 +60,7 @@ def step_of(
     if news.restarted:
         bookmark = replace(bookmark, context=Context(), restarts=bookmark.restarts + 1)
     context = Context.of(bookmark.context.payload())
+    context.session = context.session or place.session
     read = _Reading(place.client, context, set(seen), zone)
     messages = [message for line in stretch.lines for message in read.new(line)]
     threads = dict(bookmark.threads)

@@ -269,6 +269,14 @@ async def test_what_was_due_when_the_process_ended_is_captured_at_its_next_start
         await eventually(lambda: len(desk.texts()) == 3)
 
 
+async def test_the_source_is_back_where_somebody_has_removed_it(desk: Desk):
+    """Else a search would complain of it for ever."""
+    async with running(desk.capturer(look_s=0.02)):
+        await eventually((desk.state / "transcripts").is_dir)
+        shutil.rmtree(desk.state / "transcripts")
+        await eventually((desk.state / "transcripts").is_dir)
+
+
 async def test_off_means_that_nothing_is_read(desk: Desk):
     desk.config = replace(desk.config, enabled=False)
     desk.file().write_bytes(b"".join(session(3)))
