@@ -91,16 +91,9 @@ class Engine:
         self.digest = Digest(index, register, clock)
         news = News()
         self.briefer = Briefer(
-            self.recaller,
-            index,
-            self.model,
-            given,
-            news,
-            config.recall,
-            self._filters,
-            self._staleness.told,
+            self.recaller, index, self.model, given, news, config.recall, self._filters, self._staleness.told,
             self.digest,
-        )
+        )  # fmt: skip
         self._targets = Targets(index, vault.ledger)
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s

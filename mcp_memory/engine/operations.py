@@ -11,8 +11,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, cast, get_args
 
-from mcp_memory.engine.compaction.grove import Topic
-from mcp_memory.engine.compaction.outline import preview_payload, run_payload, shown_payload, tree_payload
+from mcp_memory.engine.capture.operations import capture, client_of, grown, transcripts
+from mcp_memory.engine.compaction.operations import compact, runs, share, show, tree
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
@@ -20,13 +20,10 @@ from mcp_memory.engine.flush import FLUSH
 from mcp_memory.engine.inbox.operations import glean, held, inbox, review
 from mcp_memory.engine.payloads import Payload, forgotten_payload, lost_payload, receipt_payload, search_payload
 from mcp_memory.engine.porting import Destination, facts_of, incoming_of
-from mcp_memory.engine.sharing.parcel import parcel_of, topic_named
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.engine.versioning.past import PAST_S
-from mcp_memory.errors import EmbedderUnavailable, InvalidInput
-from mcp_memory.models import NoteRecord
+from mcp_memory.errors import InvalidInput
 
-LOOK_DEADLINE_S = 30.0
 BRIEF_MS = 5000
 """Where nobody says how long they can wait."""
 
@@ -67,7 +64,7 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
     session, project = arguments["session"], arguments.get("project")
     deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
     if transcript := arguments.get("transcript"):
-        engine.capturer.note(_client_of(session), transcript, due=False)
+        engine.capturer.note(client_of(session), transcript, due=False)
     prompt = arguments.get("prompt")
     if prompt is None:
         briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
@@ -90,26 +87,6 @@ async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 
     """What an agent is asked to do before its context is compacted; nothing where it could not."""
     read_only = await in_thread(lambda: engine.vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
-
-
-async def grown(engine: Engine, arguments: Payload) -> Payload:
-    """A turn of the session has ended: `transcript` is captured to its end, behind the answer."""
-    if transcript := arguments.get("transcript"):
-        await engine.capturer.keep(_client_of(arguments["session"]), transcript)
-    return {}
-
-
-async def transcripts(engine: Engine, arguments: Payload) -> Payload:
-    """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
-    file, client = arguments.get("file"), arguments.get("client")
-    found = await (engine.capturer.taker.named(file, client) if file else engine.capturer.taker.found(client))
-    return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
-
-
-async def capture(engine: Engine, arguments: Payload) -> Payload:
-    """What is new in these transcripts, or with `dry_run` what it comes to; of as many as a moment is enough for. One
-    that is not at its end, or has no report, is to be asked for again."""
-    return {"reports": await engine.capturer.by_hand(arguments["files"], dry_run=arguments.get("dry_run", False))}
 
 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
@@ -169,59 +146,11 @@ async def erase(engine: Engine, arguments: Payload) -> Payload:
     return asdict(await engine.erase(arguments["target"], sure=arguments.get("sure", False)))
 
 
-async def compact(engine: Engine, arguments: Payload) -> Payload:
-    run, dry_run, topic = arguments.get("undo"), arguments.get("dry_run", False), arguments.get("topic")
-    if run is not None and (dry_run or topic is not None):
-        raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
-    if run is not None:
-        return asdict(await engine.compactor.undo(run))
-    await engine.upkeep.reconcile()
-    try:
-        await engine.model.embed()
-        note = None if engine.model.embedder else f"{engine.model.reason}: a note without a vector waits"
-    except EmbedderUnavailable as error:
-        note = f"{error.message}: a note without a vector waits"
-    if dry_run:
-        return {**preview_payload(await engine.compactor.preview(topic)), "note": note}
-    return {**asdict(await engine.compactor.run(topic)), "note": note}
-
-
-async def runs(engine: Engine, _: Payload) -> Payload:
-    found = await in_thread(engine.vault.runs.every, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
-    return {"runs": [run_payload(run, entries) for run, entries in found]}
-
-
-async def tree(engine: Engine, arguments: Payload) -> Payload:
-    depth = arguments.get("depth")
-    if depth is not None and depth < 1:
-        raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
-    topics, fresh = await _look(engine)
-    return tree_payload(topics, fresh, depth)
-
-
-async def show(engine: Engine, arguments: Payload) -> Payload:
-    """`target`: an id, a path, or a topic's folder, which stands for its page."""
-    topics, _ = await _look(engine)
-    target = arguments["target"].strip().removeprefix("./").rstrip("/")
-    page = next((topic.page_path for top in topics for topic in top.walk() if topic.folder == target), target)
-    file, text = await engine.verbatim(page)
-    return shown_payload(file.record, text, topics)
-
-
 async def log(engine: Engine, arguments: Payload) -> Payload:
     """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
     target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
     look = partial(engine.past.told, target, at, limit)
     return await in_thread(look, deadline_s=PAST_S + 10, what="reading the history")
-
-
-async def share(engine: Engine, arguments: Payload) -> Payload:
-    """What of a topic can be shared. Only looks: writing it somewhere is for the process of the person who asked."""
-    await engine.upkeep.reconcile()
-    topics, _ = await _look(engine)
-    topic = topic_named(arguments["target"], topics, engine.compactor.root)
-    parcel = await in_thread(lambda: parcel_of(engine.vault, engine.marker.id, topic), what="reading the topic")
-    return asdict(parcel)
 
 
 async def take_in(engine: Engine, arguments: Payload) -> Payload:
@@ -243,15 +172,6 @@ async def export(engine: Engine, arguments: Payload) -> Payload:
 async def status(engine: Engine, _: Payload) -> Payload:
     facts = await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
     return {**facts, "capture": engine.capturer.status()}
-
-
-async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
-    return await in_thread(engine.compactor.survey.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
-
-
-def _client_of(session: str) -> str:
-    """Hooks name a session CLIENT/ID."""
-    return session.partition("/")[0]
 
 
 Operation = Callable[[Engine, Payload], Awaitable[Payload]]

@@ -18,6 +18,9 @@ from mcp_memory.errors import DeadlineExceeded
 T = TypeVar("T")
 
 
+LOOK_DEADLINE_S = 30.0
+"""For a look at what is there, by somebody who waits for it."""
+
 LONG_S = 120.0
 """For work on a whole vault or index, where nothing shorter is said."""
 
