@@ -16,6 +16,7 @@ from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.briefing import Briefer
 from mcp_memory.engine.building import Builder
 from mcp_memory.engine.capture.capturer import Capturer
+from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.capture.taker import Taker
 from mcp_memory.engine.compaction.compactor import Compactor
 from mcp_memory.engine.compaction.drafting import Drafter
@@ -313,7 +314,9 @@ class Engine:
                 self.model.wake()
                 with self.health.watching("topics"):
                     await self.compactor.mark()
-                folders = {self.vault.absolute(folder): each for folder, each in swept.folders.items()}
+                # Nobody but us writes captured sessions, and says so.
+                watched = {place: each for place, each in swept.folders.items() if not place.startswith(f"@{SOURCE}")}
+                folders = {self.vault.absolute(folder): each for folder, each in watched.items()}
                 return Swept(folders, swept.changed + swept.gone)
         finally:
             self._swept.set()

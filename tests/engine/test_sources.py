@@ -30,7 +30,7 @@ async def test_the_folders_of_a_source_are_named_below_it(world: World, team: Pa
         roots = engine.vault.roots()
     assert listing.complete
     assert not listing.missing
-    assert {folder for folder in listing.folders if folder.startswith("@")} == {"@team", "@team/docs"}
+    assert {folder for folder in listing.folders if folder.startswith("@")} == {"@team", "@team/docs", "@transcripts"}
     assert {"", "a"} <= listing.folders.keys()
     assert "@team/mine.md" not in listing.files
     assert [problem.path for problem in listing.problems] == ["@team/mine.md"]
