@@ -13,7 +13,12 @@ from mcp_memory.transcripts.context import Context
 from mcp_memory.transcripts.message import Message, Role
 from mcp_memory.transcripts.words import Table, given_back, parts, said, table, text, without, without_memory, words_of
 
-_NOT_A_PERSON = ("<task-notification>", "<local-command-", "<bash-", "[Request interrupted", "<user-memory-input>")
+_NOT_A_PERSON = re.compile(
+    r"\s*(?:<task-notification>|<local-command-|<bash-|\[Request interrupted|<user-memory-input>|"
+    r"[A-Z][A-Za-z]{1,30} hook (?:feedback|success|additional context|blocking error)\b|"
+    r"Implement the following plan:)"
+)
+"""The plan was the assistant's, and a hook's words are a program's."""
 _COMMAND = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>([^<]{1,10000})</command-args>")
 
@@ -60,4 +65,4 @@ def _spoken(part: Table) -> Table:
     if words.lstrip().startswith("<command-"):
         name, arguments = _COMMAND.search(words), _ARGUMENTS.search(words)
         words = f"{name[1].strip()} {arguments[1].strip()}" if name and arguments and arguments[1].strip() else ""
-    return {"type": "text", "text": "" if words.lstrip().startswith(_NOT_A_PERSON) else words}
+    return {"type": "text", "text": "" if _NOT_A_PERSON.match(words) else words}
