@@ -70,7 +70,7 @@ def test_a_plain_no_is_joined_to_what_is_right():
 
 def test_a_secret_is_taken_out():
     (found,) = glean([person(f"remember: the deploy token is {TOKEN}")])
-    assert TOKEN not in found.text + found.title and "[GitHub token]" in found.text
+    assert TOKEN not in found.text + found.title and "[redacted: GitHub token]" in found.text
 
 
 def test_the_same_words_have_the_same_key_wherever_they_stand():
