@@ -68,6 +68,16 @@ async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
         assert "Stored because" in await begun(engine, "next")
 
 
+async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
+    """A session that is resumed repeats the lines of the one before; a person who says it again means it."""
+    async with world.engine() as engine:
+        (note,) = (await take(engine, TALK[:1])).active
+        await engine.erase(note, sure=True)
+        again = await engine.intake.take("fork.jsonl", "default", "fork", TALK[:1])
+        assert (again.active, again.known) == ((), 1)
+        assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
+
+
 async def test_restatements_are_known(world: World):
     async with world.engine() as engine:
         await engine.append("Use uv instead of pip, always.", kind="preference")
