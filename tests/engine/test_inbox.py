@@ -9,6 +9,7 @@ import pytest
 
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.inbox.intake import MOST_AT_ONCE
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.gleaning.config import GleaningConfig
@@ -76,6 +77,13 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
         again = await engine.intake.take("fork.jsonl", "default", "fork", TALK[:1])
         assert (again.active, again.known) == ((), 1)
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
+
+
+async def test_a_flood_waits(world: World):
+    async with world.engine() as engine:
+        flood = "\n".join(f"Always use tool{number} for step{number}." for number in range(MOST_AT_ONCE + 2))
+        taken = await take(engine, [person(flood)])
+        assert (len(taken.active), len(taken.waiting)) == (MOST_AT_ONCE, 2)
 
 
 async def test_restatements_are_known(world: World):
