@@ -18,7 +18,7 @@ from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.transcripts.message import Message
 from tests.gleaning.talks import assistant, person, tool
 
-from .world import World, found, paths
+from .world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
 
@@ -77,6 +77,16 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
         again = await engine.intake.take("fork.jsonl", "default", "fork", TALK[:1])
         assert (again.active, again.known) == ((), 1)
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "project"),
+    [(WISH, None), ("We always use pnpm.", "depot"), ("Always use pnpm here.", "depot"), ("I prefer tea.", None)],
+)
+async def test_what_we_do_holds_where_it_was_said(world: World, said: str, project: str | None):
+    async with world.engine() as engine:
+        taken = await engine.intake.take("talk.jsonl", "codex", "s", [person(said)], project="depot")
+        assert [record.project for record in records(engine) if record.id in taken.active] == [project]
 
 
 async def test_a_flood_waits(world: World):
