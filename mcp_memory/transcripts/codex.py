@@ -32,7 +32,8 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
     if kind == "session_meta" and not context.session:  # a fork repeats its origin's
         context.session = text(item.get("id")) or text(item.get("session_id"))
         context.folder = text(item.get("cwd"))
-        context.delegated = "subagent" in table(item.get("source"))
+        source, thread = item.get("source"), item.get("thread_source")
+        context.delegated = source == "subagent" or "subagent" in table(source) or thread not in (None, "user")
     elif kind == "turn_context":
         context.folder = text(item.get("cwd")) or context.folder
     elif kind == "response_item":

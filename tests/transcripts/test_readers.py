@@ -98,8 +98,24 @@ def test_codex_each_message_once_also_over_a_compaction(name: str, texts: list[s
     assert [each.failed for each in found] == [NOWHERE in each.turn.text for each in found]
 
 
-def test_codex_a_task_for_a_sub_agent_is_no_persons():
-    meta = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x", "source": {"subagent": "review"}}}
+@pytest.mark.parametrize("facts", [
+    {"sourceToolUseID": "t"}, {"planContent": "x"}, {"isVisibleInTranscriptOnly": True}, {"agentName": "reviewer"},
+    {"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"},
+                                             {"type": "text", "text": "Use tabs."}]}},
+    {"message": {"role": "user", "content": [{"type": "document", "text": "Use tabs."}]}},
+])  # fmt: skip
+def test_claude_code_lines_of_tools_and_team_mates_are_no_persons(facts: dict[str, Any]):
+    typed = json.loads(line(1, "Use tabs."))
+    assert [each.role for each in read("claude-code", json.dumps(typed).encode())] == [Role.USER]
+    found = read("claude-code", json.dumps({**typed, **facts}).encode())
+    assert Role.USER not in {each.role for each in found}
+
+
+@pytest.mark.parametrize(
+    "source", [{"source": {"subagent": "review"}}, {"source": "subagent"}, {"source": "cli", "thread_source": "agent"}]
+)
+def test_codex_a_task_for_a_sub_agent_is_no_persons(source: dict[str, Any]):
+    meta = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x", **source}}
     said = {
         "type": "response_item",
         "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Review it."}]},
