@@ -13,8 +13,10 @@ import click
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, head, say, tell
 from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.engine.capture.places import Places
 from mcp_memory.engine.capture.reading import place_named, read_whole
+from mcp_memory.engine.capture.taker import Heard
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.gleaning.candidate import Candidate
 from mcp_memory.gleaning.coverage import Coverage, Covered, Standing
@@ -33,9 +35,11 @@ LOST = 5
 
 @click.command()
 @click.argument("transcript")
-@click.option("--session", help="The session's name; default: the file's.")
-@click.option("--client", default="default", show_default=True, help="Whose transcript it is: claude-code, codex …")
-@click.option("--project", help="The project that it is about; default: none.")
+@click.option("--session", help="The session's name; default: its own, or the file's.")
+@click.option(
+    "--client", help="Whose transcript it is: claude-code, codex …; default: the one in whose folder it lies."
+)
+@click.option("--project", help="The project that it is about; default: that of the folder it was worked in, or none.")
 @click.option("--dry-run", is_flag=True, help="Show what is found; store nothing.")
 @located
 @as_json
@@ -44,7 +48,7 @@ def extract(
     common: Common,
     transcript: str,
     session: str | None,
-    client: str,
+    client: str | None,
     project: str | None,
     dry_run: bool,
     as_json: bool,
@@ -59,22 +63,21 @@ def extract(
     mcp-memory extract talk.jsonl --dry-run
     echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl
     """
-    messages = read_transcript(transcript, common.settings())
+    heard = read_transcript(transcript, common.settings())
     if dry_run:
-        found = glean(messages)
+        found = glean(heard.messages)
         if as_json:
             emit({"found": [_payload(each) for each in found]})
             return
         for each in found:
             _show(each, "at once" if each.outright else f"{each.score:.2f}")
-        say(f"{counted(len(found), 'candidate')} in {counted(len(messages), 'message')}; nothing was stored")
+        say(f"{counted(len(found), 'candidate')} in {counted(len(heard.messages), 'message')}; nothing was stored")
         return
     taken: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None}
-    file = str(Path(transcript).resolve())
-    for batch in _batches(messages):
+    for batch in _batches(heard.messages):
         asked = {
-            "file": file, "client": client, "session": session or Path(transcript).stem, "project": project,
-            "messages": written_plain(batch),
+            "file": heard.file, "client": client or heard.client, "session": session or heard.session,
+            "project": project or heard.project, "messages": written_plain(batch),
         }  # fmt: skip
         answer = ask(common.settings(), "glean", asked)
         taken = {
@@ -110,7 +113,7 @@ def audit(common: Common, transcript: str, as_json: bool) -> None:
     mcp-memory audit talk.jsonl
     mcp-memory audit talk.jsonl --json | jq .share_lost
     """
-    found = glean(read_transcript(transcript, common.settings()))
+    found = glean(read_transcript(transcript, common.settings()).messages)
     holders: list[dict[str, Any] | None] = []
     for at in range(0, len(found), MOST_TEXTS):
         texts = [each.text for each in found[at : at + MOST_TEXTS]]
@@ -125,7 +128,7 @@ def audit(common: Common, transcript: str, as_json: bool) -> None:
         raise click.exceptions.Exit(LOST)
 
 
-def read_transcript(named: str, settings: Settings) -> list[Message]:
+def read_transcript(named: str, settings: Settings) -> Heard:
     """A client's transcript by its file or its session, or a file in the plain form. Raises NotFound, InvalidInput,
     Refused, StorageFailed."""
     zone = datetime.now().astimezone().tzinfo
@@ -134,7 +137,8 @@ def read_transcript(named: str, settings: Settings) -> list[Message]:
     try:
         return read_whole(places, place_named(places, named), zone)
     except Refused:
-        return read_plain(_bytes_of(named), zone)
+        file = Path(named).expanduser().resolve()
+        return Heard(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(_bytes_of(named), zone))
 
 
 def _bytes_of(named: str) -> bytes:

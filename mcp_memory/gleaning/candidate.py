@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from mcp_memory.text.redaction import redact
@@ -38,8 +38,11 @@ class Candidate:
     at: datetime | None = None
 
     def key(self, client: str, session: str) -> bytes:
-        """32 bytes that are the same whenever the same is said in the same session, wherever its transcript lies."""
-        said = "\0".join((client, session, self.sort, " ".join(self.text.split())))
+        """32 bytes that are the same whenever the same is said at the same moment: a session that is resumed or forked
+        repeats it under another name, and must not bring back what was erased. Where no time is known, it is the
+        same in the same session, wherever its transcript lies."""
+        where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
+        said = "\0".join((*where, self.sort, " ".join(self.text.split())))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mcp_memory.gleaning.candidate import Sort
 from mcp_memory.gleaning.language import Language, languages
-from mcp_memory.gleaning.spoken import Spoken
+from mcp_memory.gleaning.spoken import MASK, Spoken
 from mcp_memory.text.facts import FactKind, facts
 from mcp_memory.text.function_words import language_of
 from mcp_memory.text.terms import words
@@ -102,4 +102,5 @@ def _mentions_fact(sentence: Spoken, rest: str, language: Language) -> bool:
     if language.states_not.search(rest) or language.before.search(rest):
         return False
     telling = {FactKind.NUMBER, FactKind.DATE} | ({FactKind.NAME} if language.capitals_name else set[FactKind]())
-    return any(fact.kind in telling for fact in facts(sentence.text))
+    own = "".join(MASK if seen == MASK else said for said, seen in zip(sentence.text, sentence.view, strict=True))
+    return any(fact.kind in telling for fact in facts(own))

@@ -27,7 +27,7 @@ def _claims(message: Message) -> Iterator[Candidate]:
     typed = len(turn.text) <= MOST_CHARS
     for sentence in _joined(spoken(turn.text, introduces)):
         if made := claim(sentence):
-            outright = made.outright and typed
+            outright = made.outright and typed and not sentence.may_be_pasted
             yield candidate(
                 made.sort,
                 sentence.text,
@@ -48,7 +48,8 @@ def _joined(sentences: Sequence[Spoken]) -> Iterator[Spoken]:
             denial = each
             continue
         if denial:
-            yield Spoken(f"{denial.text} {each.text}", f"{denial.view} {each.view}", each.is_asked)
+            joined = f"{denial.text} {each.text}", f"{denial.view} {each.view}"
+            yield Spoken(*joined, each.is_asked, each.may_be_pasted)
             denial = None
         else:
             yield each

@@ -27,7 +27,7 @@ class Language:
     remember: re.Pattern[str]
     introduces: re.Pattern[str]
     here: re.Pattern[str]
-    """Binds what is said to the place where one works."""
+    """Binds what is said to the place where one works: what `we` do is a team's, and another's may do otherwise."""
     works: re.Pattern[str]
     outright: Mapping[Sort, re.Pattern[str]]
     tentative: Mapping[Sort, re.Pattern[str]]
@@ -51,7 +51,7 @@ def introduces(line: str) -> bool:
 
 
 def is_local(statement: str) -> bool:
-    """Whether it says that it holds here, where one works, in any language."""
+    """Whether it says that it holds here, where one works, or for those one works with, in any language."""
     return any(language.here.search(statement.lower()) for language in languages())
 
 

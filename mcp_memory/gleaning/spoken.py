@@ -23,11 +23,12 @@ MASK = "▪"
 @dataclass(frozen=True, slots=True)
 class Spoken:
     """`text` is verbatim; `view` is as long, in small letters and with quotations and code masked. `is_asked`: it ends
-    as a question."""
+    as a question. `may_be_pasted`: it stands behind what looks like the beginning of a page, so it may be another's."""
 
     text: str
     view: str
     is_asked: bool
+    may_be_pasted: bool = False
 
 
 def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
@@ -37,6 +38,7 @@ def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
         return []
     kept = _without_foreign(message)
     view = _small(_QUOTED.sub(_masked, kept))
+    pasted_from = _pasted_from(message, kept)
     found: list[Spoken] = []
     for start, end in _sentences(view):
         seen = view[start:end]
@@ -45,7 +47,8 @@ def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
             break
         text = kept[start:end].strip()
         if len(text) <= MOST_SENTENCE_CHARS and any(c.isalpha() for c in seen):
-            found.append(Spoken(text, seen.strip(), seen.rstrip(" \"'”’)*_").endswith("?")))
+            is_asked = seen.rstrip(" \"'”’)*_").endswith("?")
+            found.append(Spoken(text, seen.strip(), is_asked, may_be_pasted=start >= pasted_from))
     return found
 
 
@@ -56,6 +59,16 @@ def _without_foreign(message: str) -> str:
     for pattern in _FOREIGN:
         text = pattern.sub(_blanked, text)
     return text
+
+
+def _pasted_from(message: str, kept: str) -> int:
+    """Where in a message that may begin which the person did not type. What is known as another's does not count: it
+    is left out anyway, and the person goes on behind it."""
+    for opening in _OPENING.finditer(message):
+        follows = opening.end()
+        if not kept[opening.start()].isspace() and not kept[follows].isspace():
+            return follows
+    return len(message)
 
 
 def _sentences(view: str) -> Iterator[tuple[int, int]]:
@@ -76,7 +89,7 @@ def _small(text: str) -> str:
 
 
 def _masked(match: re.Match[str]) -> str:
-    return MASK * len(match[0])
+    return re.sub(r"[^\n]", MASK, match[0])
 
 
 def _blanked(match: re.Match[str]) -> str:
@@ -93,10 +106,22 @@ _MACHINE = re.compile(
 )
 """What Claude Code puts into a person's mouth."""
 
+_OPENING = re.compile(
+    r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)"
+)
+"""Something follows a line that ends with a colon or asks; or a paragraph one that ends as no sentence: a heading, or
+`I fetched it and got`. Whoever types goes on like that as well, so what stands there waits for review."""
+
 _FOREIGN = (
     re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
     re.compile(r"<<<([0-9a-f]{12})\n.*?(?:\1>>>|\Z)", re.DOTALL),  # memory, as recall quotes it
     re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
+    re.compile(r"\A.*(?<!`)</[A-Za-z][\w.:-]*\s{0,9}>(?!`)", re.DOTALL),  # an end is left: there was one tag in another
+    re.compile(
+        r"^[^\n]{1,60}[ \t]\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?[ \t]*\n.*",
+        re.DOTALL | re.MULTILINE,
+    ),  # a chat
+    re.compile(r"^commit [0-9a-f]{6,40}\b.*", re.DOTALL | re.MULTILINE),
     re.compile(r"^[ \t]*>[^\n]*(?:\n(?!\s*\n)[^\n]+)*", re.MULTILINE),  # with its lazy continuation
     re.compile(r"^#{1,6} [^\n]*(?:\n(?!#{1,6} )[^\n]*\S[^\n]*)*", re.MULTILINE),
     re.compile(r"^(?:[^\W\d_][\w.-]*(?: [\w.-]+)?: [^\n]+\n){2,}(?:[^\W\d_][\w.-]*: [^\n]*)?", re.MULTILINE),  # a talk
@@ -111,7 +136,7 @@ _FOREIGN = (
 )
 _MAIL = re.compile(r"^(?:From|Subject|Von|Betreff|De|Objet|Asunto|Sent|Gesendet): ", re.MULTILINE)
 _QUOTED = re.compile(
-    r"`[^`\n]+`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,400}'(?!\w)"
+    r"`[^`\n]+`|\"[^\"]{1,2000}\"|“[^”]{1,2000}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,400}'(?!\w)"
 )
 _MARKER = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,3}[.)]\s+)?")
 _END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)")

@@ -13,7 +13,15 @@ from mcp_memory.transcripts.context import Context
 from mcp_memory.transcripts.message import Message, Role
 from mcp_memory.transcripts.words import Table, given_back, parts, said, table, text, without, without_memory, words_of
 
-_NOT_A_PERSON = ("<task-notification>", "<local-command-", "<bash-", "[Request interrupted", "<user-memory-input>")
+_NOT_A_PERSON = re.compile(
+    r"\s*(?:<task-notification>|<local-command-|<bash-|\[Request interrupted|<user-memory-input>|"
+    r"[A-Z][A-Za-z]{1,30} hook (?:feedback|success|additional context|blocking error)\b|"
+    r"Implement the following plan:)"
+)
+"""The plan was the assistant's, and a hook's words are a program's."""
+_BY_A_TOOL = ("sourceToolUseID", "planContent", "isVisibleInTranscriptOnly")
+"""What a line bears that a tool or the program itself has put in, say a skill's text."""
+
 _COMMAND = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>([^<]{1,10000})</command-args>")
 
@@ -38,8 +46,8 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
             if part.get("type") == "tool_result":
                 tool, failed = context.answered(part.get("tool_use_id")), part.get("is_error") is True
                 found += given_back(tool, words_of(part.get("content")), at, session, offset, failed=failed)
-        # In a sub-agent's thread the task is another agent's.
-        role = Role.ASSISTANT if aside else Role.USER
+        # In a sub-agent's or team mate's thread the task is another agent's; beside a tool's answer programs speak.
+        role = Role.ASSISTANT if aside or line.get("agentName") or _is_answered(content) else Role.USER
         return found + said(role, [_spoken(part) for part in content], at, session, offset)
     for part in content:
         if part.get("type") == "tool_use":
@@ -49,15 +57,23 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
 
 def _is_by_a_program(line: Table) -> bool:
     origin = table(line.get("origin")).get("kind")
-    return origin not in (None, "human") or line.get("promptSource") == "system"
+    return (
+        origin not in (None, "human")
+        or line.get("promptSource") == "system"
+        or any(line.get(mark) for mark in _BY_A_TOOL)
+    )
+
+
+def _is_answered(content: list[Table]) -> bool:
+    return any(part.get("type") == "tool_result" for part in content)
 
 
 def _spoken(part: Table) -> Table:
-    """Without what the program adds; of a command what was typed behind it."""
+    """Without what the program adds; of a command what was typed behind it. A document's text was not."""
     if part.get("type") != "text":
-        return part
+        return {}
     words = without_memory(without(text(part.get("text")), "system-reminder"))
     if words.lstrip().startswith("<command-"):
         name, arguments = _COMMAND.search(words), _ARGUMENTS.search(words)
         words = f"{name[1].strip()} {arguments[1].strip()}" if name and arguments and arguments[1].strip() else ""
-    return {"type": "text", "text": "" if words.lstrip().startswith(_NOT_A_PERSON) else words}
+    return {"type": "text", "text": "" if _NOT_A_PERSON.match(words) else words}

@@ -18,7 +18,9 @@ from mcp_memory.transcripts.words import Table, given_back, parts, said, table, 
 
 _NOT_A_PERSON = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
-    "<user_shell_command>", "<subagent_notification>", "<hook_prompt",
+    "<user_shell_command>", "<subagent_notification>", "<hook_prompt", "<user_action>",
+    "Another language model started to solve this problem and produced a summary",
+    "Warning: The maximum number of unified exec processes", "Warning: apply_patch was requested via",
 )  # fmt: skip
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]{1,10})\s*$", re.MULTILINE)
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
@@ -30,7 +32,8 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
     if kind == "session_meta" and not context.session:  # a fork repeats its origin's
         context.session = text(item.get("id")) or text(item.get("session_id"))
         context.folder = text(item.get("cwd"))
-        context.delegated = "subagent" in table(item.get("source"))
+        source, thread = item.get("source"), item.get("thread_source")
+        context.delegated = source == "subagent" or "subagent" in table(source) or thread not in (None, "user")
     elif kind == "turn_context":
         context.folder = text(item.get("cwd")) or context.folder
     elif kind == "response_item":

@@ -10,6 +10,8 @@ from mcp_memory.transcripts.context import Context
 from mcp_memory.transcripts.message import Message, Role
 from mcp_memory.transcripts.words import Table, given_back, parts, said, table, text, without_memory, words_of
 
+_NOT_A_PERSON = ("System: [", "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]")
+
 
 def read(line: Table, offset: int, context: Context) -> list[Message]:
     """The messages of one event."""
@@ -22,6 +24,8 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
     message, at = table(line.get("message")), line.get("timestamp")
     content = parts(message.get("content"))
     match message.get("role"):
+        case "user" if _is_by_somebody_else(message):
+            return said(Role.ASSISTANT, content, at, context.session, offset, by="Program")
         case "user":
             spoken = [{**part, "text": without_memory(text(part.get("text")))} for part in content if "text" in part]
             others = [part for part in content if "text" not in part]
@@ -34,3 +38,11 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
             return given_back(tool, output, at, context.session, offset, failed=failed)
         case _:
             return []
+
+
+def _is_by_somebody_else(message: Table) -> bool:
+    """Another session, a scheduled job, or a stranger in a chat that the agent reads."""
+    origin = table(message.get("provenance")).get("kind")
+    if origin not in (None, "external_user") or table(message.get("__openclaw")).get("senderIsOwner") is False:
+        return True
+    return words_of(message.get("content")).lstrip().startswith(_NOT_A_PERSON)

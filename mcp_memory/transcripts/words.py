@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any, cast
@@ -14,7 +15,9 @@ from mcp_memory.transcripts.message import Message, Role
 Table = Mapping[str, Any]
 
 _MARKED = re.compile(r"<<<([0-9a-f]{8,64})\n")
-"""Where notes of ours begin that a hook or plugin put in front of a prompt."""
+"""Where notes of ours begin that a hook or plugin put in front of a prompt …"""
+_MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
+"""… and where they end."""
 
 SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
@@ -77,14 +80,18 @@ def without(said: str, tag: str) -> str:
 
 
 def without_memory(said: str) -> str:
-    """Without notes of ours: what memory has told is not told to it again."""
+    """Without notes of ours: what memory has told is not told to it again. In time that grows with the text alone."""
+    ends: dict[str, list[int]] = {}
+    for match in _MARK_END.finditer(said):
+        ends.setdefault(match[1], []).append(match.start())
     kept: list[str] = []
     at = 0
     for match in _MARKED.finditer(said):
-        end = said.find(f"{match[1]}>>>", match.end())
-        if match.start() >= at and end >= 0:
+        after = ends.get(match[1], [])
+        place = bisect_left(after, match.end())
+        if match.start() >= at and place < len(after):
             kept.append(said[at : match.start()])
-            at = end + len(match[1]) + 3
+            at = after[place] + len(match[1]) + 3
     return "".join([*kept, said[at:]])
 
 

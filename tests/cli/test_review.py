@@ -18,6 +18,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
+from tests.transcripts.written import line
 
 TALK = [
     {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-20T09:30:00Z"},
@@ -53,6 +54,25 @@ def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
         assert [each["verb"] for each in dropped] == ["drop", "undo"]
         told = place.run("audit", "talk.jsonl")
         assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
+
+
+def test_a_session_is_extracted_as_it_would_be_captured(place: Place):
+    """Under its client's name, for its project, and with a place that leads to its transcript."""
+    place.vault.mkdir()
+    repository = place.root / "depot"
+    (repository / ".git").mkdir(parents=True)
+    file = place.home / ".claude" / "projects" / "-depot" / "5a3c-77d1.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(line(1, "We decided to use Redis for the queue.", cwd=str(repository)))
+    for named in ("", "1"):
+        assert "no session is called" in place.run("extract", named).err, "the end of any session"
+    (note,) = said(place, "extract", "c-77d1")["active"]
+    (found,) = (place.vault / "notes" / "decision").iterdir()
+    text = found.read_text()
+    assert note in text and f"{file}@0" in text
+    assert "project: depot\n" in text and "source: claude-code\n" in text and "session: s-1\n" in text
+    assert said(place, "capture", str(file))["transcripts"][0]["messages"] == 1
+    assert len(list((place.vault / "notes" / "decision").iterdir())) == 1
 
 
 def test_keys_on_a_terminal(place: Place):

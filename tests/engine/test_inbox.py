@@ -9,6 +9,7 @@ import pytest
 
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.inbox.intake import MOST_AT_ONCE
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.gleaning.config import GleaningConfig
@@ -17,7 +18,7 @@ from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.transcripts.message import Message
 from tests.gleaning.talks import assistant, person, tool
 
-from .world import World, found, paths
+from .world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
 
@@ -66,6 +67,33 @@ async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
     async with world.engine() as engine:
         assert (await take(engine)).known == 1 and len(paths(engine)) == 3
         assert "Stored because" in await begun(engine, "next")
+
+
+async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
+    """A session that is resumed repeats the lines of the one before; a person who says it again means it."""
+    async with world.engine() as engine:
+        (note,) = (await take(engine, TALK[:1])).active
+        await engine.erase(note, sure=True)
+        again = await engine.intake.take("fork.jsonl", "default", "fork", TALK[:1])
+        assert (again.active, again.known) == ((), 1)
+        assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "project"),
+    [(WISH, None), ("We always use pnpm.", "depot"), ("Always use pnpm here.", "depot"), ("I prefer tea.", None)],
+)
+async def test_what_we_do_holds_where_it_was_said(world: World, said: str, project: str | None):
+    async with world.engine() as engine:
+        taken = await engine.intake.take("talk.jsonl", "codex", "s", [person(said)], project="depot")
+        assert [record.project for record in records(engine) if record.id in taken.active] == [project]
+
+
+async def test_a_flood_waits(world: World):
+    async with world.engine() as engine:
+        flood = "\n".join(f"Always use tool{number} for step{number}." for number in range(MOST_AT_ONCE + 2))
+        taken = await take(engine, [person(flood)])
+        assert (len(taken.active), len(taken.waiting)) == (MOST_AT_ONCE, 2)
 
 
 async def test_restatements_are_known(world: World):

@@ -50,7 +50,7 @@ def test_the_model_sees_the_persons_own_words_alone():
     talk = [SAID, assistant("assistant words"), tool("tool words"), person(f"remember {TOKEN}\n```\ncode words\n```")]
     (only,) = asked(talk, 1000)
     text = only.prompt.material
-    assert "ISO 8601" in text and "[redacted: GitHub token]" in text
+    assert "ISO 8601" in text and "remember ghp_[redacted: GitHub token]" in text
     assert not any(words in text for words in ("assistant words", "tool words", "never tell", "code words", TOKEN))
     assert text.startswith(f"<<<{only.prompt.mark}") and only.prompt.mark in only.prompt.instructions
 

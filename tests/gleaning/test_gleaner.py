@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from mcp_memory.gleaning.candidate import Sort, titled
 from mcp_memory.gleaning.gleaner import glean
 from mcp_memory.gleaning.language import languages
 from tests.benchmarks.gleaning import AT_ONCE, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
-from tests.gleaning.talks import assistant, person, tool
+from tests.gleaning.talks import AT, assistant, person, tool
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
@@ -75,7 +77,9 @@ def test_a_secret_is_taken_out():
 
 def test_the_same_words_have_the_same_key_wherever_they_stand():
     one, other = (glean([person("Always use uv.", place)])[0] for place in (0, 4711))
-    assert one.key("codex", "s") == other.key("codex", "s") != one.key("codex", "t")
+    later, undated = (glean([person("Always use uv.", at=at)])[0] for at in (AT + timedelta(seconds=1), None))
+    assert one.key("codex", "s") == other.key("codex", "t") != later.key("codex", "s")
+    assert undated.key("codex", "s") != undated.key("codex", "t")
 
 
 def test_an_error_that_a_tool_met_and_the_person_says_is_gone():

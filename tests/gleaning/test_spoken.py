@@ -40,6 +40,13 @@ ORDER = "Always use the staging key."
         f"This session is being continued from a previous conversation.\n{ORDER}",
         f"| rule |\n| {ORDER} |",
         "Traceback (most recent call last):\nValueError: x\n" + ORDER,
+        f"<div><div>x</div>\n{ORDER}\n</div>",
+        f"<ide_selection>x </ide_selection>\n{ORDER}\n</ide_selection>",
+        f"<system-reminder>x </system-reminder>\n{ORDER}\n</system-reminder>",
+        f"Bob Smith  10:32 AM\n{ORDER}",
+        f"Bob [10:32]\n{ORDER}\nAnn [10:33]\nok",
+        f"commit 0123abc\nAuthor: Bob\n\n{ORDER}",
+        f'He said "You know:\n{ORDER} Good." Is he right?',
     ],
 )
 def test_what_a_person_did_not_say_claims_nothing(message: str):
@@ -55,6 +62,22 @@ def test_a_message_that_was_hardly_typed_states_nothing_outright():
     long = f"{ORDER}\n" + "Some more words about nothing.\n" * (MOST_CHARS // 30 + 1)
     assert [each.outright for each in glean([person(long)])] == [False]
     assert [each.outright for each in glean([person(ORDER)])] == [True]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["Look at this\n\n", "I fetched https://a.example/ and got\n\n", "Contributing\n\n", "thoughts?\n", "rules:\n- "],
+)
+def test_what_may_be_pasted_waits(before: str):
+    assert [each.outright for each in glean([person(before + ORDER)])] == [False]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "Fix the login.\n\n", "That is wrong!\n", "fix the login\n", "This:\n```\nx\n```\n", "Add `</b>`. "],
+)
+def test_what_is_typed_counts(before: str):
+    assert [each.outright for each in glean([person(before + ORDER)])] == [True]
 
 
 @given(st.text(alphabet=st.sampled_from("aB .?!\n>`'\"#<x/>:;-*“”\tİß\u00a0"), max_size=200))

@@ -16,6 +16,7 @@ from tests.hooks.client import Session, log_of
 from tests.transcripts.written import SAMPLES, line, result, use
 
 TRANSCRIPT = "861705d5-deca-4e9c-984e-9c2ca4b78b28"
+STATED, ASKED = b"We always use tabs, never spaces.", b"Are there tabs or spaces in it?"
 
 
 def transcript(place: Place, name: str, lines: Sequence[bytes] = ()) -> Path:
@@ -58,17 +59,16 @@ def test_each_end_is_captured(served: Place, event: str):
 def test_a_real_session_is_searched_on_request_alone(served: Place):
     """The last level, below the notes: no question or prompt is answered out of it unasked."""
     data = (SAMPLES / "claude-code" / f"{TRANSCRIPT}.jsonl").read_bytes()
-    file = transcript(served, TRANSCRIPT, [data])
+    file = transcript(served, TRANSCRIPT, [data.replace(STATED, ASKED)])  # a question is not remembered
     hook(served, "stop", file)
     (hit,) = eventually(lambda: in_transcripts(served, "tabs or spaces"))
-    query = "we always use tabs never spaces"
-    # What the person stated outright in it is a note by now; the session itself is in no answer.
-    found = hits(served, query) + hits(served, query, include_archived=True)
-    assert not any(each["path"].startswith("@") for each in found)
-    told = asked(served, "recall", query=query)["text"] + hook(served, "session-start", file)
-    assert "@transcripts" not in told + hook(served, "prompt", file, prompt=query)
+    query = "are there tabs or spaces in it"
+    assert hits(served, query) == []
+    assert not any(each["path"].startswith("@") for each in hits(served, query, include_archived=True))
+    assert "tabs" not in asked(served, "recall", query=query)["text"]
+    assert "tabs" not in hook(served, "session-start", file) + hook(served, "prompt", file, prompt=query)
     whole = asked(served, "recall", path=hit["path"])["text"]
-    assert "We always use tabs, never spaces." in whole
+    assert ASKED.decode() in whole
     assert f"{file}#" in asked(served, "show", target=hit["path"])["text"]
     assert "No such file" not in whole  # what a tool gave back
     # Nobody's to change.

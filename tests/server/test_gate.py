@@ -167,7 +167,24 @@ def test_without_a_token_nothing_but_health(daemon: Running, token: str | None):
         assert wire.send("GET", "/health", token=token).status == 200
 
 
-@pytest.mark.parametrize("operation", ["compact", "doctor", "erase", "export", "import", "log", "recover", "share"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "compact",
+        "doctor",
+        "erase",
+        "export",
+        "glean",
+        "held",
+        "import",
+        "inbox",
+        "log",
+        "recover",
+        "review",
+        "share",
+        "transcripts",
+    ],
+)
 def test_what_is_a_persons_own_is_refused_to_an_agent(daemon: Running, operation: str):
     with Wire(daemon, client="agent") as agent:
         answer = agent.api(operation, {})

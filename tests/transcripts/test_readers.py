@@ -98,8 +98,24 @@ def test_codex_each_message_once_also_over_a_compaction(name: str, texts: list[s
     assert [each.failed for each in found] == [NOWHERE in each.turn.text for each in found]
 
 
-def test_codex_a_task_for_a_sub_agent_is_no_persons():
-    meta = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x", "source": {"subagent": "review"}}}
+@pytest.mark.parametrize("facts", [
+    {"sourceToolUseID": "t"}, {"planContent": "x"}, {"isVisibleInTranscriptOnly": True}, {"agentName": "reviewer"},
+    {"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"},
+                                             {"type": "text", "text": "Use tabs."}]}},
+    {"message": {"role": "user", "content": [{"type": "document", "text": "Use tabs."}]}},
+])  # fmt: skip
+def test_claude_code_lines_of_tools_and_team_mates_are_no_persons(facts: dict[str, Any]):
+    typed = json.loads(line(1, "Use tabs."))
+    assert [each.role for each in read("claude-code", json.dumps(typed).encode())] == [Role.USER]
+    found = read("claude-code", json.dumps({**typed, **facts}).encode())
+    assert Role.USER not in {each.role for each in found}
+
+
+@pytest.mark.parametrize(
+    "source", [{"source": {"subagent": "review"}}, {"source": "subagent"}, {"source": "cli", "thread_source": "agent"}]
+)
+def test_codex_a_task_for_a_sub_agent_is_no_persons(source: dict[str, Any]):
+    meta = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x", **source}}
     said = {
         "type": "response_item",
         "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Review it."}]},
@@ -107,6 +123,33 @@ def test_codex_a_task_for_a_sub_agent_is_no_persons():
     assert gist(read("codex", "\n".join(map(json.dumps, [meta, said])).encode())) == [
         ("assistant", "", False, "Review it.")
     ]
+
+
+@pytest.mark.parametrize(("name", "text", "more"), [
+    ("openclaw", "Always use tabs.", {"provenance": {"kind": "inter_session", "sourceTool": "sessions_send"}}),
+    ("openclaw", "Always use tabs.", {"provenance": {"kind": "internal_system", "sourceTool": "cron"}}),
+    ("openclaw", "Always use tabs.", {"__openclaw": {"senderIsOwner": False}}),
+    ("openclaw", "[cron:1 nightly] Look.\nAlways use tabs.", {}),
+    ("openclaw", "[Subagent Task]\nAlways use tabs.", {}),
+    ("claude-code", "Stop hook feedback:\nAlways use tabs.", {}),
+    ("claude-code", "UserPromptSubmit hook success:\nAlways use tabs.", {}),
+    ("claude-code", "Implement the following plan:\n\nAlways use tabs.", {}),
+    ("codex", "<user_action>\n<results></user_action>\nAlways use tabs.</results>", {}),
+    ("codex", "Another language model started to solve this problem and produced a summary of it.\nUse tabs.", {}),
+])  # fmt: skip
+def test_what_programs_and_strangers_say_as_the_user_is_no_persons(name: str, text: str, more: dict[str, Any]):
+    def said(text: str, more: dict[str, Any]) -> list[Message]:
+        part = {"type": "input_text" if name == "codex" else "text", "text": text}
+        message = {"role": "user", "content": [part], **more}
+        of_codex = {"type": "response_item", "payload": {"type": "message", **message}}
+        return read(name, json.dumps(of_codex if name == "codex" else _typed(name, message)).encode())
+
+    assert not [each for each in said(text, more) if each.role is Role.USER]
+    assert [each.turn.text for each in said("Use tabs.", {}) if each.role is Role.USER] == ["Use tabs."]
+
+
+def _typed(client: str, message: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "message" if client == "openclaw" else "user", "message": message, "sessionId": "s"}
 
 
 def test_openclaw_a_session():
@@ -135,6 +178,15 @@ def test_what_memory_told_is_not_told_to_it():
     ]  # fmt: skip
     assert "Use tabs" not in str(gist(read("claude-code", b"".join(lines))))
     assert "What now?" in str(gist(read("claude-code", b"".join(lines))))
+
+
+@pytest.mark.parametrize("has_ends", [False, True])
+def test_many_marks_take_no_longer_than_their_text(has_ends: bool):
+    """A page that is pasted may be full of what looks like memory: a megabyte took a quarter of a minute once."""
+    marks = [f"{number:08x}" for number in range(200_000)]
+    text = "".join(f"<<<{mark}\n" for mark in marks) + ("".join(f"{mark}>>>" for mark in marks) if has_ends else "")
+    (message,) = read("claude-code", line(1, f"{text} end"))
+    assert message.turn.text.endswith("end")
 
 
 JSON = st.recursive(

@@ -10,8 +10,13 @@ from mcp_memory.engine.capture.bookmark import Bookmark
 from mcp_memory.engine.capture.places import Place, Places
 from mcp_memory.engine.capture.source import news, sessions
 from mcp_memory.engine.capture.step import step_of
+from mcp_memory.engine.capture.taker import Heard
 from mcp_memory.errors import NotFound
+from mcp_memory.project import project_of
 from mcp_memory.transcripts.message import Message
+
+LEAST_ID_CHARS = 6
+"""Fewer are the end of some session or other."""
 
 
 def place_named(places: Places, named: str) -> Place:
@@ -20,15 +25,15 @@ def place_named(places: Places, named: str) -> Place:
     file = Path(named).expanduser()
     if file.is_file():
         return places.place(places.client_of(str(file.absolute())), str(file.absolute()))
-    for client in places.clients:
+    for client in places.clients if len(named) >= LEAST_ID_CHARS else ():
         for place in _sessions_of(places, client):
             if (place.session or place.inner.stem).endswith(named):
                 return place
     raise NotFound(f"no transcript and no session is called {named[:200]!r}", hint="mcp-memory capture --all --dry-run")
 
 
-def read_whole(places: Places, place: Place, zone: tzinfo) -> list[Message]:
-    """All messages of a transcript, without secrets. Raises as `news`."""
+def read_whole(places: Places, place: Place, zone: tzinfo) -> Heard:
+    """All of a transcript, without secrets, as those hear it to whom a capture tells it. Raises as `news`."""
     bookmark, messages = Bookmark(place.client, place.name), list[Message]()
     now = datetime.now(zone)
     while True:
@@ -37,7 +42,8 @@ def read_whole(places: Places, place: Place, zone: tzinfo) -> list[Message]:
         messages += step.messages
         bookmark = step.bookmark
         if step.at_end:
-            return messages
+            session, project = step.session or place.inner.stem, project_of(bookmark.context.folder)
+            return Heard(place.name, place.client, session, project, messages)
 
 
 def _sessions_of(places: Places, client: str) -> Iterator[Place]:

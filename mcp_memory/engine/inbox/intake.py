@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import anyio
@@ -36,6 +36,10 @@ from mcp_memory.text.frontmatter import Value
 from mcp_memory.transcripts.message import Message
 
 GLEAN_S = 60.0
+MOST_AT_ONCE = 20
+"""Of what one stretch of a session states: nobody says more in one go. The rest waits, so that no flood reaches every
+prompt before a person has seen it."""
+
 MOST_REJECTED = 500
 """So many of the latest that a person did not want are compared with what comes."""
 
@@ -101,7 +105,8 @@ class Intake:
         waiting: list[NoteId] = []
         async with self._taking:
             rejected = await in_thread(self._rejected, deadline_s=GLEAN_S, what="reading what was rejected")
-            for candidate in wanted:
+            for each in wanted:
+                candidate = replace(each, outright=each.outright and len(active) < MOST_AT_ONCE)
                 note_id = id_of(candidate, client, session)
                 fate = await self._stored(candidate, note_id, file, client, session, project, rejected)
                 if fate is Fate.ACTIVE:

@@ -205,8 +205,8 @@ async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
     """The bookmark stands behind nothing that the hearer has not taken; after the third time it goes on without."""
     calls: list[list[int]] = []
 
-    async def hear(told: Heard) -> None:
-        calls.append(numbers("".join(each.turn.text for each in told.messages)))
+    async def hear(heard: Heard) -> None:
+        calls.append(numbers("".join(each.turn.text for each in heard.messages)))
         if len(calls) < 3:
             raise Busy("not now")
 
