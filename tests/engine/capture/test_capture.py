@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from mcp_memory.engine.capture.capturer import Capturer
 from mcp_memory.engine.capture.config import CaptureConfig
+from mcp_memory.engine.capture.taker import Heard
 from mcp_memory.errors import Busy, NotFound, Refused
-from mcp_memory.transcripts.message import Message
 from tests.engine.capture.taken import Desk, bookmark
 from tests.engine.world import eventually, more
 from tests.text.test_redaction import SECRETS
@@ -201,12 +201,20 @@ async def test_a_line_of_five_megabytes_and_what_is_none(desk: Desk):
     assert sum(each.unreadable for each in taken) == 3
 
 
+async def test_only_the_user_can_read_what_is_kept(desk: Desk):
+    desk.file().write_bytes(b"".join(session(4)))
+    await desk.take(desk.file())
+    kept = list(desk.state.rglob("*"))
+    assert len(kept) > 5
+    assert [str(each) for each in kept if each.stat().st_mode & 0o077] == []
+
+
 async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
     """The bookmark stands behind nothing that the hearer has not taken; after the third time it goes on without."""
     calls: list[list[int]] = []
 
-    async def hear(_file: Path, _client: str, _session: str, messages: Sequence[Message]) -> None:
-        calls.append(numbers("".join(each.turn.text for each in messages)))
+    async def hear(heard: Heard) -> None:
+        calls.append(numbers("".join(each.turn.text for each in heard.messages)))
         if len(calls) < 3:
             raise Busy("not now")
 
