@@ -118,5 +118,5 @@ def test_by_hand(served: Place):
 def test_without_a_daemon(place: Place):
     place.vault.mkdir()
     transcript(place, "alone", [line(1, "The heron waits.")])
-    assert "captured 1 message of 1 session in 1 leaf" in place.run("capture", "--all").ok().out
+    assert "captured 1 message of 1 session in 1 note" in place.run("capture", "--all").ok().out
     assert len(list((place.state.root / "transcripts").rglob("*.md"))) == 1
