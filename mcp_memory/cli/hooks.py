@@ -17,6 +17,8 @@ from mcp_memory.hooks.command import USAGE
 from mcp_memory.hooks.report import HooksReport, SessionReport, report
 from mcp_memory.text.counts import counted
 
+_MEANT = {"over_budget": "it would have taken longer than [hooks] allows, as on a busy machine"}
+
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
 @click.pass_context
@@ -85,4 +87,4 @@ def _sum_up(found: HooksReport) -> None:
     if found.p50_ms is not None and found.p99_ms is not None:
         say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
     for cause, count in sorted(found.failures.items(), key=lambda each: -each[1]):
-        say(f"failed      {count} × {cause}")
+        say(f"failed      {count} × {_MEANT.get(cause, cause)}")
