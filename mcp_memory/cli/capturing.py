@@ -81,7 +81,7 @@ def _say(reports: list[dict[str, Any]], *, dry_run: bool) -> None:
     sums = {name: sum(report[name] for report in reports) for name in _SUMS}
     new = [report for report in reports if report["messages"]]
     verb = "would capture" if dry_run else "captured"
-    leaves = counted(sums["leaves"], "leaf", "leaves")
+    leaves = counted(sums["leaves"], "note")
     say(f"{verb} {counted(sums['messages'], 'message')} of {counted(len(new), 'session')} in {leaves}")
     if sums["secrets"]:
         say(f"{counted(sums['secrets'], 'secret')} taken out")

@@ -32,6 +32,8 @@ MOST_TEXTS = 100
 LOST = 5
 """The exit code of an audit that found something that would be lost."""
 
+_PLURALS = {"fix": "fixes"}
+
 
 @click.command()
 @click.argument("transcript")
@@ -189,11 +191,11 @@ def _tell_audit(coverage: Coverage, transcript: str) -> None:
     if not coverage.items:
         say("nothing in it is worth remembering, as far as rules can tell")
     elif coverage.lost:
-        said = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        said = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
         head(f"{len(coverage.lost)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
         say(f"to store them: mcp-memory extract {transcript}")
     else:
-        say(f"all {len(coverage.items)} are held")
+        say("memory holds all of it")
 
 
 def _show(each: Candidate, mark: str, more: str = "") -> None:

@@ -15,6 +15,9 @@ from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.hooks import journal, run
 from mcp_memory.hooks.command import USAGE
 from mcp_memory.hooks.report import HooksReport, SessionReport, report
+from mcp_memory.text.counts import counted
+
+_MEANT = {"over_budget": "it would have taken longer than [hooks] allows, as on a busy machine"}
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
@@ -68,8 +71,8 @@ def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
 
 def _draw(session: SessionReport, notes: Mapping[str, Any]) -> None:
     head(f"{session.client} {session.session}  (last {session.last})")
-    said = f"{session.given} times given something, {session.silent} times nothing, {session.failed} times failed"
-    say(f"  {session.calls} calls: {said}; {session.tokens} tokens")
+    said = f"{session.given} gave something, {session.silent} nothing, {session.failed} failed"
+    say(f"  {counted(session.calls, 'call')}: {said}; {counted(session.tokens, 'token')}")
     for note in session.notes:
         known = notes.get(note)
         say(f"    {known['path']}  {known['title']}" if known else f"    {note}  (forgotten, or gone)")
@@ -84,4 +87,4 @@ def _sum_up(found: HooksReport) -> None:
     if found.p50_ms is not None and found.p99_ms is not None:
         say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
     for cause, count in sorted(found.failures.items(), key=lambda each: -each[1]):
-        say(f"failed      {count} × {cause}")
+        say(f"failed      {count} × {_MEANT.get(cause, cause)}")

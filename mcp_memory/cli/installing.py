@@ -289,4 +289,4 @@ def _show(plan: Plan, changes: Sequence[Change]) -> None:
             print(click.style(visible(line), fg=colour) if is_terminal() and colour else visible(line))
         say()
     if not changes:
-        say(f"nothing to do for {TITLES[plan.client]}")
+        say(f"no file of {TITLES[plan.client]} needs a change")

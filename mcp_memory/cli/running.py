@@ -184,7 +184,7 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
         ("address", address.place),
         ("vault", status["vault"]),
         ("model", status["model"] or f"keywords only ({status['model_state']})"),
-        ("indexed", f"{status['notes']} notes, {status['chunks']} chunks, {status['pending']} without vectors yet"),
+        ("indexed", _indexed(status)),
         ("watching", _watching(status)),
         ("topics", _compaction(status["compaction"])),
         ("sessions", _capture(status["capture"])),
@@ -204,6 +204,11 @@ def _describe(address: Address, status: dict[str, Any]) -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         say(f"  {name:<{width}}  {value}")
+
+
+def _indexed(status: dict[str, Any]) -> str:
+    waiting = f"{status['pending']:,} without vectors yet"
+    return f"{counted(status['notes'], 'note')}, {counted(status['chunks'], 'passage')}, {waiting}"
 
 
 def _committing(commits: dict[str, Any]) -> str:

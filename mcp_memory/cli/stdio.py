@@ -21,7 +21,9 @@ The daemon must first prove that it is ours. Where none runs it is started with 
 this vault (mcp-memory start), and one of an older version is replaced; a restart is not noticed. What cannot be
 answered is answered with an error that says what to do. Ends when its input does, or the program that started it.
 
-example:  mcp-memory stdio --client claude-desktop, or in a client's configuration:
+example:  mcp-memory stdio --client my-editor
+
+In the client's configuration:
 
   {"mcpServers": {"memory": {"command": "mcp-memory", "args": ["stdio", "--client", "NAME"]}}}"""
 

@@ -16,7 +16,7 @@ def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
     A crash may have left half a line before it; a line break keeps ours apart. A line that fails is taken back.
     """
     is_new = not file.exists()
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # somebody may have removed the state folder
+    make_private(file.parent)  # somebody may have removed the state folder
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
@@ -39,7 +39,7 @@ def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
 def replace_file(file: Path, data: bytes) -> None:
     """Put these bytes under the name, whole or not at all. Raises OSError."""
     draft = file.with_suffix(f".{token_hex(8)}")  # others may write where it goes: no name that they can foresee
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(file.parent)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as out:
@@ -51,6 +51,14 @@ def replace_file(file: Path, data: bytes) -> None:
         draft.unlink(missing_ok=True)
         raise
     sync_folder(file.parent)
+
+
+def make_private(folder: Path) -> None:
+    """Make it and those above it that are missing, all for the user alone: `mkdir(parents=True)` would open those to
+    others. Raises OSError."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -47,7 +47,8 @@ def source_at(place: Path, kind: Kind | None, *, vault: Path, project: str | Non
         )
     wants_file = found in {*OURS, Kind.SERVER_MEMORY}
     if root.is_dir() == wants_file and not (found is Kind.CLAUDE_CODE and root.name in claude_code.INSTRUCTIONS):
-        raise InvalidInput(f"{root} is no {found} source: that is a {'file' if wants_file else 'folder'}")
+        wanted, given = ("file", "folder") if wants_file else ("folder", "file")
+        raise InvalidInput(f"{root} is a {given}: {found} is read from a {wanted}", hint=f"name the {wanted}")
     return Source(found, _name(root, found), root, project)
 
 

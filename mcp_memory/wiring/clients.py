@@ -43,8 +43,9 @@ HOOK_EVENTS = {
 }
 """What `mcp-memory hook` does something at → what Claude Code and Codex call the event."""
 
-HOOK_TIMEOUT_S = 5
-"""When a client gives a hook up; ours give themselves up after half a second."""
+HOOK_TIMEOUT_S = 3
+"""When a client gives a hook up; ours give themselves up after half a second. Codex allows its SessionEnd no more than
+this, and warns at every start where a file asks for more."""
 
 
 @dataclass(frozen=True, slots=True)

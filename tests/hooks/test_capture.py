@@ -65,8 +65,9 @@ def test_a_real_session_is_searched_on_request_alone(served: Place):
     query = "are there tabs or spaces in it"
     assert hits(served, query) == []
     assert not any(each["path"].startswith("@") for each in hits(served, query, include_archived=True))
-    assert "tabs" not in asked(served, "recall", query=query)["text"]
-    assert "tabs" not in hook(served, "session-start", file) + hook(served, "prompt", file, prompt=query)
+    unasked = asked(served, "recall", query=query)["text"]
+    unasked += hook(served, "session-start", file) + hook(served, "prompt", file, prompt=query)
+    assert "@transcripts" not in unasked
     whole = asked(served, "recall", path=hit["path"])["text"]
     assert ASKED.decode() in whole
     assert f"{file}#" in asked(served, "show", target=hit["path"])["text"]
@@ -119,5 +120,5 @@ def test_by_hand(served: Place):
 def test_without_a_daemon(place: Place):
     place.vault.mkdir()
     transcript(place, "alone", [line(1, "The heron waits.")])
-    assert "captured 1 message of 1 session in 1 leaf" in place.run("capture", "--all").ok().out
+    assert "captured 1 message of 1 session in 1 note" in place.run("capture", "--all").ok().out
     assert len(list((place.state.root / "transcripts").rglob("*.md"))) == 1

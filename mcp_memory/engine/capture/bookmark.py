@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.engine.capture.segments import Segment, Spoken
-from mcp_memory.engine.durable import replace_file
+from mcp_memory.engine.durable import make_private, replace_file
 from mcp_memory.errors import StorageFailed
 from mcp_memory.transcripts.context import Context
 
@@ -93,9 +93,9 @@ class Bookmarks:
         file = self._file(bookmark.name)
         moved = replace(bookmark, seen=bookmark.seen + len(digests))
         try:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(file.parent)
             if digests:
-                with file.with_suffix(".seen").open("ab") as seen:
+                with open(file.with_suffix(".seen"), "ab", opener=_private) as seen:
                     seen.truncate(bookmark.seen * DIGEST_BYTES)  # a step that was cut short may have left some
                     seen.write(b"".join(digests))
                     seen.flush()
@@ -146,6 +146,10 @@ def _read(file: Path) -> Bookmark | None:
         return Bookmark.of(json.loads(file.read_bytes()))
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 def _failed(error: OSError, file: Path) -> StorageFailed:

@@ -29,7 +29,10 @@ def place_named(places: Places, named: str) -> Place:
         for place in _sessions_of(places, client):
             if (place.session or place.inner.stem).endswith(named):
                 return place
-    raise NotFound(f"no transcript and no session is called {named[:200]!r}", hint="mcp-memory capture --all --dry-run")
+    raise NotFound(
+        f"no transcript and no session is called {named[:200]!r}",
+        hint="name a file, or the id of a session in a client's folder ([capture.folders])",
+    )
 
 
 def read_whole(places: Places, place: Place, zone: tzinfo) -> Heard:

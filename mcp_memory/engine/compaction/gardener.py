@@ -41,7 +41,7 @@ KEEPS_FAILING = 3
 OFF = "topics.automatic is off: mcp-memory compact does it"
 HELD = "a run was taken back: it goes on after the next mcp-memory compact"
 NOTHING = "nothing to do"
-QUIET = "something has changed: it waits for quiet"
+QUIET = "something has changed: waiting until it is quiet"
 
 log = logging.getLogger(__name__)
 

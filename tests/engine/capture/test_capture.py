@@ -201,6 +201,14 @@ async def test_a_line_of_five_megabytes_and_what_is_none(desk: Desk):
     assert sum(each.unreadable for each in taken) == 3
 
 
+async def test_only_the_user_can_read_what_is_kept(desk: Desk):
+    desk.file().write_bytes(b"".join(session(4)))
+    await desk.take(desk.file())
+    kept = list(desk.state.rglob("*"))
+    assert len(kept) > 5
+    assert [str(each) for each in kept if each.stat().st_mode & 0o077] == []
+
+
 async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
     """The bookmark stands behind nothing that the hearer has not taken; after the third time it goes on without."""
     calls: list[list[int]] = []
