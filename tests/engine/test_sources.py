@@ -28,7 +28,8 @@ async def test_the_folders_of_a_source_are_named_below_it(world: World, team: Pa
     async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
         listing = engine.vault.list()
         roots = engine.vault.roots()
-    assert listing.complete
+        captured = roots.pop("@transcripts/")
+    assert listing.complete and captured == world.state / "transcripts"
     assert not listing.missing
     assert {folder for folder in listing.folders if folder.startswith("@")} == {"@team", "@team/docs", "@transcripts"}
     assert {"", "a"} <= listing.folders.keys()
