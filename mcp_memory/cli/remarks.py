@@ -38,6 +38,11 @@ def after_install(
             if Plugin in pieces
             else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
         )
+    if settings.capture.enabled and {Hooks, Plugin} & set(pieces):
+        remarks.append(
+            "sessions are kept on this machine, without secrets, and what you state in them is remembered; to switch "
+            "that off: enabled = false under [capture]"
+        )
     if client == "codex" and Hooks in pieces and not trusted:
         remarks.append(
             "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "

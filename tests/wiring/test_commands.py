@@ -52,7 +52,7 @@ def test_it_asks(served: Place, home: Path) -> None:
     text = (home / ".codex" / "config.toml").read_text()
     assert Address.read(served.state.daemon).url in text
     assert f"headers --vault {served.vault} --client codex" in text
-    assert "nothing to do" in served.run("install", "codex", "--yes").ok().out
+    assert "needs a change" in served.run("install", "codex", "--yes").ok().out
     stays = served.run("uninstall").ok().out
     assert f"Codex ({home / '.codex' / 'config.toml'}): mcp-memory uninstall codex" in stays
     assert "Claude Code" not in stays
