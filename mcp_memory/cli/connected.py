@@ -171,8 +171,9 @@ def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]
         )
         if done.returncode:
             raise ValueError(" ".join(done.stderr.split()) or f"the helper ends with {done.returncode}")
-        headers: Any = json.loads(done.stdout)
-        if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        headers: object = json.loads(done.stdout)
+        values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
+        if not all(isinstance(value, str) for value in values):
             raise ValueError("the helper prints no JSON object of texts")
         return cast("dict[str, str]", headers)
     for target in targets_of("openclaw", "user", settings, place):

@@ -23,7 +23,7 @@ CODE = "Do this:\n\n```sh\nmake  # twice\n\nmake install\n```\n\n- then rest\n  
 
 
 def turns_of(*texts: str, **rest: object) -> list[Turn]:
-    return [Turn(("Ada", "Grace")[number % 2], text, **rest) for number, text in enumerate(texts)]  # pyright: ignore
+    return [Turn(("Ada", "Grace")[number % 2], text, **rest) for number, text in enumerate(texts)]
 
 
 def items(leaf: Leaf) -> list[str]:

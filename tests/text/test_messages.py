@@ -107,5 +107,5 @@ def test_what_nobody_said_is_no_turn(message: dict) -> None:
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(message: object, why: str) -> None:
     with pytest.raises(InvalidInput, match=f"message 2: .*{why}") as refused:
-        read_turns([{"role": "user", "content": "fine"}, message], UTC)  # pyright: ignore
+        read_turns([{"role": "user", "content": "fine"}, message], UTC)
     assert refused.value.hint

@@ -1,4 +1,4 @@
-"""The capturer: hears from hooks which transcripts have grown, and captures them behind everybody's back."""
+"""The capturer: hears from hooks which transcripts have grown, and captures them in the background."""
 
 from __future__ import annotations
 

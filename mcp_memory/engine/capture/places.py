@@ -106,7 +106,7 @@ class Places:
                 inner = PurePosixPath(os.path.relpath(os.path.join(folder, name), _resolved(root)))  # noqa: PTH118 -- by the thousand
                 if inner.suffix == ".jsonl" or inner.name == DATABASE:
                     try:
-                        at = os.stat(os.path.join(folder, name), follow_symlinks=False)  # noqa: PTH116, PTH118
+                        at = os.stat(os.path.join(folder, name), follow_symlinks=False)  # noqa: PTH116, PTH118 -- so, too
                     except OSError:
                         continue
                     if stat.S_ISREG(at.st_mode) and len(found) < MOST_FILES:

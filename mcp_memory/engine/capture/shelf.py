@@ -56,7 +56,7 @@ class LeafShelf:
             for folder, _, names in os.walk(self.folder):
                 for name in names:
                     path = os.path.join(folder, name)  # noqa: PTH118 -- by the thousand
-                    at = os.stat(path)  # noqa: PTH116
+                    at = os.stat(path)  # noqa: PTH116 -- so, too
                     found.append((at.st_mtime, at.st_size, path))
             left, oldest, gone = sum(size for _, size, _ in found), time() - self._keep_days * DAY_S, 0
             for written, size, path in sorted(found):
