@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, cast
 
 from fastmcp import FastMCP
@@ -28,10 +27,9 @@ from mcp_memory.errors import (
     PreconditionFailed,
     Refused,
 )
-from mcp_memory.hooks.answer import answer
-from mcp_memory.hooks.command import FACTS, ROUTE, WITHIN_MS
+from mcp_memory.hooks.command import ROUTE
 from mcp_memory.server.calls import Calls
-from mcp_memory.settings.budgets import PROMPT_MS
+from mcp_memory.server.hooks import Hooks
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +53,14 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
 
 
 def add_routes(
-    server: FastMCP, engine: Engine, credentials: Credentials, address: Address, calls: Calls, *, auth: bool
+    server: FastMCP,
+    engine: Engine,
+    hooks: Hooks,
+    credentials: Credentials,
+    address: Address,
+    calls: Calls,
+    *,
+    auth: bool,
 ) -> None:
     """FastMCP does not guard custom routes: each checks the token itself."""
 
@@ -73,12 +78,7 @@ def add_routes(
         found = await perform(engine, name, _arguments(await request.body()))
         return _Json({**found, "clients": calls.payload()} if name == "status" else found)
 
-    async def hook(client: str, request: Request) -> Response:
-        body, event = await request.body(), request.path_params["name"]
-        found = await answer(partial(perform, engine), event, client, body, _patience_ms(request))
-        return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
-
-    for route, work in ((API, operate), (ROUTE, hook)):
+    for route, work in ((API, operate), (ROUTE, hooks.answer)):
         server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials if auth else None, calls))
 
 
@@ -124,11 +124,6 @@ def _arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise InvalidInput("the body is no JSON object", hint="send the arguments by name")
     return cast("dict[str, Any]", arguments)
-
-
-def _patience_ms(request: Request) -> int:
-    said = request.headers.get(WITHIN_MS, "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else PROMPT_MS
 
 
 def _bearer(request: Request) -> str:
