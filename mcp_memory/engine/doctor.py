@@ -54,7 +54,6 @@ def gathered(engine: Engine) -> Facts:
         lost=vault.shared.compare(),
         pruning_paused=indexer.pruning_paused,
         keywords_only=model.state if engine.embeds and not model.embedder and model.state != "loading" else None,
-        unfitted=engine.unfitted,
         noticing=_noticing(engine),
         deaf=engine.watcher.fault,
         read_only=vault.read_only,

@@ -77,14 +77,14 @@ class Engine:
         self.writer = IndexWriter(vault, index, config.chunking)
         self.indexer = Indexer(vault, index, self.writer, loss, self.health)
         builder = Builder(vault, index, self.writer, Embedding(index, self.health), loss, self.health)
-        self.model = Model(config.embedder, config.models, builder, self.health)
+        self.model = Model(config.embedder, config.search.confidence, config.models, builder, self.health)
         self._swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
         self._staleness = Staleness(vault, self.indexer, self.watcher, self.health)
         fresh = Freshness(vault, self.writer, config.chunking, self._staleness.is_lost)
         self.searcher = Searcher(
             index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
-            self.watcher.hint, self.model.wanting,
+            self.watcher.hint, self.model.taught,
         )  # fmt: skip
         self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
         given = Given(config.state / "given")
@@ -139,13 +139,6 @@ class Engine:
     def embeds(self) -> bool:
         """Whether the configuration wants vectors."""
         return self._config.embedder.provider != "none"
-
-    @property
-    def unfitted(self) -> str | None:
-        """The model's name, if how sure answers are was fitted to another one."""
-        embedder = self.model.embedder
-        name = embedder.fingerprint.partition("@")[0] if embedder else ""
-        return None if self._config.search.confidence.model in name or not name else name
 
     # -- the four tools ----------------------------------------------------------------------------------------
 

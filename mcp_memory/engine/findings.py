@@ -43,8 +43,8 @@ class Finding:
 class Facts:
     """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
     going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
-    `unfitted` names the model if how sure answers are was fitted to another, `compaction` says why it keeps failing;
-    else they are None. `uncaptured` are transcripts that could not be read. `noticing` is how changes are noticed."""
+    `compaction` says why it keeps failing; else they are None. `uncaptured` are transcripts that could not be read.
+    `noticing` is how changes are noticed."""
 
     root: str
     paths: Sequence[str]
@@ -57,7 +57,6 @@ class Facts:
     lost: Sequence[Lost] = ()
     pruning_paused: str | None = None
     keywords_only: str | None = None
-    unfitted: str | None = None
     noticing: str = ""
     deaf: str | None = None
     read_only: bool = False
@@ -218,10 +217,4 @@ def _service(facts: Facts) -> Iterator[Finding]:
             "info",
             f"{facts.inbox} candidates from transcripts wait in _inbox/",
             "mcp-memory review, or: mcp-memory review --accept-all-above 0.8",
-        )
-    if facts.unfitted:
-        yield Finding(
-            "warning",
-            f"how sure answers are was not fitted to the model {facts.unfitted}: too many or too few are called weak",
-            "mcp-memory calibrate SET, and put what it prints into the configuration",
         )

@@ -13,10 +13,10 @@ from mcp_memory.embedders.resting import RestingEmbedder
 from mcp_memory.engine.building import Builder
 from mcp_memory.engine.health import Health
 from mcp_memory.engine.patience import PatientEmbedder
-from mcp_memory.engine.schooling import School
+from mcp_memory.engine.schooling import School, Taught
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import ConfigInvalid, McpMemoryError
-from mcp_memory.index.wanting import Wanting
+from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.models import Problem
 
 LOAD_MARGIN_S = 120.0
@@ -35,7 +35,7 @@ RETURN_WAIT_S = 0.3
 0.15 to 0.25 s on two cores, and a whole answer then serves better than a quick half."""
 
 LEARN_S = 600.0
-"""For 2,400 short texts; a slow endpoint needs minutes."""
+"""For 3,300 short texts; a slow endpoint needs minutes."""
 
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
 
@@ -45,11 +45,13 @@ log = logging.getLogger(__name__)
 class Model:
     """`embedder` is None until it is in use; `state` says why, for people."""
 
-    def __init__(self, config: EmbedderConfig, folder: Path, builder: Builder, health: Health) -> None:
+    def __init__(
+        self, config: EmbedderConfig, sureness: ConfidenceConfig, folder: Path, builder: Builder, health: Health
+    ) -> None:
         self._config = config
         self._folder = folder
         self._builder = builder
-        self._school = School(folder)
+        self._school = School(folder, sureness)
         self._ignorant = False
         self._faults = health.faults
         self._wanted = anyio.Event()
@@ -90,10 +92,10 @@ class Model:
     def _resting(self) -> bool:
         return isinstance(self.embedder, RestingEmbedder) and not self.embedder.loaded
 
-    def wanting(self) -> Wanting | None:
-        """What the model at hand has learned of prompts; None until it has, and asking has it learn."""
+    def taught(self) -> Taught | None:
+        """What the model at hand has learned; None until it has, and asking has it learn."""
         embedder = self.at_hand
-        found = self._school.wanting(embedder) if embedder else None
+        found = self._school.taught(embedder) if embedder else None
         if embedder and found is None and not self._ignorant:
             self._ignorant = True
             self.wake()
@@ -160,9 +162,10 @@ class Model:
         return await self._builder.embed(self.embedder)
 
     async def learn(self) -> None:
-        """See that the model tells prompts that want memory from those that do not. Raises EmbedderUnavailable."""
+        """See that the model tells prompts that want memory from those that do not, and how sure an answer is. Raises
+        EmbedderUnavailable."""
         embedder = self.embedder
-        if embedder and self._school.wanting(embedder) is None:
+        if embedder and self._school.taught(embedder) is None:
             await in_thread(lambda: self._school.teach(embedder), deadline_s=LEARN_S, what="learning from prompts")
         self._ignorant = False
 

@@ -17,6 +17,7 @@ from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
+from mcp_memory.engine.schooling import Taught
 from mcp_memory.engine.threads import Crew
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index, Rows
@@ -25,7 +26,6 @@ from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_que
 from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
-from mcp_memory.index.wanting import Wanting
 from mcp_memory.models import Filters, Passage, SearchResult
 from mcp_memory.text.terms import terms
 
@@ -87,11 +87,11 @@ class Searcher:
         without_model: Callable[[], str] = lambda: LOADING,
         look: Callable[[Sequence[Passage], Filters], Checked] = lambda passages, _: Checked([*passages]),
         on_stale: Callable[[], None] = lambda: None,
-        wanting: Callable[[], Wanting | None] = lambda: None,
+        taught: Callable[[], Taught | None] = lambda: None,
     ) -> None:
         """`embedder` answers None as long as there is no model; `without_model` then says why. `look` says what the
-        files of passages hold now, in a worker thread; where that is something else, `on_stale` is called. `wanting` is
-        what the embedder has learned of prompts, None until it has."""
+        files of passages hold now, in a worker thread; where that is something else, `on_stale` is called. `taught` is
+        what the embedder has learned, None until it has."""
         self._index = index
         self._embedder = embedder
         self._config = config
@@ -101,7 +101,7 @@ class Searcher:
         self._look = look
         self._lookers = Crew()
         self._on_stale = on_stale
-        self._wanting = wanting
+        self._taught = taught
 
     async def search(
         self,
@@ -151,9 +151,8 @@ class Searcher:
         if stale:
             self._on_stale()
         signs, best = _signs(found, best), best[:limit]
-        if is_prompt:
-            signs = replace(signs, wanting=self._wanted(text))
-        sure = confidence(signs, self._config.confidence)
+        signs, weights = self._told(signs, text, is_prompt=is_prompt)
+        sure = confidence(signs, weights)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
         ranked = (
@@ -167,10 +166,17 @@ class Searcher:
         embedder = self._embedder()
         return self._legs.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
 
-    def _wanted(self, prompt: str) -> float | None:
-        wanting = self._wanting()
-        vector = self.meaning(prompt) if wanting else None
-        return wanting.of(prompt, vector) if wanting and vector is not None else None
+    def _told(self, signs: Signs, asked: str, *, is_prompt: bool) -> tuple[Signs, ConfidenceConfig]:
+        """The signs with what the prompt says by itself, and their weights with the model that is in use."""
+        embedder, usual = self._embedder(), self._config.confidence
+        if embedder is None or (not is_prompt and usual.fits(embedder.fingerprint)):
+            return signs, usual
+        if not (taught := self._taught()):
+            return signs, usual
+        vector = self.meaning(asked) if is_prompt else None
+        if vector is not None:
+            signs = replace(signs, wanting=taught.wanting.of(asked, vector))
+        return signs, taught.confidence
 
     async def _best(
         self, legs: Legs, question: Question, limit: int, filters: Filters, faults: list[str]

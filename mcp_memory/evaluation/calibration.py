@@ -1,6 +1,6 @@
 """Calibration: the weights of `[confidence]`, fitted to questions of which it is known whether they can be answered.
 
-Pure. Each set counts the same, and in each set what can be answered as much as what cannot.
+Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, auroc, share_below
 from mcp_memory.index.confidence import Signs, confidence
 from mcp_memory.index.confidence_config import ConfidenceConfig
-from mcp_memory.index.logistic import logistic
+from mcp_memory.index.fitting import Tried, fitted
 
 FEWEST = 20
 """Of each kind in a set: fewer say more about themselves than about the model."""
@@ -24,9 +24,6 @@ FEWEST = 20
 SILENCED = 0.05
 """The share of what can be answered, in the set that loses most, that `weak_below` calls weak; of prompts that want
 memory, the share that gets no answer."""
-
-_PRIOR = 0.05
-"""Precision of a normal prior on the weights, against sets that a sign tells apart without fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +50,16 @@ def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model
                 f"{name} has {fewest} questions of one kind",
                 hint=f"it takes {FEWEST} that can be answered and {FEWEST} that cannot",
             )
-    rows = [(Signs(**answer.signs), answer.question.answerable, share) for answer, share in _weighted(sets)]
-    doubt, closest, together, cosine = _fit(rows, ("closest", "together", "cosine"), now.words_and_vectors)
-    without = _fit(rows, ("closest", "together"), now.words)
-    alone = _fit(rows, ("cosine",), now.vectors)
-    prompts = _fit(rows, ("closest", "together", "cosine", "wanting"), now.prompts)
-    fitted = ConfidenceConfig(
-        model=model,
-        weak_below=now.weak_below,
-        words_and_vectors=(doubt, closest, together, cosine),
-        words=(without[0], without[1], without[2]),
-        vectors=(alone[0], alone[1]),
-        prompts=(prompts[0], prompts[1], prompts[2], prompts[3], prompts[4]),
-    )
-    sure = {name: _split(answers, fitted) for name, answers in sets.items()}
+    tried = {
+        name: [Tried(Signs(**answer.signs), answer.question.answerable) for answer in answers]
+        for name, answers in sets.items()
+    }
+    found = fitted(tried, now, model)
+    sure = {name: _split(answers, found) for name, answers in sets.items()}
     of_prompts = {name for name, answers in sets.items() if any("wanting" in answer.signs for answer in answers)}
     weak = _bar([yes for name, (yes, _) in sure.items() if name not in of_prompts])
     silent = _bar([yes for name, (yes, _) in sure.items() if name in of_prompts])
-    config = fitted if weak is None else replace(fitted, weak_below=weak)
+    config = found if weak is None else replace(found, weak_below=weak)
     bars = {name: (silent if name in of_prompts else weak) or 0.0 for name in sets}
     old = {name: _split(answers, now) for name, answers in sets.items()}
     return Calibration(
@@ -103,36 +92,7 @@ def _bar(answerable: Sequence[Sequence[float]]) -> float | None:
     return min((round(float(np.quantile(each, SILENCED)), 3) for each in answerable), default=None)
 
 
-def _weighted(sets: Mapping[str, Sequence[Answer]]) -> list[tuple[Answer, float]]:
-    """Each answer with its weight; they sum to the number of answers."""
-    count = sum(len(answers) for answers in sets.values())
-    weighted: list[tuple[Answer, float]] = []
-    for answers in sets.values():
-        for kind in (True, False):
-            alike = [answer for answer in answers if answer.question.answerable is kind]
-            weighted += [(answer, count / (2 * len(sets) * len(alike))) for answer in alike]
-    return weighted
-
-
 def _split(answers: Sequence[Answer], config: ConfidenceConfig) -> tuple[list[float], list[float]]:
     """The confidences of what can be answered, and of what cannot."""
     sure = [(confidence(Signs(**answer.signs), config), answer.question.answerable) for answer in answers]
     return [each for each, yes in sure if yes], [each for each, yes in sure if not yes]
-
-
-def _fit(rows: Sequence[tuple[Signs, bool, float]], names: Sequence[str], now: Sequence[float]) -> Sequence[float]:
-    """Doubt and weights, none below 0: a sign that would count against an answer is left out and the rest fitted
-    again. Those of `now` where the rows have not all of these signs."""
-    whole = [(signs.known, yes, share) for signs, yes, share in rows if set(names) <= set(signs.known)]
-    if not whole:
-        return now
-    signs = np.array([[known[name] for name in names] for known, _, _ in whole])
-    wanted, shares = np.array([yes for _, yes, _ in whole], dtype=float), np.array([share for _, _, share in whole])
-    used = list(range(len(names)))
-    while True:
-        doubt, *weights = logistic(signs[:, used], wanted, shares, _PRIOR).tolist()
-        if all(weight >= 0 for weight in weights):
-            break
-        del used[int(np.argmin(weights))]
-    by_place = dict(zip(used, weights, strict=True))
-    return [round(max(0.0, doubt), 2), *(round(by_place.get(at, 0.0), 2) for at in range(len(names)))]

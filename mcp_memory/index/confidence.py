@@ -16,6 +16,9 @@ from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.models import Passage
 from mcp_memory.text.terms import fold, folded
 
+MODELS = {1: "vectors", 2: "words", 3: "words_and_vectors", 4: "prompts"}
+"""Which weights of the configuration are for so many signs."""
+
 TOGETHER = 5
 """So many of the first passages say together what one alone need not."""
 
@@ -65,10 +68,9 @@ def confidence(signs: Signs, config: ConfidenceConfig) -> float:
     if signs.wanting is not None:
         # A prompt of a single emoji has no words, and a young vault no vectors: none of it speaks for memory.
         signs = Signs(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
-    models = {1: config.vectors, 2: config.words, 3: config.words_and_vectors, 4: config.prompts}
     if not (known := signs.known):
         return 0.0
-    doubt, *weights = models[len(known)]
+    doubt, *weights = getattr(config, MODELS[len(known)])
     logit = sum(weight * sign for weight, sign in zip(weights, known.values(), strict=True)) - doubt
     return 1.0 / (1.0 + math.exp(-logit))
 

@@ -28,8 +28,8 @@ class ConfidenceConfig:
     """
 
     model: str = "all-MiniLM-L6-v2"
-    """The name of the model whose cosines the weights were fitted to, or a part of it; `doctor` says where another one
-    is used."""
+    """The name of the model whose cosines the weights were fitted to, or a part of it. Where another one is used they
+    are fitted to it by themselves (`engine.rehearsal`)."""
     weak_below: float = UNSURE
     words_and_vectors: tuple[float, float, float, float] = (5.07, 1.34, 2.17, 7.35)
     """Doubt; coverage by the best passage, by the first five; best cosine."""
@@ -41,3 +41,7 @@ class ConfidenceConfig:
     """Of a whole prompt. Doubt; coverage by the best passage, by the first five; best cosine; `index.wanting`. Fitted
     on the prompts of five people (`tests/eval/developer` and, of `tests/eval/strangers`, all but `ecology`), none of
     whom taught the last sign."""
+
+    def fits(self, fingerprint: str) -> bool:
+        """Whether the weights are for the embedder with this fingerprint."""
+        return self.model in fingerprint.partition("@")[0]
