@@ -170,7 +170,7 @@ class Searcher:
     def _wanted(self, prompt: str) -> float | None:
         wanting = self._wanting()
         vector = self.meaning(prompt) if wanting else None
-        return wanting.of(vector) if wanting and vector is not None else None
+        return wanting.of(prompt, vector) if wanting and vector is not None else None
 
     async def _best(
         self, legs: Legs, question: Question, limit: int, filters: Filters, faults: list[str]

@@ -1,4 +1,4 @@
-"""When an answer should be that nothing is stored: prompts of four people, and what each threshold makes of them."""
+"""When an answer should be that nothing is stored: prompts of six people, and what each threshold makes of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 
 SETS = Path(__file__).parents[1] / "eval"
-PEOPLE = ("developer", "strangers/embedded", "strangers/ecology", "strangers/startup")
+PEOPLE = ("developer", *(f"strangers/{name}" for name in ("ecology", "embedded", "startup", "novelist", "sysadmin")))
 WIDTH, HEIGHT = 61, 16
 WANTED, OTHER, BOTH = "w", "u", "*"
 

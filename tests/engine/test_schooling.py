@@ -23,7 +23,8 @@ def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_
     assert shipped is not None and school.wanting(embedder) is shipped
     learned = school.teach(embedder)
     prompts, wanted = examples()
-    told = [(shipped.of(vector), learned.of(vector)) for vector in map(embedder.embed_query, prompts[::10])]
+    vectors = [(prompt, embedder.embed_query(prompt)) for prompt in prompts[::10]]
+    told = [(shipped.of(*each), learned.of(*each)) for each in vectors]
     assert max(abs(one - other) for one, other in told) < 0.1
     right = [(odds > 0) is label for (odds, _), label in zip(told, wanted[::10], strict=True)]
     assert sum(right) / len(right) > 0.75
@@ -35,6 +36,7 @@ def test_what_a_model_learned_is_kept_for_the_next_time(tmp_path: Path) -> None:
     learned = School(tmp_path).teach(embedder)
     kept = School(tmp_path).look_up(embedder)
     assert kept is not None and np.allclose(kept.weights, learned.weights, atol=1e-3)
+    assert kept.wordings == learned.wordings and len(kept.wordings) > 1000
 
 
 def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path) -> None:
@@ -42,7 +44,10 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path) -
     School(tmp_path).teach(embedder)
     (file,) = tmp_path.glob("wanting-*.json")
     said = json.loads(file.read_text())
-    for broken in ("{", "[]", json.dumps(said | {"weights": [1.0]}), json.dumps(said | {"weights": "x"})):
+    for change in ({"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}):
+        file.write_text(json.dumps(said | change))
+        assert School(tmp_path).look_up(embedder) is None
+    for broken in ("{", "[]"):
         file.write_text(broken)
         assert School(tmp_path).look_up(embedder) is None
 

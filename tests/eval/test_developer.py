@@ -54,6 +54,6 @@ def test_the_shipped_threshold_silences_what_wants_no_memory(tmp_path: Path, mod
     (answers,) = anyio.run(run, prompts, EngineConfig(tmp_path, tmp_path, model_cache), [Variant()], tmp_path, print)
     found = report(answers, prompts.lengths(), (500,))
     unwanted = [each for kind, confidences in found.confidences.items() if kind != ANSWERABLE for each in confidences]
-    assert found.silenced(ANSWERABLE, UNWANTED) <= 0.06
-    assert sum(each < UNWANTED for each in unwanted) / len(unwanted) >= 0.78
+    assert found.silenced(ANSWERABLE, UNWANTED) <= 0.05
+    assert sum(each < UNWANTED for each in unwanted) / len(unwanted) >= 0.86
     assert found.figure("note_recall@10").mean >= 0.9
