@@ -57,7 +57,7 @@ def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
     mcp-memory hooks report --sessions 3
     """
     settings = common.settings()
-    files = [journal.fallback(os.environ), settings.state.hooks]
+    files = [journal.fallback(os.environ), str(settings.state.hooks)]
     found = report((line for file in files for line in journal.lines(file)), sessions)
     ids = list(dict.fromkeys(note for each in found.sessions for note in each.notes))
     notes: Mapping[str, Any] = ask(settings, "titles", {"ids": ids})["notes"] if ids else {}
