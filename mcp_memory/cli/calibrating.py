@@ -27,7 +27,7 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
 
     Prints what belongs into your configuration file; nothing is changed. SET is what `eval` takes, with at
     least 20 questions that the vault answers and 20 that it does not; or prompts, of which memory is wanted for some.
-    Do this after choosing another embedder: what is a high cosine differs between models.
+    Another embedder is fitted by itself, to sets of ours; this is for what you ask of your own notes.
 
     \b
     mcp-memory calibrate tests/eval/developer tests/eval/developer/prompts.jsonl

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def rehearsed(embedder: Embedder, wanting: Wanting, now: ConfidenceConfig) -> Co
     without_words = [Tried(Signs(cosine=each.signs.cosine), each.answerable) for each in asked["questions"]]
     for tried, threshold in ((asked["questions"], UNSURE), (without_words, UNSURE), (asked["prompts"], UNWANTED)):
         found = pinned(found, tried, threshold, LOST)
-    return found
+    return replace(found, words=now.words)  # which are the same for every model
 
 
 def _rows(file: Path) -> Iterator[Mapping[str, Any]]:

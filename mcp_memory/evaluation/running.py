@@ -88,8 +88,7 @@ async def run(
             here = replace(alone, root=place / "vault", state=place / "state", search=variant.search)
             async with open_engine(here, watch=False, progress=tell, clock=lambda now=now: now) as engine:
                 await _settled(engine, tell)
-                if any(question.is_prompt for question in mine):
-                    await engine.model.learn()
+                await engine.model.learn()
                 given += [await _ask(engine, question, variant.mode, faults) for question in mine]
     for fault in faults:
         tell(f"some answers were poorer: {fault}")

@@ -10,21 +10,28 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.engine.rehearsal import PASSAGES, QUESTIONS
 from mcp_memory.engine.schooling import School, examples
+from mcp_memory.engine.search import SearchConfig
+from mcp_memory.evaluation.metrics import share_below
+from mcp_memory.index.confidence import Signs, confidence
+from mcp_memory.index.confidence_config import UNSURE, UNWANTED, ConfidenceConfig
 from tests.engine.toy import ToyEmbedder
 from tests.engine.world import World, eventually
+
+BUNDLED = ConfidenceConfig()
 
 
 def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_cache: Path) -> None:
     """If the examples or the compiled model changed: take the new file from the folder that `School` is given."""
     embedder = open_embedder(EmbedderConfig(), model_cache)
-    school = School(tmp_path)
+    school = School(tmp_path, BUNDLED)
     shipped = school.look_up(embedder)
-    assert shipped is not None and school.wanting(embedder) is shipped
+    assert shipped is not None and school.taught(embedder) is shipped and shipped.confidence is BUNDLED
     learned = school.teach(embedder)
     prompts, wanted = examples()
     vectors = [(prompt, embedder.embed_query(prompt)) for prompt in prompts[::10]]
-    told = [(shipped.of(*each), learned.of(*each)) for each in vectors]
+    told = [(shipped.wanting.of(*each), learned.wanting.of(*each)) for each in vectors]
     assert max(abs(one - other) for one, other in told) < 0.1
     right = [(odds > 0) is label for (odds, _), label in zip(told, wanted[::10], strict=True)]
     assert sum(right) / len(right) > 0.75
@@ -32,24 +39,62 @@ def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_
 
 def test_what_a_model_learned_is_kept_for_the_next_time(tmp_path: Path) -> None:
     embedder = ToyEmbedder()
-    assert School(tmp_path).look_up(embedder) is None
-    learned = School(tmp_path).teach(embedder)
-    kept = School(tmp_path).look_up(embedder)
-    assert kept is not None and np.allclose(kept.weights, learned.weights, atol=1e-3)
-    assert kept.wordings == learned.wordings and len(kept.wordings) > 1000
+    assert School(tmp_path, BUNDLED).look_up(embedder) is None
+    learned = School(tmp_path, BUNDLED).teach(embedder)
+    kept = School(tmp_path, BUNDLED).look_up(embedder)
+    assert kept is not None and np.allclose(kept.wanting.weights, learned.wanting.weights, atol=1e-3)
+    assert kept.wanting.wordings == learned.wanting.wordings and len(kept.wanting.wordings) > 1000
+    assert kept.confidence.prompts == learned.confidence.prompts != BUNDLED.prompts
+    assert kept.confidence.words == BUNDLED.words, "they have nothing to do with the model"
 
 
 def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path) -> None:
     embedder = ToyEmbedder()
-    School(tmp_path).teach(embedder)
-    (file,) = tmp_path.glob("wanting-*.json")
+    School(tmp_path, BUNDLED).teach(embedder)
+    (file,) = tmp_path.glob("taught-*.json")
     said = json.loads(file.read_text())
-    for change in ({"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}):
+    changes = (
+        {"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}, {"signs": {}},
+        {"signs": {"prompts": [1]}},
+    )  # fmt: skip
+    for change in changes:
+        {"weights": [1.0]},
+        {"weights": "x"},
+        {"wordings": [1.0]},
+        {"wordings": {"we": "x"}},
+        {"signs": {}},
+        {"signs": {"prompts": [1]}},
+    ):
         file.write_text(json.dumps(said | change))
-        assert School(tmp_path).look_up(embedder) is None
+        assert School(tmp_path, BUNDLED).look_up(embedder) is None
     for broken in ("{", "[]"):
         file.write_text(broken)
-        assert School(tmp_path).look_up(embedder) is None
+        assert School(tmp_path, BUNDLED).look_up(embedder) is None
+
+
+def test_the_thresholds_mean_the_same_for_another_model(tmp_path: Path) -> None:
+    embedder = ToyEmbedder()
+    taught = School(tmp_path, BUNDLED).teach(embedder)
+    passages = embedder.embed_documents([json.loads(line)["text"] for line in PASSAGES.read_text().splitlines()])
+    kinds: dict[tuple[bool, bool], list[float]] = {}
+    for row in map(json.loads, QUESTIONS.read_text().splitlines()):
+        vector = embedder.embed_query(row["text"])
+        wanted = taught.wanting.of(row["text"], vector) if row["prompt"] else None
+        signs = Signs(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
+        kinds.setdefault((row["prompt"], row["answerable"]), []).append(confidence(signs, taught.confidence))
+    for is_prompt, bar in ((False, UNSURE), (True, UNWANTED)):
+        lost, silent = (share_below(kinds[is_prompt, answerable], bar) for answerable in (True, False))
+        assert lost == pytest.approx(0.05, abs=0.02)
+        assert silent > lost
+
+
+@pytest.mark.anyio
+async def test_a_question_alone_has_an_unknown_model_rehearse(toy_world: World) -> None:
+    toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
+    async with toy_world.engine(search=SearchConfig()) as engine:
+        await engine.settled()
+        await engine.search("why no rabbit for the queue?")
+        await eventually(lambda: any(toy_world.models.glob("taught-*.json")))
 
 
 @pytest.mark.anyio
@@ -59,7 +104,7 @@ async def test_a_model_that_was_not_schooled_learns_when_a_prompt_comes(toy_worl
         await engine.settled()
         first = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" not in first.signs
-        await eventually(lambda: engine.model.wanting() is not None)  # it learns behind the answers
+        await eventually(lambda: engine.model.taught() is not None)  # it learns behind the answers
         second = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" in second.signs
         assert "wanting" not in (await engine.search("why no rabbit for the queue?")).signs

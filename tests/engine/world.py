@@ -21,12 +21,16 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.engine.opening import open_engine
+from mcp_memory.engine.search import SearchConfig
+from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.models import NoteRecord, Shelf
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 KINDS = Kinds({})
 QUICK = WatchConfig(debounce_s=0.05, longest_wait_s=1.0)
 EXHAUSTIVE = bool(os.environ.get("MCP_MEMORY_EXHAUSTIVE"))
+SURE = SearchConfig(confidence=ConfidenceConfig(model=""))
+"""As if fitted to whichever model there is: to have toys rehearse takes seconds."""
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -47,7 +51,7 @@ class World:
     @asynccontextmanager
     async def engine(self, *, watching: bool = False, **sections: Any) -> AsyncGenerator[Engine]:
         """An engine that has swept once and embedded what there was."""
-        settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, **sections}
+        settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, "search": SURE, **sections}
         config = EngineConfig(root=self.root, state=self.state, models=self.models, **settings)
         async with open_engine(config, watch=watching, clock=self.clock) as engine:
             await engine.settled()
