@@ -41,7 +41,7 @@ def best(
 def among_best(
     k: int,
     ids: NDArray[np.int64],
-    scores: NDArray[np.float32],
+    scores: NDArray[np.float32] | NDArray[np.int16],
     admitted: Admitted | None = None,
     *,
     above: float = -inf,
@@ -61,7 +61,7 @@ def among_best(
     return rows
 
 
-def _likely(k: int, scores: NDArray[np.float32], above: float) -> NDArray[np.intp] | None:
+def _likely(k: int, scores: NDArray[np.float32] | NDArray[np.int16], above: float) -> NDArray[np.intp] | None:
     """Every row over a bar that some more than k rows should reach, None where there is no such bar. To look for the
     k-th of 100,000 takes a millisecond, and as long to ask of each whether it is admitted."""
     sample = scores[::_STRIDE]

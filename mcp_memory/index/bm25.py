@@ -56,16 +56,29 @@ class Corpus:
         """(n,): the ids of all rows, dead ones too, ascending."""
         return _joined([part.segment.chunks for part in self.parts], np.int64)
 
+    @cached_property
+    def section_chunks(self) -> NDArray[np.int64]:
+        """(m,): the id of each section's first row."""
+        return self.chunks[self.section_starts[:-1]]
+
+    @cached_property
+    def section_starts(self) -> NDArray[np.int64]:
+        """(m + 1,): section s has the rows from `[s]` to before `[s + 1]`."""
+        starts, before = [np.zeros(1, dtype=np.int64)], 0
+        for part in self.parts:
+            starts.append(part.segment.section_starts[1:] + before)
+            before += part.segment.rows
+        return np.concatenate(starts)
+
     def score_chunks(self, keys: Iterable[int]) -> NDArray[np.float32]:
         """(n,): the score of each row; 0 where no key occurs."""
         scores = self._scores(keys, self._chunk_scale, lambda part, key: part.segment.around(key))
         return _joined(scores, np.float32)
 
     def score_sections(self, keys: Iterable[int]) -> NDArray[np.float32]:
-        """(n,): for each row the score of the section that it stands in."""
+        """(m,): the score of each section; 0 where no key occurs."""
         scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
-        by_row = [score[part.segment.sections] for score, part in zip(scores, self.parts, strict=True)]
-        return _joined(by_row, np.float32)
+        return _joined(scores, np.float32)
 
     def shared(self, keys: Sequence[int]) -> NDArray[np.float32]:
         """(n,): how many of the keys each row has in itself."""
@@ -88,12 +101,16 @@ class Corpus:
 
     def commonest(self, keys: NDArray[np.uint64]) -> int | None:
         """Which of the keys, by its place, is in most chunks; the first of equals, None where none is in any."""
+        counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(self.known(keys))}
+        best = max(counts, key=lambda at: (counts[at], -at), default=None)
+        return best if best is not None and counts[best] else None
+
+    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """(n,): whether each of the keys is in any row, dead ones too."""
         here = np.zeros(len(keys), dtype=np.bool_)
         for part in self.parts:
             here |= part.segment.own.known(keys)
-        counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(here)}
-        best = max(counts, key=lambda at: (counts[at], -at), default=None)
-        return best if best is not None and counts[best] else None
+        return here
 
     def frequency(self, keys: Sequence[int]) -> int:
         """In how many chunks all of the keys occur."""
@@ -119,7 +136,9 @@ class Corpus:
             )
             weight = np.float32((K1 + 1) * _idf(holding, scale.total))
             for (some, times), score, damping in zip(found, scores, scale.damping, strict=True):
-                score[some] += weight * times / (times + damping[some])
+                worth = weight * times
+                worth /= times + damping[some]  # in place: fresh megabytes cost as much as the sums
+                score[some] += worth
         return scores
 
 

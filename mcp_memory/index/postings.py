@@ -44,8 +44,13 @@ class Postings:
         known[known] = self.keys[at[known]] == keys[known]
         starts = self.starts[at[known]]
         sizes = self.starts[at[known] + 1] - starts
-        before = np.cumsum(sizes) - sizes
-        return self.rows[np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))]
+        return self.rows[stretches(starts, sizes)]
+
+
+def stretches(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each start so many numbers from there on, one stretch behind the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def collect(keys: NDArray[np.uint64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Postings:

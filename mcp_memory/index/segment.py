@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcp_memory.index.postings import Postings, join
+from mcp_memory.index.postings import Postings, join, stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +51,11 @@ class Segment:
         return len(self.chunks)
 
     @cached_property
+    def section_starts(self) -> NDArray[np.int64]:
+        """(m + 1,): section s has the rows from `[s]` to before `[s + 1]`."""
+        return np.searchsorted(self.sections, np.arange(len(self.place_lengths) + 1))
+
+    @cached_property
     def around_lengths(self) -> NDArray[np.float32]:
         """(n,): each chunk's length, counted like the words of `around`."""
         around = self._spread(self.lengths.astype(np.float32)) + self.place_lengths[self.sections]
@@ -66,7 +71,7 @@ class Segment:
         """How often a chunk has the key in itself, beside it and above it: for all rows, or for those that do."""
         rows, counts = self.own.of(key)
         places, above = self.place.of(key)
-        sizes = self._section_starts[places + 1] - self._section_starts[places]
+        sizes = self.section_starts[places + 1] - self.section_starts[places]
         if (len(rows) + int(sizes.sum())) * _DENSE_SHARE > self.rows:
             own = np.zeros(self.rows, dtype=np.uint16)
             own[rows] = counts
@@ -88,11 +93,6 @@ class Segment:
 
     # -- inside ------------------------------------------------------------------------------------------------
     @cached_property
-    def _section_starts(self) -> NDArray[np.int64]:
-        """(m + 1,): section s has the rows from `[s]` to before `[s + 1]`."""
-        return np.searchsorted(self.sections, np.arange(len(self.place_lengths) + 1))
-
-    @cached_property
     def _together(self) -> list[NDArray[np.uint16]]:
         """For each distance of REACH, 1 where row r and row r + distance are of one note, else 0."""
         return [(self.chunks[far:] - self.chunks[:-far] == far).astype(np.uint16) for far in REACH]
@@ -100,9 +100,11 @@ class Segment:
     def _spread(self, own: NDArray[Any]) -> NDArray[Any]:
         """(n,): each row's own number, and those of its neighbours; of the same type."""
         total = own * own.dtype.type(OWN_WEIGHT)
+        near = np.empty_like(own)
         for far, together in zip(REACH, self._together, strict=True):
-            total[far:] += own[:-far] * together
-            total[:-far] += own[far:] * together
+            beside = near[far:]
+            total[far:] += np.multiply(own[:-far], together, out=beside)
+            total[:-far] += np.multiply(own[far:], together, out=beside)
         return total
 
     def _beside(self, rows: NDArray[np.intp], counts: NDArray[np.uint8]) -> Iterator[_Counted]:
@@ -118,9 +120,7 @@ class Segment:
 
     def _below(self, places: NDArray[np.uint32], sizes: NDArray[np.int64], above: NDArray[np.uint8]) -> _Counted:
         """All rows of these sections, which have so many."""
-        before = np.cumsum(sizes) - sizes
-        rows = np.repeat(self._section_starts[places] - before, sizes) + np.arange(int(sizes.sum()))
-        return rows, np.repeat(above, sizes)
+        return stretches(self.section_starts[places], sizes), np.repeat(above, sizes)
 
 
 def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:

@@ -19,10 +19,11 @@ import numpy as np
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index import generations, reading, writing
 from mcp_memory.index.base import Change, Delete, Generation, Index, Rows, Watermark
-from mcp_memory.index.best import best
+from mcp_memory.index.best import among_best, best
 from mcp_memory.index.bm25 import Corpus
 from mcp_memory.index.database import Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
+from mcp_memory.index.postings import stretches
 from mcp_memory.index.schema import Tables
 from mcp_memory.index.vectors import VectorStore, quantise
 from mcp_memory.index.wordlist import Remembered
@@ -145,7 +146,14 @@ class SqliteIndex(Index):
 
     def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
         with self._corpus() as (now, corpus):
-            return self._best(now, corpus, corpus.score_sections(_keys(terms)), k, filters)
+            if now is None:
+                return Rows()
+            # A section is of one note, so its first chunk tells whether it is admitted; the k best have k chunks.
+            starts, scores = corpus.section_starts, corpus.score_sections(_keys(terms))
+            admitted = self._admitted(now, filters)
+            few = among_best(k, corpus.section_chunks, scores, admitted, above=0)
+            sizes = starts[few + 1] - starts[few]
+            return best(k, corpus.chunks[stretches(starts[few], sizes)], np.repeat(scores[few], sizes))
 
     def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
         with self._snapshot() as now:
@@ -171,7 +179,10 @@ class SqliteIndex(Index):
 
     def leads(self, names: Sequence[str]) -> list[str]:
         with self._corpus() as (_, corpus):
-            return [name for name in names if corpus.frequency([lead_key(name)])]
+            keys = [lead_key(name) for name in names]
+            known = corpus.known(np.array(keys, dtype=np.uint64))  # one look for all of them: hardly any is
+            likely = zip(names, keys, known, strict=True)
+            return [name for name, key, here in likely if here and corpus.frequency([key])]
 
     def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         with self._corpus() as (_, corpus):

@@ -25,7 +25,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.index import sidecar
 from mcp_memory.index.base import Generation, Rows
 from mcp_memory.index.best import among_best, best
-from mcp_memory.index.block import Block, joined
+from mcp_memory.index.block import Block, chained, joined
 from mcp_memory.index.filters import Admitted
 from mcp_memory.index.follower import Follower, last_number
 from mcp_memory.index.rows import DamagedRow
@@ -80,8 +80,8 @@ class VectorStore(Follower["_Slots"]):
             blocks = [worth_scanning(block, admitted) for block in blocks]
         if sum(len(block.ids) for block in blocks) >= _MANY:
             blocks = nearest(blocks, wanted, _NEAR * k, admitted)
-        ids = np.concatenate([block.ids for block in blocks])
-        return best(k, ids, np.concatenate([block.cosines(wanted) for block in blocks]), admitted)
+        ids = chained([block.ids for block in blocks])
+        return best(k, ids, chained([block.cosines(wanted) for block in blocks]), admitted)
 
     def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[Block]:
         """Catch up with the database; at least one block."""
@@ -118,8 +118,8 @@ def worth_scanning(block: Block, admitted: Admitted) -> Block:
 def nearest(blocks: Sequence[Block], query: NDArray[np.int8], most: int, admitted: Admitted) -> list[Block]:
     """What is admitted of the blocks and shares the most signs with the query: `most` vectors, and those that tie with
     the last of them. It does not depend on how the vectors are divided among blocks."""
-    ids = np.concatenate([block.ids for block in blocks])
-    rows = among_best(most, ids, np.concatenate([block.agreement(query) for block in blocks]), admitted)
+    ids = chained([block.ids for block in blocks])
+    rows = among_best(most, ids, chained([block.agreement(query) for block in blocks]), admitted)
     ends = np.cumsum([len(block.ids) for block in blocks])
     parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
     return [block.chosen(part - (end - len(block.ids))) for block, part, end in zip(blocks, parts, ends, strict=True)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,9 +119,12 @@ class _Words:
         added = connection.execute(
             f"SELECT number, words FROM {self._tables.words} WHERE number > ? ORDER BY number", [number]
         )
+        fresh: list[Part] = []
         while batch := added.fetchmany(_READ_NOTES):
             number = batch[-1][0]
-            parts = _settled([*parts, _whole(wordlist.segment(batch))])
+            fresh.append(_whole(wordlist.segment(batch)))
+        if fresh:  # as one: merged batch by batch, a million chunks would be sorted again and again
+            parts = _settled([*parts, _alive(fresh)])
         self.corpus, self._number, self._gone = Corpus(parts), number, gone
 
     def save(self, *, always: bool) -> None:
@@ -131,8 +134,8 @@ class _Words:
         at = (self._number, self._gone)
         if not due or not rows or not self._writable or at == self._saved_at:
             return
-        whole = merged([(part.segment, part.alive) for part in self.corpus.parts])
-        self.corpus = Corpus([_whole(whole)])
+        part = _alive(self.corpus.parts)
+        self.corpus, whole = Corpus([part]), part.segment
         mark = np.array([self._generation, *at], dtype=np.int64)
         fresh = self.path.with_name(f"{self.path.name}.new")
         self._writable = False
@@ -197,9 +200,12 @@ def _without(part: Part, numbers: NDArray[np.int64]) -> Part:
 def _settled(parts: list[Part]) -> list[Part]:
     """Merged until each is at least so many times as large as the next; what is dead is left behind."""
     while len(parts) > 1 and parts[-2].segment.rows < _MERGE_FACTOR * parts[-1].segment.rows:
-        *parts, before, last = parts
-        parts.append(_whole(merged([(before.segment, before.alive), (last.segment, last.alive)])))
-    return [
-        part if 2 * int(part.alive.sum()) >= part.segment.rows else _whole(merged([(part.segment, part.alive)]))
-        for part in parts
-    ]
+        parts = [*parts[:-2], _alive(parts[-2:])]
+    return [part if 2 * int(part.alive.sum()) >= part.segment.rows else _alive([part]) for part in parts]
+
+
+def _alive(parts: Sequence[Part]) -> Part:
+    """As one, without what is dead; a single part that is all alive is not copied."""
+    if len(parts) == 1 and parts[0].alive.all():
+        return parts[0]
+    return _whole(merged([(part.segment, part.alive) for part in parts]))

@@ -108,9 +108,14 @@ def test_notes_rank_the_same_in_one_segment_and_in_many() -> None:
             assert scores_of(corpus, corpus.score_chunks(keys), dead) == scores_of(
                 whole, whole.score_chunks(keys), dead
             )
-            assert scores_of(corpus, corpus.score_sections(keys), dead) == scores_of(
-                whole, whole.score_sections(keys), dead
+            assert scores_of(corpus, by_row(corpus, corpus.score_sections(keys)), dead) == scores_of(
+                whole, by_row(whole, whole.score_sections(keys)), dead
             )
+
+
+def by_row(corpus: Corpus, scores: np.ndarray) -> np.ndarray:
+    """Of each section, for each of its rows."""
+    return np.repeat(scores, np.diff(corpus.section_starts))
 
 
 def scores_of(corpus: Corpus, scores: np.ndarray, dead: set[int]) -> dict[int, float]:

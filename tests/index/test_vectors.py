@@ -61,7 +61,7 @@ def test_signs_find_the_nearest_however_vectors_are_divided_among_blocks(share: 
 def test_a_block_takes_over_what_its_parts_know() -> None:
     vectors, ids = some_vectors(50), np.arange(50, dtype=np.int64)
     parts = [Block(ids[:30], vectors[:30]), Block(ids[30:], vectors[30:])]
-    assert parts[0].signs.shape == (30, 48)
+    assert parts[0].signs.shape == (6, 30)
     assert parts[1].lengths.shape == (20,)
     whole = Block(ids, vectors).knowing(parts)
     assert {"signs", "lengths"} <= vars(whole).keys()
