@@ -236,7 +236,7 @@ class Engine:
         once: bool = False,
     ) -> Receipt:
         """Store a note durably and index it; the same content again returns the first note, with `once` also where that
-        has been forgotten or replaced. `created`: when it was said, if not now."""
+        has been forgotten or replaced, unless `created`, when it was said, is after that."""
         self.watcher.touch()
         draft = Draft(
             content=content,
