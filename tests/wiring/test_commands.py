@@ -101,7 +101,8 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     assert looked.code == 1
     assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
     assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
-    assert claude["wired"] == [{"scope": "user", "file": str(home / ".claude.json"), "reachable": None}]
+    wired = {"scope": "user", "how": "install", "file": str(home / ".claude.json"), "reachable": None}
+    assert claude["wired"] == [wired]
     assert set(claude["hooks"].values()) == {"trusted"}
     assert codex["todo"][0] == "not connected: mcp-memory install codex"
     assert openclaw["found"] == {}
