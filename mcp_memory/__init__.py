@@ -6,6 +6,7 @@ registry     back ends by name
 latest       the values used last, for small memories
 allocator    the C library's memory, shared and given back
 project      the project that an agent works on
+place        where the vault, its state and the configuration are
 endpoint     what clients of OpenAI's protocol have in common
 telemetry    switches that keep dependencies from calling home
 text         frontmatter, chunks, links, tokens, dates: pure functions on strings
@@ -30,8 +31,7 @@ library      `Memory`, for programs that import us
 cli          the command line
 """
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than a hook to start
 if TYPE_CHECKING:
     from mcp_memory.library.memory import Memory as Memory
     from mcp_memory.text.leaves import Leaf as Leaf

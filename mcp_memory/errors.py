@@ -6,7 +6,9 @@ text of a note. `code` is stable and machine-readable.
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False  # `typing` itself takes longer to import than a hook has
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class McpMemoryError(Exception):
@@ -39,6 +41,12 @@ class ConfigInvalid(InvalidInput):
     """A setting with an unknown name or a wrong value."""
 
     code = "config_invalid"
+
+
+class Unusable(InvalidInput):
+    """What a client calls one of its hooks with. The message quotes nothing of it, so that a log can."""
+
+    code = "unusable"
 
 
 class NotFound(McpMemoryError):

@@ -14,9 +14,10 @@ from mcp_memory.cli.app import _COMMANDS, commands
 from mcp_memory.embedders import sentence_transformer
 from mcp_memory.engine.config import SHIPPED_PHASES
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.place import PREFIX, config_file, state_home
 from mcp_memory.settings import limits
 from mcp_memory.settings.settings import Settings, as_tree, load, shipped
-from mcp_memory.settings.state import PREFIX, StateFolder, config_path, state_home
+from mcp_memory.settings.state import StateFolder
 
 CHECKOUT = Path(__file__).parents[1]
 
@@ -152,11 +153,11 @@ def test_files_that_cannot_be_read(tmp_path: Path):
 
 
 def test_where_things_are(tmp_path: Path):
-    assert state_home({"MCP_MEMORY_STATE": "/s", "XDG_STATE_HOME": "/x"}) == Path("/s")
-    assert state_home({"XDG_STATE_HOME": "/x"}) == Path("/x/mcp-memory")
-    assert state_home({}) == Path("~/.local/state/mcp-memory").expanduser()
-    assert config_path({"XDG_CONFIG_HOME": "/x"}) == Path("/x/mcp-memory/config.toml")
-    assert config_path({}) == Path("~/.config/mcp-memory/config.toml").expanduser()
+    assert state_home({"MCP_MEMORY_STATE": "/s", "XDG_STATE_HOME": "/x"}) == "/s"
+    assert state_home({"XDG_STATE_HOME": "/x"}) == "/x/mcp-memory"
+    assert state_home({}) == str(Path("~/.local/state/mcp-memory").expanduser())
+    assert config_file({"XDG_CONFIG_HOME": "/x"}) == "/x/mcp-memory/config.toml"
+    assert config_file({}) == str(Path("~/.config/mcp-memory/config.toml").expanduser())
     state = StateFolder.of(Path("/a/My Notes"), {"MCP_MEMORY_STATE": "/s"})
     assert state.root.parent == Path("/s/vaults")
     assert state.root.name.startswith("my-notes-")

@@ -15,10 +15,10 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.versions import is_newer
-from mcp_memory.engine.default_vault import DEFAULT_VAULT
 from mcp_memory.errors import InvalidInput, NotRunning
+from mcp_memory.place import DEFAULT_VAULT, vault_folder
 from mcp_memory.settings.given import read
-from mcp_memory.settings.state import StateFolder, vault_folder
+from mcp_memory.settings.state import StateFolder
 
 
 def parsed(program: str, usage: str, arguments: Sequence[str]) -> argparse.Namespace:
@@ -39,7 +39,7 @@ class Caller:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         given = read(os.environ, {"vault"}, file=options.config, flags={"vault.path": options.vault})
-        self.state = StateFolder.of(vault_folder(given.text("vault", "path", DEFAULT_VAULT)), os.environ)
+        self.state = StateFolder.of(Path(vault_folder(given.text("vault", "path", DEFAULT_VAULT))), os.environ)
         self.credentials = Credentials(self.state.tokens)
 
     def reach(self) -> None:

@@ -91,6 +91,6 @@ def _say(reports: list[dict[str, Any]], *, dry_run: bool) -> None:
 
 def _absolute(file: str | None) -> str | None:
     """As the daemon needs it; what follows a `#` names a session in a database."""
-    from mcp_memory.settings.state import absolute
+    from mcp_memory.place import absolute
 
-    return str(absolute(file)) if file else None
+    return absolute(file) if file else None

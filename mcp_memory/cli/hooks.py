@@ -63,7 +63,7 @@ def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
     mcp-memory hooks report --json | jq '{injected, echoed, echo_unknown}'
     """
     settings = common.settings()
-    files = [journal.fallback(os.environ), settings.state.hooks]
+    files = [journal.fallback(os.environ), str(settings.state.hooks)]
     found = report((line for file in files for line in journal.lines(file)), sessions)
     ids = list(dict.fromkeys(note for each in found.sessions for note in each.notes))
     notes: Mapping[str, Any] = {}

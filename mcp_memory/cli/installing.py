@@ -25,8 +25,8 @@ from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import kept_port
 from mcp_memory.daemon.serve import LOOPBACK_OF
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
+from mcp_memory.place import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
-from mcp_memory.settings.state import absolute
 from mcp_memory.text.visible import visible
 from mcp_memory.wiring import files
 from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets, trusting
@@ -146,7 +146,7 @@ def where() -> Where:
     """This person's home, this environment, and the git repository that we are in. Raises ConfigInvalid."""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
-    return Where(absolute("~"), os.environ, root)
+    return Where(Path(absolute("~")), os.environ, root)
 
 
 def address_of(settings: Settings) -> str | None:

@@ -16,8 +16,8 @@ from typing import Any
 
 from mcp_memory.engine.notes import slug
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.place import config_file
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
-from mcp_memory.settings.state import config_path
 from mcp_memory.wiring.clients import HOOK_EVENTS
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
@@ -119,7 +119,7 @@ def _options(settings: Settings) -> str:
     """A client starts our commands with HOME and PATH alone: what else says which vault is spelled out."""
     vault = vault_option(settings)
     options = f" --vault {_word(vault)}" if vault else ""
-    if settings.file and settings.file.absolute() != config_path({}):
+    if settings.file and str(settings.file.absolute()) != config_file({}):
         options += f" --config {_word(str(settings.file.absolute()))}"
     return options
 

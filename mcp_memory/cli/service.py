@@ -16,8 +16,8 @@ from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.cli.pasting import command_path, vault_option
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
+from mcp_memory.place import PREFIX, absolute
 from mcp_memory.settings.settings import Settings
-from mcp_memory.settings.state import PREFIX, absolute
 from mcp_memory.wiring import files
 from mcp_memory.wiring.edit import Change, Target, diff
 
@@ -156,7 +156,7 @@ WITHOUT = (
 
 
 def unit_file(settings: Settings) -> Path:
-    folder = absolute(settings.environ.get("XDG_CONFIG_HOME") or "~/.config") / "systemd" / "user"
+    folder = Path(absolute(settings.environ.get("XDG_CONFIG_HOME") or "~/.config")) / "systemd" / "user"
     own = f"-{settings.state.root.name}" if vault_option(settings) else ""
     return folder / f"mcp-memory{own}.service"
 

@@ -20,8 +20,8 @@ from mcp_memory.cli.service import unit_file
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, StorageFailed
+from mcp_memory.place import config_file
 from mcp_memory.settings.settings import Settings
-from mcp_memory.settings.state import config_path
 from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope
 
@@ -108,7 +108,7 @@ def plan(settings: Settings, *, models: bool) -> Leaving:
         stays += [f"compiled models: {place} (mcp-memory uninstall --purge --models)" for place in shared]
     if others:
         stays.append(f"the state of other vaults: {', '.join(str(place) for place in sorted(others))}")
-    file = settings.file or config_path(os.environ)
+    file = settings.file or Path(config_file(os.environ))
     if file.is_file():
         stays.append(f"your settings: rm {shlex.quote(str(file))}")
     stays += _wired(settings)

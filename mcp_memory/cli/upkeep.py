@@ -6,12 +6,12 @@ import os
 
 import click
 
+from mcp_memory import place
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, Credentials
 from mcp_memory.settings.settings import as_tree, shipped
-from mcp_memory.settings.state import config_path
 
 
 @click.command()
@@ -77,7 +77,7 @@ def config_file(common: Common, as_json: bool) -> None:
     \b
     $EDITOR "$(mcp-memory config path)"
     """
-    file = str(common.config or config_path(os.environ))
+    file = str(common.config or place.config_file(os.environ))
     emit({"file": file}) if as_json else say(file)
 
 

@@ -1,11 +1,11 @@
 """One HTTP/1.1 connection for one request after the other; each has one deadline for all of it.
 
-http.client brings along the parsers of mail and TLS: 25 ms of imports, which an agent's start-up would wait for.
+http.client brings along the parsers of mail and TLS: 25 ms of imports, which an agent's start-up would wait for;
+`contextlib` and `typing` would take their time from each prompt.
 """
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
 from collections.abc import Iterator, Mapping
@@ -52,8 +52,10 @@ class Channel:
 
     def hang_up(self) -> None:
         """Whoever waits for an answer here has none any more."""
-        with contextlib.suppress(OSError):
+        try:
             self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has hung up already
 
     @property
     def has_ended(self) -> bool:
@@ -69,8 +71,10 @@ class Channel:
         """Status and headers of the answer, whose body `body` or `events` must read."""
         lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent: read why
+        try:
             self._within(until).sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # refused before all was sent: read why
         first, *lines = self._through(b"\r\n\r\n", until).decode("latin-1").split("\r\n")
         version, _, rest = first.partition(" ")
         if not version.startswith("HTTP/1."):

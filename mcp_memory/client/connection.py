@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple, cast
 
 from mcp_memory import errors
 from mcp_memory.client.channel import Channel
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
 
 API = "/api/"
 HEALTH = "/health"
@@ -24,18 +26,19 @@ PERSON = "cli"
 """The client name of what a person types, and of programs that act as the person: they may do what no agent may."""
 
 
-class Address(NamedTuple):
+class Address:
     """Where a daemon listens, as it wrote into `daemon.json`. `uds` is a socket's path or empty.
 
-    No dataclass: the import of that module would be a fifth of what `headers` takes.
+    No dataclass, nor a named tuple: the import of either would be a fifth of what `headers` takes.
     """
 
-    host: str
-    port: int
-    uds: str
-    pid: int
-    version: str
-    vault: str
+    def __init__(self, host: str, port: int, uds: str, pid: int, version: str, vault: str) -> None:
+        self.host = host
+        self.port = port
+        self.uds = uds
+        self.pid = pid
+        self.version = version
+        self.vault = vault
 
     @property
     def url(self) -> str:
@@ -64,14 +67,15 @@ class Address(NamedTuple):
         draft = file.with_suffix(".draft")
         draft.unlink(missing_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as out:
-            json.dump(self._asdict(), out)
+            json.dump(vars(self), out)
         draft.replace(file)
 
     @classmethod
-    def read(cls, file: Path) -> Address:
+    def read(cls, file: str | Path) -> Address:
         """Raises NotRunning where no daemon has written its address."""
         try:
-            return cls(**json.loads(file.read_text(encoding="utf-8")))
+            with open(file, encoding="utf-8") as text:
+                return cls(**json.load(text))
         except (OSError, ValueError, TypeError) as error:
             raise NotRunning("no daemon runs for this vault", hint="mcp-memory start") from error
 
@@ -96,12 +100,12 @@ class Connection:
                 "Content-Type": "application/json",
             }
             body = json.dumps(dict(arguments)).encode()
-            with _translated(deadline_s):
+            with Translated(deadline_s):
                 status, said = channel.exchange("POST", API + operation, headers, body, monotonic() + deadline_s)
-                answer = _object(said)
+                answer = json_object(said)
         if status == 200:
             return answer
-        raise _error_of(status, answer)
+        raise error_of(status, answer)
 
 
 def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> Channel:
@@ -110,11 +114,11 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
     Raises NotRunning when nobody, or somebody else, answers there, and DeadlineExceeded.
     """
     until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
-    with _translated(deadline_s):
+    with Translated(deadline_s):
         channel = Channel(address.uds or (address.host, address.port), address.authority, until)
         try:
             status, said = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
-            if status == 200 and _object(said).get("proof") == credentials.proof(nonce, address.name):
+            if status == 200 and json_object(said).get("proof") == credentials.proof(nonce, address.name):
                 return channel
         except BaseException:
             channel.close()
@@ -123,26 +127,34 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
     raise NotRunning(f"what answers at {address.name} is not this vault's daemon", hint="mcp-memory start")
 
 
-@contextmanager
-def _translated(deadline_s: float) -> Generator[None]:
-    """What goes wrong on a connection, in the user's words."""
-    try:
-        yield
-    except TimeoutError as error:
-        raise DeadlineExceeded(
-            f"the daemon did not answer within {deadline_s:g} s", hint="mcp-memory status"
-        ) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
+class Translated:
+    """What goes wrong on a connection within the block, in the user's words: NotRunning or DeadlineExceeded."""
+
+    def __init__(self, deadline_s: float) -> None:
+        self._deadline_s = deadline_s
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, TimeoutError):
+            raise DeadlineExceeded(
+                f"the daemon did not answer within {self._deadline_s:g} s", hint="mcp-memory status"
+            ) from error
+        if isinstance(error, (OSError, ValueError, RecursionError)):
+            raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
 
 
-def _object(said: bytes) -> dict[str, Any]:
+def json_object(said: bytes) -> dict[str, Any]:
     """Raises ValueError and RecursionError for what is no JSON."""
-    answer: object = json.loads(said)
-    return cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    try:
+        return {**json.loads(said)}
+    except TypeError:  # a list, a number
+        return {}
 
 
-def _error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:
+def error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:
+    """What the daemon refused with."""
     code, message = str(answer.get("code", "")), str(answer.get("message", f"HTTP {status}"))
     hint = answer.get("hint")
     for kind in vars(errors).values():

@@ -6,18 +6,18 @@ with it the daemon proves itself to our own programs, since another program may 
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import hmac
 import json
 import os
 import re
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, Refused, StorageFailed
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Any
 
 DEFAULT_CLIENT = "default"
 
@@ -29,8 +29,8 @@ class Credentials:
     file is gone, a daemon, which `remembers`, goes by what it read last.
     """
 
-    def __init__(self, file: Path, *, remembers: bool = False) -> None:
-        self._file = file
+    def __init__(self, file: str | Path, *, remembers: bool = False) -> None:
+        self._file = str(file)
         self._remembers = remembers
         self._latest: dict[str, Any] | None = None
         self._signature: tuple[int, ...] | None = None
@@ -42,9 +42,7 @@ class Credentials:
         """
         tokens = self._read_or_make()["tokens"]
         if _checked(client) not in tokens:
-            with self._changing() as table:
-                table["tokens"].setdefault(client, _fresh())
-                tokens = table["tokens"]
+            tokens = self._change(lambda tokens: tokens.setdefault(client, _fresh()))
         if tokens[client] is None:
             raise Refused(
                 f"the client {client!r} was revoked",
@@ -58,16 +56,19 @@ class Credentials:
 
     def rotate(self, client: str) -> str:
         """A new token for this client, also a revoked one; the old token is refused from now on."""
-        with self._changing() as table:
-            table["tokens"][_checked(client)] = token = _fresh()
+        name, token = _checked(client), _fresh()
+        self._change(lambda tokens: tokens.update({name: token}))
         return token
 
     def revoke(self, client: str) -> None:
         """Refuse this client until it is given a new token by `rotate`. Raises NotFound for one that has none."""
-        with self._changing() as table:
-            if table["tokens"].get(client) is None:
+
+        def revoked(tokens: dict[str, Any]) -> None:
+            if tokens.get(client) is None:
                 raise NotFound(f"no client named {client[:80]!r} has a token")
-            table["tokens"][client] = None
+            tokens[client] = None
+
+        self._change(revoked)
 
     def client_of(self, token: str) -> str | None:
         """Who holds this token, compared in constant time."""
@@ -80,7 +81,7 @@ class Credentials:
     def proof(self, nonce: str, address: str) -> str:
         """What only a program of this user can say about `nonce` at `address` (`host:port` or a socket's path)."""
         secret = str(self._read_or_make()["secret"])
-        return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), hashlib.sha256).hexdigest()
+        return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), "sha256").hexdigest()
 
     def remember(self) -> None:
         """Read the file if it has changed, so that what is remembered is never old. Raises as any use does."""
@@ -96,22 +97,23 @@ class Credentials:
         self._latest = None
         self._read_or_make()
 
-    @contextmanager
-    def _changing(self) -> Generator[dict[str, Any]]:
-        """The table, written back if it was changed; several clients ask for their first token at once."""
+    def _change(self, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """The tokens after `change`, written if it did any; several clients ask for their first token at once."""
+        import fcntl
+
         self._read_or_make()
-        descriptor = os.open(
-            self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
+        lock = os.path.splitext(self._file)[0] + ".lock"
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             table = self._read()
             before = dict(table["tokens"])
-            yield table
+            change(table["tokens"])
             if table["tokens"] != before:
                 self._write(table)
         finally:
             os.close(descriptor)
+        return table["tokens"]
 
     def _read_or_make(self) -> dict[str, Any]:
         signature = _signature(self._file)
@@ -155,9 +157,11 @@ class Credentials:
 
     def _replace(self, table: Mapping[str, object], *, only_new: bool) -> None:
         import tempfile
+        from pathlib import Path
 
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, draft = tempfile.mkstemp(dir=self._file.parent, prefix=".tokens-")  # 0600 from creation
+        folder = Path(self._file).parent
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=folder, prefix=".tokens-")  # 0600 from creation
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(table, file)
@@ -169,15 +173,15 @@ class Credentials:
                 except FileExistsError:
                     return  # another process made it in this instant: its secret counts
             else:
-                os.replace(draft, self._file)  # noqa: PTH105 -- mkstemp gave a str
+                os.replace(draft, self._file)
         finally:
             Path(draft).unlink(missing_ok=True)
 
 
-def _signature(file: Path) -> tuple[int, ...] | None:
+def _signature(file: str) -> tuple[int, ...] | None:
     """Another one whenever the file was written, exchanged or given other rights; None where there is none."""
     try:
-        facts = file.lstat()
+        facts = os.lstat(file)
     except OSError:
         return None
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode, facts.st_uid

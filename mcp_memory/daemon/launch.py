@@ -19,8 +19,8 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon.instance import holder, is_held
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.place import PREFIX
 from mcp_memory.settings.settings import Settings
-from mcp_memory.settings.state import PREFIX
 
 LISTEN_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 20.0

@@ -8,8 +8,9 @@ import socket
 from pathlib import Path
 
 from mcp_memory.errors import Busy, ConfigInvalid
+from mcp_memory.place import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig
-from mcp_memory.settings.state import StateFolder, absolute
+from mcp_memory.settings.state import StateFolder
 
 BACKLOG = 512
 MAX_UDS_BYTES = 107
@@ -23,7 +24,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     kept, a configured one too, so that client configurations stay true.
     """
     if config.uds:
-        return _bind_uds(absolute(config.uds))
+        return _bind_uds(Path(absolute(config.uds)))
     if port := config.port or kept_port(state):
         listening = _bind_tcp(config.host, port)
     else:

@@ -156,6 +156,8 @@ async def _serve(
             auth=daemon.auth == "token",
             vault=settings.vault,
             recall=settings.recall,
+            hooks=settings.hooks,
+            hooks_log=settings.state.hooks,
         )
         live = Live(engine)
         live.serve(mcp)

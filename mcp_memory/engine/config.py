@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mcp_memory.engine.default_vault import DEFAULT_VAULT
 from mcp_memory.index.confidence_config import UNWANTED
+from mcp_memory.place import DEFAULT_VAULT
 
 
 @dataclass(frozen=True, slots=True)

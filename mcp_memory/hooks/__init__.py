@@ -8,16 +8,18 @@ were not there. `report` reads the log that this leaves.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
     """`mcp-memory hook ARGUMENTS`. The process ends with exit code 0, whatever happens."""
     try:
-        from mcp_memory.hooks.command import budget_ms, hook
+        from mcp_memory.hooks.command import budget_ms, hook, read_input, write_output
         from mcp_memory.hooks.deadline import Deadline, process_age_s
-        from mcp_memory.hooks.streams import read_input, write_output
 
         deadline = Deadline(budget_ms(arguments, os.environ), process_age_s()).armed()
         hook(arguments, os.environ, read_input, write_output, deadline)

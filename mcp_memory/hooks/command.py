@@ -1,24 +1,26 @@
-"""`mcp-memory hook EVENT`: what a client's command hook runs."""
+"""`mcp-memory hook EVENT`: what a client's command hook runs.
+
+It carries what the client says to the daemon, and back what the daemon answers (`answer`): a prompt waits for each
+module that is imported here.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+import os
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, Translated, error_of, json_object, proved
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.engine.default_vault import DEFAULT_VAULT
-from mcp_memory.errors import ConfigInvalid, NotRunning
-from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.journal import Line, fallback
-from mcp_memory.hooks.said import Said, Unusable, read
-from mcp_memory.project import project_of
+from mcp_memory.place import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
-from mcp_memory.settings.given import Given
-from mcp_memory.settings.given import read as read_settings
-from mcp_memory.settings.state import PREFIX, StateFolder, vault_folder
+from mcp_memory.settings.given import Given, read
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcp_memory.hooks.deadline import Deadline
 
 USAGE = """usage: mcp-memory hook EVENT --client NAME [OPTIONS]
 
@@ -35,30 +37,34 @@ With any fault, and past its budget ([hooks] in the configuration), it prints no
 example:  echo '{"session_id": "1", "prompt": "how do we deploy?"}' | mcp-memory hook prompt --client codex
 """
 
-START, PROMPT, FLUSH, COMPACT, STOP, END = "session-start", "prompt", "flush", "pre-compact", "stop", "session-end"
-EVENTS = (START, PROMPT, FLUSH, COMPACT, STOP, END)
+START = "session-start"
 
-NAMES = {START: "SessionStart", PROMPT: "UserPromptSubmit", FLUSH: "Flush"}
-"""What Claude Code and Codex call the events that put something into the context; neither has a flush."""
+ROUTE = "/hook/"
+"""Where the daemon answers hooks, by their events."""
 
-COMPACTION = """Long-term memory outlives this compaction: memory_search and memory_recall bring back what came from it.
-In the summary name such notes by id or path instead of repeating their text.
-"""
-TAKES_COMPACTION = frozenset({"claude-code"})
-"""The clients that put what `pre-compact` prints into the prompt of the compaction."""
-
-FORGETFUL = frozenset({"openclaw"})
-"""The clients that show the model what comes with a prompt in that turn alone: it may be given again."""
+WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
+"""Headers: how long the daemon may take, and what it has to say for the log, as JSON."""
 
 ON_THE_WAY_MS = 20.0
 """What an answer takes from the daemon to standard output."""
 
+MOST_BYTES = 16_000_000
+"""Of standard input; no client sends more."""
 
-class Options(NamedTuple):
-    event: str
-    client: str = "default"
-    vault: str | None = None
-    config: str | None = None
+CARRIED_BYTES = 200_000
+"""More is shortened first: a daemon takes no request of any length."""
+
+_STEP = 1 << 20
+
+
+class Options:
+    """What the words of the command line say."""
+
+    def __init__(self, event: str, client: str = "default", vault: str | None = None, config: str | None = None):
+        self.event = event
+        self.client = client
+        self.vault = vault
+        self.config = config
 
 
 def hook(
@@ -72,23 +78,22 @@ def hook(
     if {"-h", "--help"} & set(arguments):
         write_output(USAGE.encode())
         return
-    line, log = Line(), None
+    line, log, data = Line(), None, b""
     try:
         data = read_input()  # whatever comes of it: a client may not take it well that nobody listens
         options = _options(arguments)
         line.event, line.client = options.event, options.client
-        given = _settings(options, environ)
-        state = StateFolder.of(vault_folder(given.text("vault", "path", DEFAULT_VAULT)), environ)
-        log = state.hooks
+        given = read(environ, {"vault", "hooks"}, file=options.config, flags={"vault.path": options.vault})
+        state = state_folder(vault_folder(given.text("vault", "path", DEFAULT_VAULT)), environ)
+        log = f"{state}/{HOOKS_LOG}"
         if not _enabled(given):
             return
         deadline.set(budget_ms(arguments, environ, given))
-        said = read(data)
-        line.session = said.session
-        if answer := _answer(options, said, state, deadline, line, environ):
-            write_output(answer)
+        if output := _answer(options, data, state, deadline, line, environ):
+            write_output(output)
     except BaseException as error:  # the one promise: the agent does not hear of it
         line.failed(error)
+        line.session = _session(data)
     line.ms = deadline.taken_ms
     line.write(log or fallback(environ))
 
@@ -106,64 +111,71 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: Given
         raise ConfigInvalid(f"hooks.{key} is no number") from error
 
 
+def read_input() -> bytes:
+    """All of standard input, past Python's buffers: what is left in these fails at the end. Raises Unusable for too
+    much, OSError."""
+    data = bytearray()
+    while part := os.read(0, _STEP):
+        data += part
+        if len(data) > MOST_BYTES:
+            raise Unusable("the input is too long")
+    return bytes(data)
+
+
+def write_output(data: bytes) -> None:
+    """Raises OSError where nobody reads it."""
+    while data:
+        data = data[os.write(1, data) :]
+
+
 def _answer(
-    options: Options, said: Said, state: StateFolder, deadline: Deadline, line: Line, environ: Mapping[str, str]
+    options: Options, data: bytes, state: str, deadline: Deadline, line: Line, environ: Mapping[str, str]
 ) -> bytes:
-    """What is printed; empty for silence. Raises NotRunning, Unusable, the daemon's errors."""
-    if options.event == FLUSH:
-        text = str(_ask(options, state, "flush", {}, deadline, environ)["text"])
-        return _context(FLUSH, text) if text else b""
-    if not said.session and options.event != START:
-        raise Unusable("the input names no session")
-    session = {"session": f"{options.client}/{said.session}"}
-    if said.transcript:  # what becomes of it is the daemon's to say, once it has answered
-        session["transcript"] = said.transcript
-    if options.event in {COMPACT, END, STOP}:
-        if options.event != STOP or said.transcript:
-            _ask(options, state, "grown" if options.event == STOP else "emptied", session, deadline, environ)
-        return COMPACTION.encode() if options.event == COMPACT and options.client in TAKES_COMPACTION else b""
-    if options.event == PROMPT and not said.prompt.strip():
-        return b""
-    wanted = {**session, "project": project_of(said.cwd), "prompt": None}
-    if options.event == PROMPT:
-        wanted |= {"prompt": said.prompt, "lasting": options.client not in FORGETFUL}
-    briefing = _ask(options, state, "brief", wanted, deadline, environ)
-    if not (text := str(briefing["text"])):
-        return b""
-    line.outcome, line.tokens, line.notes = "given", int(briefing["tokens"]), list(briefing["notes"])
-    return _context(options.event, text)
+    """What is printed; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
+    if len(data) > CARRIED_BYTES:
+        from mcp_memory.hooks.said import Said
 
-
-def _context(event: str, text: str) -> bytes:
-    context = {"hookEventName": NAMES[event], "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": context}).encode("ascii")
-
-
-def _ask(
-    options: Options,
-    state: StateFolder,
-    operation: str,
-    arguments: Mapping[str, Any],
-    deadline: Deadline,
-    environ: Mapping[str, str],
-) -> Mapping[str, Any]:
+        data = Said(data).shortened()
+    credentials, within_s = Credentials(f"{state}/{TOKENS}"), deadline.left_ms / 1000
     try:
-        connection = Connection(Address.read(state.daemon), Credentials(state.tokens), client=options.client)
-        if operation == "brief":
-            arguments = {**arguments, "within_ms": max(1, int(deadline.left_ms - ON_THE_WAY_MS))}
-        return connection.call(operation, arguments, deadline_s=deadline.left_ms / 1000)
+        address = Address.read(f"{state}/{DAEMON}")
+        with proved(address, credentials, deadline_s=within_s) as channel:
+            headers = {
+                "Authorization": f"Bearer {credentials.token(options.client)}",
+                "Content-Type": "application/json",
+                WITHIN_MS: str(max(1, int(deadline.left_ms - ON_THE_WAY_MS))),
+            }
+            with Translated(within_s):
+                status, said = channel.ask("POST", ROUTE + options.event, headers, data, deadline.until)
+                output = channel.body(said, deadline.until)
+                facts = json_object(said.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
-        if options.event == START and state.port.exists():
+        if options.event == START and os.path.exists(f"{state}/{PORT}"):
             from mcp_memory.hooks.starting import start_daemon
 
             start_daemon(options.vault, options.config, environ)
         raise
+    if status != 200:
+        raise error_of(status, facts)
+    line.heard(facts)
+    return output
+
+
+def _session(data: bytes) -> str:
+    """Whose call it is, where the daemon did not say it."""
+    from mcp_memory.hooks.said import Said
+
+    try:
+        return Said(data).session
+    except Unusable:
+        return ""
 
 
 def _options(arguments: Sequence[str]) -> Options:
     """By hand: argparse takes longer to import than the daemon to answer, and ends the process. Raises Unusable."""
-    if not arguments or arguments[0] not in EVENTS:
-        raise Unusable("no event that is known", hint=f"one of {', '.join(EVENTS)}")
+    event = arguments[0] if arguments else ""
+    if not event.isascii() or not event.replace("-", "").isalpha():
+        raise Unusable("no event that is known", hint="mcp-memory hook --help")
     found: dict[str, str] = {}
     rest = iter(arguments[1:])
     for word in rest:
@@ -171,12 +183,7 @@ def _options(arguments: Sequence[str]) -> Options:
         if not word.startswith("--") or name not in {"client", "vault", "config"}:
             raise Unusable("an option that is not known", hint="mcp-memory hook --help")
         found[name] = value if has_value else next(rest, "")
-    return Options(arguments[0], **found)
-
-
-def _settings(options: Options, environ: Mapping[str, str]) -> Given:
-    file = Path(options.config) if options.config else None
-    return read_settings(environ, {"vault", "hooks"}, file=file, flags={"vault.path": options.vault})
+    return Options(event, **found)
 
 
 def _enabled(given: Given) -> bool:
@@ -185,5 +192,4 @@ def _enabled(given: Given) -> bool:
 
 def _key(given: Given, key: str, default: object) -> object:
     """Of `[hooks]`. The daemon judges the whole configuration; here only what is needed is looked at."""
-    table = given.tree.get("hooks", {})
-    return cast("dict[str, object]", table).get(key, default) if isinstance(table, dict) else default
+    return given.table("hooks").get(key, default)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
-from types import FrameType
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from types import FrameType
 
 RESERVE = 0.15
 """The share of the budget that is kept for the line in the log; past it the process ends where it stands."""
@@ -25,7 +27,8 @@ class Deadline:
     def __init__(self, budget_ms: float, age_s: float = 0.0) -> None:
         self._began = time.monotonic() - age_s
         self._is_armed = self._rang = False
-        self._until = self._reserve_s = 0.0
+        self.until = self._reserve_s = 0.0
+        """Of time.monotonic()."""
         self.set(budget_ms)
 
     def armed(self) -> Deadline:
@@ -37,20 +40,20 @@ class Deadline:
 
     def set(self, budget_ms: float) -> None:
         self._reserve_s = budget_ms * RESERVE / 1000
-        self._until = self._began + budget_ms / 1000 - self._reserve_s
+        self.until = self._began + budget_ms / 1000 - self._reserve_s
         if self._is_armed:
             self._wind()
 
     @property
     def left_ms(self) -> float:
-        return max(0.0, self._until - time.monotonic()) * 1000
+        return max(0.0, self.until - time.monotonic()) * 1000
 
     @property
     def taken_ms(self) -> float:
         return (time.monotonic() - self._began) * 1000
 
     def _wind(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._until - time.monotonic()), self._reserve_s)
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self.until - time.monotonic()), self._reserve_s)
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
         if self._rang:
@@ -62,7 +65,8 @@ class Deadline:
 def process_age_s() -> float:
     """How long ago this process was made: its start counts for whoever waits. To 10 ms where the system tells."""
     try:
-        ticks = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
         age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
         age_s = 0.0

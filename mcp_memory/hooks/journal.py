@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from time import gmtime, strftime
-from typing import Any, Literal, cast
 
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import McpMemoryError, Unusable
 from mcp_memory.hooks.deadline import OverBudget
-from mcp_memory.hooks.said import Unusable
-from mcp_memory.settings.state import state_home
+from mcp_memory.place import state_home
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Literal
+
+    Outcome = Literal["given", "silent", "failed"]
 
 MOST_BYTES = 1_000_000
 """Of the file; then it becomes the older one of two."""
-
-Outcome = Literal["given", "silent", "failed"]
 
 
 class Line:
@@ -33,46 +34,56 @@ class Line:
         self.notes: Sequence[str] = ()
         self.ms = 0.0
 
+    def heard(self, facts: Mapping[str, Any]) -> None:
+        """What the daemon has to say of it: session, outcome, tokens, notes."""
+        vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
+
     def failed(self, error: BaseException) -> Line:
         """Without the error's message, which may quote what was said."""
         self.outcome, self.cause = "failed", _cause(error)
         return self
 
-    def write(self, file: Path) -> None:
+    def write(self, file: str) -> None:
         """Raises OSError."""
         facts = {"at": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), **vars(self), "ms": round(self.ms, 1)}
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            descriptor = _opened(file)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+            descriptor = _opened(file)
         try:
             if os.fstat(descriptor).st_size > MOST_BYTES:
-                file.replace(_older(file))
+                os.replace(file, _older(file))
             os.write(descriptor, json.dumps(facts).encode("ascii") + b"\n")
         finally:
             os.close(descriptor)
 
 
-def fallback(environ: Mapping[str, str]) -> Path:
+def fallback(environ: Mapping[str, str]) -> str:
     """The log where nobody can tell the vault. Raises ConfigInvalid where there is no home either."""
-    return state_home(environ) / "hooks.jsonl"
+    return f"{state_home(environ)}/hooks.jsonl"
 
 
-def lines(file: Path) -> Iterator[Mapping[str, Any]]:
+def lines(file: str) -> Iterator[Mapping[str, Any]]:
     """Oldest first; what is no line of ours is passed over. Raises OSError for a file that cannot be read."""
     for each in (_older(file), file):
-        if not each.exists():
+        if not os.path.exists(each):
             continue
-        with each.open(encoding="utf-8", errors="replace") as text:
+        with open(each, encoding="utf-8", errors="replace") as text:
             for line in text:
                 try:
-                    facts: object = json.loads(line)
-                except (ValueError, RecursionError):
+                    facts: dict[str, Any] = {**json.loads(line)}
+                except (ValueError, TypeError, RecursionError):
                     continue
-                if isinstance(facts, dict):
-                    yield cast("Mapping[str, Any]", facts)
+                yield facts
 
 
-def _older(file: Path) -> Path:
-    return file.with_suffix(".1.jsonl")
+def _opened(file: str) -> int:
+    return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _older(file: str) -> str:
+    return f"{os.path.splitext(file)[0]}.1.jsonl"
 
 
 def _cause(error: BaseException) -> str:
@@ -86,5 +97,5 @@ def _cause(error: BaseException) -> str:
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
-    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
     return f"{type(error).__name__}{where}"

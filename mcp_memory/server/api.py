@@ -1,14 +1,16 @@
-"""The daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs."""
+"""The daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs, `/hook/<event>` for
+what clients run."""
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from fastmcp import FastMCP
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, PERSON, SERVICE, Address
@@ -25,7 +27,9 @@ from mcp_memory.errors import (
     PreconditionFailed,
     Refused,
 )
+from mcp_memory.hooks.command import ROUTE
 from mcp_memory.server.calls import Calls
+from mcp_memory.server.hooks import Hooks
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +53,14 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
 
 
 def add_routes(
-    server: FastMCP, engine: Engine, credentials: Credentials, address: Address, calls: Calls, *, auth: bool
+    server: FastMCP,
+    engine: Engine,
+    hooks: Hooks,
+    credentials: Credentials,
+    address: Address,
+    calls: Calls,
+    *,
+    auth: bool,
 ) -> None:
     """FastMCP does not guard custom routes: each checks the token itself."""
 
@@ -60,20 +71,32 @@ def add_routes(
             facts["proof"] = credentials.proof(nonce, address.name)
         return JSONResponse(facts)
 
-    @server.custom_route(API + "{operation}", methods=["POST"])
-    async def operate(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
+    async def operate(client: str, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name in PERSONS_OWN and client != PERSON:
+            raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
+        found = await perform(engine, name, _arguments(await request.body()))
+        return _Json({**found, "clients": calls.payload()} if name == "status" else found)
+
+    for route, work in ((API, operate), (ROUTE, hooks.answer)):
+        server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials if auth else None, calls))
+
+
+Work = Callable[[str, Request], Awaitable[Response]]
+"""The answer to a client, by its name."""
+
+
+def _guarded(work: Work, credentials: Credentials | None, calls: Calls) -> Callable[[Request], Awaitable[Response]]:
+    """`work` for whoever has a token, its errors said in HTTP; without credentials every caller is the person."""
+
+    async def answered(request: Request) -> Response:
         try:
-            name = request.path_params["operation"]
-            client = credentials.client_of(_bearer(request)) if auth else PERSON
+            client = credentials.client_of(_bearer(request)) if credentials else PERSON
             if not client:
                 return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
-            if name in PERSONS_OWN and client != PERSON:
-                raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
             if client != PERSON:
                 calls.saw(client)
-            answer = await perform(engine, name, _arguments(await request.body()))
-            if name == "status":
-                answer = {**answer, "clients": calls.payload()}
+            return await work(client, request)
         except McpMemoryError as error:
             body = {"code": error.code, "message": error.message, "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))
@@ -82,7 +105,8 @@ def add_routes(
         except Exception:
             log.exception("a bug met in an operation")
             return JSONResponse({"code": "internal", "message": "a bug of mcp-memory; see the daemon's log"}, 500)
-        return _Json(answer)
+
+    return answered
 
 
 class _Json(JSONResponse):

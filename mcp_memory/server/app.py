@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
 from fastmcp import FastMCP
 from fastmcp.server.auth import AccessToken, TokenVerifier
@@ -20,8 +21,10 @@ from mcp_memory.server.api import add_routes
 from mcp_memory.server.calls import Calls
 from mcp_memory.server.complaints import Complaints
 from mcp_memory.server.gate import Gate, GateConfig
+from mcp_memory.server.hooks import Hooks
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import add_tools
+from mcp_memory.settings.settings import HooksConfig
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +59,15 @@ def preload() -> None:
 
 
 def build_server(
-    engine: Engine, credentials: Credentials, address: Address, *, auth: bool, vault: VaultConfig, recall: RecallConfig
+    engine: Engine,
+    credentials: Credentials,
+    address: Address,
+    *,
+    auth: bool,
+    vault: VaultConfig,
+    recall: RecallConfig,
+    hooks: HooksConfig,
+    hooks_log: Path,
 ) -> FastMCP:
     """The MCP server with everything on it, not yet served."""
     calls = Calls()
@@ -71,7 +82,7 @@ def build_server(
     add_tools(server, engine, vault, recall)
     add_resources(server, engine)
     add_prompts(server)
-    add_routes(server, engine, credentials, address, calls, auth=auth)
+    add_routes(server, engine, Hooks(engine, hooks, hooks_log), credentials, address, calls, auth=auth)
     take_nothing_from_headers(server)
     return server
 

@@ -1,60 +1,69 @@
 """What a person set: a TOML file, then the environment, then flags, merged into plain tables.
 
-Imports so little that `headers`, which an agent's start-up waits for, can ask where its vault is.
+Imports so little that `headers` and `hook`, which an agent waits for, can ask where their vault is.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple, cast
 
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.settings.state import PREFIX, config_path
+from mcp_memory.place import PREFIX, config_file
+
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 Origin = Callable[[str], str]
 """Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
 
 
-class Given(NamedTuple):
-    """`tree` holds the tables as they were given, not yet checked."""
+class Given:
+    """`tree` holds the tables as they were given, not yet checked; `file` is the configuration file that was read."""
 
-    tree: dict[str, Any]
-    file: Path | None
-    """The configuration file that was read, if any."""
-    origin: Origin
+    def __init__(self, tree: dict[str, Any], file: str | None, origin: Origin) -> None:
+        self.tree = tree
+        self.file = file
+        self.origin = origin
 
     def text(self, section: str, key: str, default: str) -> str:
         """One value by itself, no other looked at. Raises ConfigInvalid where it is no text."""
-        table = self.tree.get(section, {})
-        if not isinstance(table, dict):
-            raise wrong(section, cast("object", table), "a table", self.origin)
-        value = cast("dict[str, object]", table).get(key, default)
+        table = self.table(section)
+        value = table.get(key, default)
         if not isinstance(value, str):
             raise wrong(f"{section}.{key}", value, "a string", self.origin)
         return value
 
+    def table(self, section: str) -> dict[str, Any]:
+        """One section, nothing in it looked at. Raises ConfigInvalid where it is no table."""
+        found = self.tree.get(section, {})
+        if not isinstance(found, dict):
+            raise wrong(section, found, "a table", self.origin)
+        return self.tree.get(section, {})
+
 
 def read(
-    environ: Mapping[str, str], sections: Collection[str], *, file: Path | None, flags: Mapping[str, object]
+    environ: Mapping[str, str], sections: Collection[str], *, file: str | Path | None, flags: Mapping[str, object]
 ) -> Given:
     """`flags` maps dotted keys (`"daemon.port"`) to values, None = not given; `sections` are those of which the
     environment can set keys. Raises ConfigInvalid for an unreadable file and for a value where a table must be."""
-    path = file or config_path(environ)
+    path = str(file or config_file(environ))
     named = file is not None or bool(environ.get(PREFIX + "CONFIG"))
-    found = named or path.exists()
+    found = named or os.path.exists(path)
     tree: dict[str, Any] = _read_toml(path) if found else {}
     by: dict[str, str] = {}
     for name, key, value in _from_environment(environ, sections):
-        _put(tree, key, value, str(path))
+        _put(tree, key, value, path)
         by[key] = f"the environment ({name})"
     for key, value in flags.items():
         if value is not None:
-            _put(tree, key, value, str(path))
+            _put(tree, key, value, path)
             by[key] = "the command line"
 
     def origin(key: str) -> str:
-        return by.get(key, str(path))
+        return by.get(key, path)
 
     return Given(tree, path if found else None, origin)
 
@@ -64,11 +73,12 @@ def wrong(key: str, value: object, wanted: str, origin: Origin) -> ConfigInvalid
     return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}")
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            return tomllib.loads(file.read())
     except FileNotFoundError as error:
         raise ConfigInvalid(f"no configuration file at {path}", hint="mcp-memory config path") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -97,15 +107,15 @@ def _from_environment(environ: Mapping[str, str], sections: Collection[str]) -> 
 def _put(tree: dict[str, Any], dotted: str, value: object, file: str) -> None:
     *parents, last = dotted.split(".")
     for parent in parents:
-        below = tree.setdefault(parent, {})
+        below: Any = tree.setdefault(parent, {})
         if not isinstance(below, dict):
             raise wrong(parent, below, "a table", lambda _: file)
-        tree = cast("dict[str, Any]", below)
+        tree = tree[parent]
     tree[last] = value
 
 
 def _kind_of(value: object) -> str:
-    names: dict[type[Any], str] = {
+    names: dict[type, str] = {
         dict: "a table",
         list: "a list",
         str: "the string",

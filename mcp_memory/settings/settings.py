@@ -14,10 +14,11 @@ from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.gleaning.config import GleaningConfig
 from mcp_memory.index.confidence_config import ConfidenceConfig
+from mcp_memory.place import vault_folder
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import read
 from mcp_memory.settings.limits import check
-from mcp_memory.settings.state import StateFolder, vault_folder
+from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build, plain
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking_config import ChunkingConfig
@@ -79,7 +80,7 @@ class Settings:
     @property
     def vault_path(self) -> Path:
         """The vault's folder, links resolved, so that one vault has one daemon however it is spelled."""
-        return vault_folder(self.vault.path)
+        return Path(vault_folder(self.vault.path))
 
     @property
     def state(self) -> StateFolder:
@@ -98,7 +99,7 @@ def load(
     sections = {f.name for f in fields(Settings)} - {"file", "environ", "kinds"}
     given = read(environ, sections, file=file, flags=flags or {})
     settings = build(Settings, given.tree, "", given.origin, skip={"file", "environ"})
-    checked = _with(settings, file=given.file, environ=dict(environ))
+    checked = _with(settings, file=Path(given.file) if given.file else None, environ=dict(environ))
     check(as_tree(checked), given.origin)
     vault_folder(checked.vault.path)  # raises where it can be none
     _check_daemon(checked.daemon)

@@ -1,17 +1,14 @@
-"""Where things are that are not the vault: the state folder, private and never synced, and the configuration file."""
+"""The state folder: where everything is kept that is not the vault. Private, never synced."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcp_memory import place
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-
-PREFIX = "MCP_MEMORY_"
-"""Of every environment variable that is ours."""
+from mcp_memory.place import PREFIX
 
 
 class StateFolder:
@@ -26,11 +23,10 @@ class StateFolder:
 
     @classmethod
     def of(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
-        home = state_home(environ)
-        digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
-        slug = re.sub(r"[^A-Za-z0-9]+", "-", vault.name).strip("-").lower() or "vault"
         models = environ.get(PREFIX + "MODELS")
-        return cls(home / "vaults" / f"{slug}-{digest}", absolute(models) if models else home / "models")
+        home = Path(place.state_home(environ))
+        root = place.state_folder(str(vault), environ)
+        return cls(Path(root), Path(place.absolute(models)) if models else home / "models")
 
     @property
     def home(self) -> Path:
@@ -43,15 +39,15 @@ class StateFolder:
 
     @property
     def daemon(self) -> Path:
-        return self.root / "daemon.json"
+        return self.root / place.DAEMON
 
     @property
     def tokens(self) -> Path:
-        return self.root / "tokens.json"
+        return self.root / place.TOKENS
 
     @property
     def port(self) -> Path:
-        return self.root / "port"
+        return self.root / place.PORT
 
     @property
     def index(self) -> Path:
@@ -75,7 +71,7 @@ class StateFolder:
 
     @property
     def hooks(self) -> Path:
-        return self.root / "log" / "hooks.jsonl"
+        return self.root / place.HOOKS_LOG
 
     def make(self) -> None:
         """Create the folder, private from the start.
@@ -101,41 +97,6 @@ class StateFolder:
             ) from error
 
 
-def vault_folder(path: str) -> Path:
-    """The vault's folder, links resolved, so that one vault has one daemon however it is spelled.
-
-    Raises ConfigInvalid for an empty path and one that leads nowhere.
-    """
-    if not path.strip():
-        raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
-    try:
-        return absolute(path).resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ConfigInvalid(f"vault.path {path!r} leads nowhere: {error}") from error
-
-
 def was_served(vault: Path) -> bool:
     """Whether the folder bears the marker of a vault (`engine.marker`, whose imports would take too long here)."""
     return (vault / ".mcp-memory" / "vault.toml").exists()
-
-
-def state_home(environ: Mapping[str, str]) -> Path:
-    """`$MCP_MEMORY_STATE`, else `$XDG_STATE_HOME/mcp-memory`, else `~/.local/state/mcp-memory`."""
-    if chosen := environ.get(PREFIX + "STATE"):
-        return absolute(chosen)
-    return absolute(environ.get("XDG_STATE_HOME") or "~/.local/state") / "mcp-memory"
-
-
-def config_path(environ: Mapping[str, str]) -> Path:
-    """`$MCP_MEMORY_CONFIG`, else `$XDG_CONFIG_HOME/mcp-memory/config.toml`, else the same under `~/.config`."""
-    if chosen := environ.get(PREFIX + "CONFIG"):
-        return absolute(chosen)
-    return absolute(environ.get("XDG_CONFIG_HOME") or "~/.config") / "mcp-memory" / "config.toml"
-
-
-def absolute(path: str) -> Path:
-    """Absolute, because a daemon works in another folder than the shell that started it."""
-    try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError as error:
-        raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out") from error

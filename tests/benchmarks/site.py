@@ -49,6 +49,7 @@ class Site:
             "MCP_MEMORY_VAULT": str(self.root / "vault"),
             "MCP_MEMORY_MODELS": str(models()),
         }
+        ours["PYTHONDONTWRITEBYTECODE"] = ""  # an installed package is compiled, whatever a developer's shell says
         theirs = {name: value for name, value in os.environ.items() if not name.startswith("MCP_MEMORY_")}
         return {**theirs, **ours}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.hooks.command import COMPACTION
+from mcp_memory.hooks.answer import COMPACTION
 from tests.clients.agents import Agent, claude_code, codex, find_in_claude
 from tests.clients.machine import Machine
 from tests.clients.programs import Programs
@@ -114,3 +114,26 @@ def test_with_no_daemon_both_work_as_if_we_were_not_there(
         ("session-start", "not_running"), ("prompt", "not_running"),
     }  # fmt: skip
     assert {line["client"] for line in lines} == {"claude-code", "codex"}
+
+
+def test_a_client_that_speaks_http_itself_is_answered_without_a_process(
+    served: Machine, anthropic: AnthropicStub, tmp_path: Path
+) -> None:
+    claude = claude_code(served, anthropic)
+    token = served.mcp_memory("token", "--client", "claude-code").out.strip()
+    hook = {
+        "type": "http",
+        "url": f"http://127.0.0.1:{served.port}/hook/prompt",
+        "headers": {"Authorization": "Bearer $MCP_MEMORY_TOKEN"},
+        "allowedEnvVars": ["MCP_MEMORY_TOKEN"],
+    }
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}), encoding="utf-8")
+    told = "The mill at Ven grinds on Thursdays."
+    claude.ask(find_in_claude("memory_append"), call("memory_append", content=told, kind="fact"))
+    before, words = len(anthropic.exchanges), (*claude.command, "--settings", str(settings))
+    environ = {**claude.environ, "MCP_MEMORY_TOKEN": token, "MCP_MEMORY_HOOKS_ENABLED": "false"}  # the commands are off
+    replace(claude, command=words, environ=environ).ask("When does the mill at Ven grind?")
+    reported = served.mcp_memory("hooks", "report", "--sessions", "1", "--json").out
+    assert json.loads(reported)["sessions"][0]["given"] == 1
+    assert told in first_request(anthropic, "/messages", before)

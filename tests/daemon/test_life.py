@@ -162,7 +162,7 @@ def test_term_before_it_serves(place: Place):
 
 def test_at_its_end_it_leaves_the_address_of_a_successor_alone(place: Place):
     with place.serving() as served:
-        successor = served.address._replace(pid=os.getpid())
+        successor = Address(**{**vars(served.address), "pid": os.getpid()})
         successor.write(place.state.daemon)
         served.process.terminate()
         served.process.wait(STOP_S)

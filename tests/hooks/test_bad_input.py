@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.hooks.command import COMPACTION, EVENTS, hook
+from mcp_memory.hooks.answer import COMPACTION, EVENTS
+from mcp_memory.hooks.command import hook
 from mcp_memory.hooks.deadline import Deadline
 from tests.daemon.place import RUN_S, Place
 from tests.hooks.client import EVENT_NAMES, PATIENT, Session, logged

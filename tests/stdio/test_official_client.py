@@ -107,7 +107,7 @@ def test_a_daemon_that_is_killed_or_replaced_meanwhile(place: Place):
             await anyio.to_thread.run_sync(kill)
             assert await store(newer) == await store(older) == "duplicate"
             second = Address.read(place.state.daemon)
-            second._replace(version="0.0.1").write(place.state.daemon)
+            Address(**{**vars(second), "version": "0.0.1"}).write(place.state.daemon)
             async with over_stdio(place, "third") as third:
                 assert await store(third) == "duplicate"
             assert Address.read(place.state.daemon).pid != second.pid

@@ -1,0 +1,75 @@
+"""The daemon's answer to a hook: what the event and the client's words come to, in the form that the client takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.errors import Unusable
+from mcp_memory.hooks.command import START
+from mcp_memory.hooks.said import Said
+from mcp_memory.project import project_of
+
+PROMPT, FLUSH, COMPACT, STOP, END = "prompt", "flush", "pre-compact", "stop", "session-end"
+EVENTS = (START, PROMPT, FLUSH, COMPACT, STOP, END)
+
+NAMES = {START: "SessionStart", PROMPT: "UserPromptSubmit", FLUSH: "Flush"}
+"""What Claude Code and Codex call the events that put something into the context; neither has a flush."""
+
+COMPACTION = """Long-term memory outlives this compaction: memory_search and memory_recall bring back what came from it.
+In the summary name such notes by id or path instead of repeating their text.
+"""
+TAKES_COMPACTION = frozenset({"claude-code"})
+"""The clients that put what `pre-compact` prints into the prompt of the compaction."""
+
+FORGETFUL = frozenset({"openclaw"})
+"""The clients that show the model what comes with a prompt in that turn alone: it may be given again."""
+
+Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""An operation of the engine, by its name, with its arguments."""
+
+
+class Answer(NamedTuple):
+    """`output` is what the client reads, empty for silence; `facts` are for the log."""
+
+    output: bytes
+    facts: dict[str, Any]
+
+
+async def answer(perform: Perform, event: str, client: str, data: bytes, within_ms: int) -> Answer:
+    """Raises Unusable for an event that is not known and for words that cannot be used, and what the engine raises."""
+    if event not in EVENTS:
+        raise Unusable("no event that is known", hint=f"one of {', '.join(EVENTS)}")
+    if event == FLUSH:
+        text = str((await perform("flush", {}))["text"])
+        return Answer(_context(FLUSH, text) if text else b"", {})
+    said = Said(data)
+    if not said.session and event != START:
+        raise Unusable("the input names no session")
+    facts: dict[str, Any] = {"session": said.session}
+    # What becomes of a transcript is the engine's to say, once the hook is answered.
+    session = {"session": f"{client}/{said.session}", "transcript": said.transcript or None}
+    if event in {COMPACT, STOP, END}:
+        if event != STOP or said.transcript:
+            await perform("grown" if event == STOP else "emptied", session)
+        return Answer(COMPACTION.encode() if event == COMPACT and client in TAKES_COMPACTION else b"", facts)
+    if event == PROMPT and not said.prompt.strip():
+        return Answer(b"", facts)
+    project = await in_thread(
+        lambda: project_of(said.cwd), deadline_s=min(within_ms / 1000, LOOK_DEADLINE_S), what="finding the project"
+    )
+    wanted = {**session, "project": project, "within_ms": within_ms}
+    if event == PROMPT:
+        wanted |= {"prompt": said.prompt, "lasting": client not in FORGETFUL}
+    briefing = await perform("brief", wanted)
+    if not (text := str(briefing["text"])):
+        return Answer(b"", facts)
+    facts |= {"outcome": "given", "tokens": briefing["tokens"], "notes": briefing["notes"]}
+    return Answer(_context(event, text), facts)
+
+
+def _context(event: str, text: str) -> bytes:
+    context = {"hookEventName": NAMES[event], "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": context}).encode("ascii")

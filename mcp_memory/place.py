@@ -1,0 +1,79 @@
+"""Where things are: the vault, what is kept beside it on this machine, and the configuration file. Texts, not paths:
+`pathlib` takes longer to import than the daemon takes to answer, and a prompt waits for both.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+
+from mcp_memory.errors import ConfigInvalid
+
+TYPE_CHECKING = False  # as in `typing`, which takes as long
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIX = "MCP_MEMORY_"
+"""Of every environment variable that is ours."""
+
+DEFAULT_VAULT = "~/memory"
+"""Where the vault is unless a person says otherwise."""
+
+DAEMON, TOKENS, PORT = "daemon.json", "tokens.json", "port"
+HOOKS_LOG = "log/hooks.jsonl"
+"""Below the state folder."""
+
+
+def vault_folder(path: str) -> str:
+    """The vault's folder, links resolved, so that one vault has one daemon however it is spelled.
+
+    Raises ConfigInvalid for an empty path and one that leads nowhere.
+    """
+    if not path.strip():
+        raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
+    try:
+        folder = os.path.realpath(absolute(path))
+        _refuse_a_circle(folder)
+    except (OSError, ValueError) as error:
+        raise ConfigInvalid(f"vault.path {path!r} leads nowhere: {error}") from error
+    return folder
+
+
+def state_folder(vault: str, environ: Mapping[str, str]) -> str:
+    """Of the vault in this folder: everything that is not the vault."""
+    digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
+    plain = "".join(each if each.isascii() and each.isalnum() else " " for each in os.path.basename(vault))
+    slug = "-".join(plain.split()).lower() or "vault"
+    return f"{state_home(environ)}/vaults/{slug}-{digest}"
+
+
+def state_home(environ: Mapping[str, str]) -> str:
+    """`$MCP_MEMORY_STATE`, else `$XDG_STATE_HOME/mcp-memory`, else `~/.local/state/mcp-memory`."""
+    if chosen := environ.get(PREFIX + "STATE"):
+        return absolute(chosen)
+    return absolute(environ.get("XDG_STATE_HOME") or "~/.local/state") + "/mcp-memory"
+
+
+def config_file(environ: Mapping[str, str]) -> str:
+    """`$MCP_MEMORY_CONFIG`, else `$XDG_CONFIG_HOME/mcp-memory/config.toml`, else the same under `~/.config`."""
+    if chosen := environ.get(PREFIX + "CONFIG"):
+        return absolute(chosen)
+    return absolute(environ.get("XDG_CONFIG_HOME") or "~/.config") + "/mcp-memory/config.toml"
+
+
+def absolute(path: str) -> str:
+    """Absolute, because a daemon works in another folder than the shell that started it. Raises ConfigInvalid."""
+    found = os.path.expanduser(path)
+    if found.startswith("~"):
+        raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out")
+    return os.path.join(os.getcwd(), found)
+
+
+def _refuse_a_circle(folder: str) -> None:
+    """Raises OSError for links that lead to one another; a folder that is not there can be made."""
+    try:
+        os.stat(folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise

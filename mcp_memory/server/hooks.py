@@ -1,0 +1,61 @@
+"""`/hook/<event>`: what a client says goes in, what its agent is to see comes out. `mcp-memory hook` asks it, and
+clients that speak HTTP themselves."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.operations import perform
+from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.hooks.answer import answer
+from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
+from mcp_memory.hooks.journal import Line
+from mcp_memory.settings.settings import HooksConfig
+
+
+class Hooks:
+    """`log` is the hooks' log. The command keeps it by itself, and to `config`, too: it alone knows how long its client
+    has waited."""
+
+    def __init__(self, engine: Engine, config: HooksConfig, log: Path) -> None:
+        self._engine = engine
+        self._config = config
+        self._log = log
+
+    async def answer(self, client: str, request: Request) -> Response:
+        """Raises Unusable for an event that is not known and for words that cannot be used, and what the engine
+        raises."""
+        event, within = request.path_params["name"], request.headers.get(WITHIN_MS)
+        if within is not None:
+            return await self._answered(event, client, request, self._whole(within))
+        if not self._config.enabled:
+            return Response()
+        line, began = Line(), perf_counter()
+        line.event, line.client = event, client
+        try:
+            within_ms = self._config.session_start_ms if event == START else self._config.prompt_ms
+            response = await self._answered(event, client, request, within_ms)
+            line.heard(json.loads(response.headers[FACTS]))
+        except Exception as error:
+            line.failed(error)
+            raise
+        finally:
+            line.ms = (perf_counter() - began) * 1000
+            await in_thread(
+                lambda: line.write(str(self._log)), deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log"
+            )
+        return response
+
+    async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> Response:
+        found = await answer(partial(perform, self._engine), event, client, await request.body(), within_ms)
+        return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
+
+    def _whole(self, said: str) -> int:
+        return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else self._config.prompt_ms
