@@ -145,6 +145,28 @@ def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program
     assert len(wired) == (program != "./mcp-memory")
 
 
+def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, tmp_path: Path) -> None:
+    """A person's own entry is tried with this program alone: the one that it names is never started."""
+    evil = tmp_path / "mcp-memory"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    served.run("install", "codex", "--yes", "--no-hooks").ok()
+    config = home / ".codex" / "config.toml"
+    options = f'args = ["stdio", "--vault", "{served.vault}", "--client", "mine"]'
+    mine = f'\n[mcp_servers.mine]\ncommand = "{evil}"\n{options}\n'
+    other = '\n[mcp_servers.other]\ncommand = "mcp-memory"\nargs = ["stdio", "--client", "mine"]\n'
+    config.write_text(config.read_text() + mine + other)
+    codex = served.run("doctor", "--clients", "--json", PATH="/usr/bin:/bin").json["clients"][1]
+    assert [(each["how"], each["file"]) for each in codex["wired"]] == [
+        (how, str(config)) for how in ("install", "stdio")
+    ]
+    assert codex["wired"][0]["reachable"] is None and "another program" in codex["wired"][1]["reachable"]
+    assert any("by install and over stdio" in line for line in codex["todo"])
+    assert not (tmp_path / "was-run").exists()
+    config.write_text(config.read_text().replace(mine, "").replace(other, ""))
+    served.run("uninstall", "codex", "--yes").ok()
+
+
 def test_who_called_last(served: Place) -> None:
     visitor = Connection(Address.read(served.state.daemon), served.credentials, client="visitor")
     visitor.call("search", {"query": "anything"})
