@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from time import monotonic
-from typing import Any, cast
+from typing import Any
 
-from mcp_memory import __version__
 from mcp_memory.cli.console import emit, head, say
-from mcp_memory.cli.hook_trust import REMEDIES, TRUSTED, WIRED, hooks_of
+from mcp_memory.cli.hook_trust import REMEDIES, TRUSTED, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.installing import address_of, targets_of, where
-from mcp_memory.client.channel import Channel
-from mcp_memory.client.connection import MCP
+from mcp_memory.cli.reaching import ANSWER_S, unreachable, unreachable_by_stdio
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
-from mcp_memory.wiring import envfile, files
-from mcp_memory.wiring.clients import PROGRAMS, TITLES, WIRABLE, Scope, Where, entry_in, helper_of
+from mcp_memory.wiring import commands, files
+from mcp_memory.wiring.clients import (
+    PROGRAMS,
+    TITLES,
+    WIRABLE,
+    Scope,
+    Where,
+    by_stdio,
+    entry_in,
+    has_shops_plugin,
+    helper_of,
+)
 from mcp_memory.wiring.edit import Target
-from mcp_memory.wiring.pieces import Server, Variable
+from mcp_memory.wiring.pieces import Server
+from mcp_memory.wiring.plugged import Plugged, plugged
 
 VERSION_S = 20.0
 """For a client to say its version: OpenClaw takes three seconds."""
 
-HELPER_S = 45.0
-"""For a headers helper: it may have to start the daemon."""
-
-ANSWER_S = 10.0
+HOOKS_ALONE = ("openclaw", "plugin")
+"""Whose plugin cannot bring the tools: the token would have to come from a variable that no shop can set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """`reachable` is None where the daemon answers with this entry's headers, else why not."""
+    """`how` is by `install` (or an entry like its own), by the client's `plugin`, or `stdio`. `reachable` is None where
+    the daemon answers what this entry says, else why not."""
 
     scope: Scope
+    how: str
     file: str
     reachable: str | None
 
@@ -63,7 +71,7 @@ def examine(settings: Settings) -> list[Condition]:
     place = where()
     latest = _last_calls(settings)
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(_condition, client, settings, place, latest.get(client)) for client in PROGRAMS]
+        looks = [pool.submit(_condition, client, settings, place, latest) for client in PROGRAMS]
         return [look.result() for look in looks]
 
 
@@ -77,37 +85,100 @@ def show(found: list[Condition], *, as_json: bool) -> bool:
     return not any(each.todo for each in found)
 
 
-def _condition(client: str, settings: Settings, place: Where, last_call: str | None) -> Condition:
-    programs = _programs(PROGRAMS[client], place.environ)
-    wired: list[Wired] = []
-    hooks: dict[str, str] = {}
-    todo: list[str] = []
+def _condition(client: str, settings: Settings, place: Where, latest: Mapping[str, str]) -> Condition:
+    seen = Condition(client, _programs(PROGRAMS[client], place.environ), [], {}, None, [])
+    names = {client}
     for other, scope in WIRABLE:
         if other != client or (scope == "project" and place.project is None):
             continue
-        option = " --scope project" if scope == "project" else ""
         for target in targets_of(client, scope, settings, place):
             try:
                 content = files.read(target.file)
             except McpMemoryError as error:
-                todo.append(str(error))
+                seen.todo.append(str(error))
                 continue
-            entry = entry_in(target, content)
-            if entry is not None:
-                why_not = _unreachable(entry, target, settings, place)
-                wired.append(Wired(scope, str(target.file), why_not))
-                todo += [f"{why_not}: mcp-memory install {client}{option}"] if why_not else []
-            states = hooks_of(client, scope, target, content, place)
-            hooks |= states
-            todo += [
-                REMEDIES.get((client, state), f"hooks are {state}: mcp-memory install {client}{option}")
-                for state in sorted({*states.values()} - {TRUSTED, WIRED})
-            ]
-    if programs and not wired:
-        todo.append(f"not connected: mcp-memory install {client}")
-    if len(set(programs.values())) > 1:
-        todo.append(f"{len(programs)} versions are on your PATH; the first one is used")
-    return Condition(client, programs, wired, hooks, last_call, todo)
+            names |= _look(seen, client, scope, target, content, settings, place)
+    _look_for_plugin(seen, settings, place)
+    tools = [each for each in seen.wired if (client, each.how) != HOOKS_ALONE]
+    hows = sorted({each.how for each in tools})
+    if len(hows) > 1:
+        seen.todo.append(f"connected {' and '.join(map(_by, hows))}: what both bring comes twice; take one out")
+    if seen.wired and not tools:
+        seen.todo.append(f"its plugin brings the hooks, but not the tools: mcp-memory install {client}")
+    if seen.found and not seen.wired:
+        seen.todo.append(f"not connected: mcp-memory install {client}")
+    if len(set(seen.found.values())) > 1:
+        seen.todo.append(f"{len(seen.found)} versions are on your PATH; the first one is used")
+    calls = [latest[name] for name in names if name in latest]
+    return replace(seen, last_call=max(calls, key=datetime.fromisoformat, default=None))
+
+
+def _look(
+    seen: Condition, client: str, scope: Scope, target: Target, content: bytes | None, settings: Settings, place: Where
+) -> set[str]:
+    """At one file of the client. Returns the names under which what it connects by stdio calls."""
+    option = " --scope project" if scope == "project" else ""
+    remedy = f"mcp-memory install {client}{option}"
+    entry = entry_in(target, content)
+    if entry is not None:
+        why_not = unreachable(entry, target.file, _ours(target), settings, place)
+        seen.wired.append(Wired(scope, "install", str(target.file), why_not))
+        seen.todo.extend([f"{why_not}: {remedy}"] if why_not else [])
+    names: set[str] = set()
+    for command, stdio in by_stdio(target, content):
+        why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
+        seen.wired.append(Wired(scope, "stdio", str(target.file), why_not))
+        seen.todo.extend([why_not] if why_not else [])
+        names.add(command.client)
+    if has_shops_plugin(target, content):
+        why_not = None if launch.running(settings) else "no daemon answers"
+        seen.wired.append(Wired(scope, "plugin", str(target.file), why_not))
+    states = hooks_of(client, scope, target, content, place)
+    seen.hooks.update(states)
+    _say_of_hooks(seen, states, remedy)
+    return names
+
+
+def _look_for_plugin(seen: Condition, settings: Settings, place: Where) -> None:
+    """One that is made for another vault connects that."""
+    plugin = plugged(seen.client, place)
+    if plugin is None:
+        return
+    ours = next(_ours(target) for target in targets_of(seen.client, "user", settings, place) if _has_server(target))
+    if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
+        return
+    why_not = unreachable(plugin.entry, plugin.file, ours, settings, place)
+    seen.wired.append(Wired("user", "plugin", str(plugin.file), why_not))
+    seen.todo.extend([f"{why_not}: {_mending(plugin, settings)}"] if why_not else [])
+    states = hooks_of_plugin(seen.client, plugin.key, place)
+    seen.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
+    _say_of_hooks(seen, states, "mcp-memory plugin says how to put it in")
+
+
+def _mending(plugin: Plugged, settings: Settings) -> str:
+    """Claude Code alone has a setting for the plugin's address."""
+    address = address_of(settings)
+    if plugin.has_address and plugin.entry.get("url") != address:
+        return f"claude plugin install {plugin.key} --config url={address}"
+    return "make one for this machine: mcp-memory plugin --write FOLDER --here"
+
+
+def _say_of_hooks(seen: Condition, states: Mapping[str, str], remedy: str) -> None:
+    for state in sorted({*states.values()} - {TRUSTED, WIRED}):
+        line = REMEDIES.get((seen.client, state), f"hooks are {state}: {remedy}")
+        seen.todo.extend([line] if line not in seen.todo else [])
+
+
+def _has_server(target: Target) -> bool:
+    return any(isinstance(piece, Server) for piece in target.pieces)
+
+
+def _ours(target: Target) -> Mapping[str, Any]:
+    return next(piece.entry for piece in target.pieces if isinstance(piece, Server))
+
+
+def _by(how: str) -> str:
+    return {"install": "by install", "plugin": "by the plugin", "stdio": "over stdio"}[how]
 
 
 def _programs(name: str, environ: Mapping[str, str]) -> dict[str, str]:
@@ -137,73 +208,6 @@ def _version(program: Path) -> str:
     return number[0] if number else f"exit code {done.returncode}"
 
 
-def _unreachable(entry: Mapping[str, Any], target: Target, settings: Settings, place: Where) -> str | None:
-    """Why the daemon would not answer this client; None where it does."""
-    if entry.get("url") != (address := address_of(settings)):
-        return f"{target.file} names {entry.get('url')}, but the daemon is at {address}"
-    # An entry may come with a stranger's repository: of what it names, only our own line is ever run.
-    helper = next(helper_of(piece.entry) for piece in target.pieces if isinstance(piece, Server))
-    if helper_of(entry) != helper:
-        return f"{target.file} names another headers helper than install writes"
-    try:
-        headers = _headers(helper, settings, place)
-        running = launch.running(settings)
-    except (McpMemoryError, OSError, subprocess.TimeoutExpired, ValueError) as error:
-        return f"no headers: {error}"
-    if running is None:
-        return "no daemon answers"
-    status = _ping(running.address.authority, (running.address.host, running.address.port), headers)
-    return None if status == 200 else f"the daemon answers with HTTP {status}" if status else "no daemon answers"
-
-
-def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]:
-    """What the client would send: what `helper` prints, else OpenClaw's token. Raises OSError, ValueError,
-    TimeoutExpired."""
-    if isinstance(helper, str):
-        done = subprocess.run(
-            ["/bin/sh", "-c", helper],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=HELPER_S,
-            check=False,
-        )
-        if done.returncode:
-            raise ValueError(" ".join(done.stderr.split()) or f"the helper ends with {done.returncode}")
-        headers: object = json.loads(done.stdout)
-        values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
-        if not all(isinstance(value, str) for value in values):
-            raise ValueError("the helper prints no JSON object of texts")
-        return cast("dict[str, str]", headers)
-    for target in targets_of("openclaw", "user", settings, place):
-        for piece in target.pieces:
-            if isinstance(piece, Variable):
-                text = (files.read(target.file) or b"").decode(errors="replace")
-                token = place.environ.get(piece.name) or envfile.value_of(text, piece.name)
-                if token:
-                    return {"Authorization": f"Bearer {token}"}
-                raise ValueError(f"{piece.name} is not in {target.file}")
-    raise ValueError("the entry names no helper")
-
-
-def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:
-    """The HTTP status of a greeting in the protocol, None where nobody answers."""
-    greeting = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "mcp-memory doctor", "version": __version__},
-    }
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}).encode()
-    said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    until = monotonic() + ANSWER_S
-    try:
-        with Channel(peer, authority, until) as channel:
-            return channel.exchange("POST", MCP, {**said, **headers}, body, until)[0]
-    except (OSError, ValueError):
-        return None
-
-
 def _last_calls(settings: Settings) -> dict[str, str]:
     try:
         running = launch.running(settings)
@@ -215,7 +219,7 @@ def _last_calls(settings: Settings) -> dict[str, str]:
 def _show(each: Condition) -> None:
     head(TITLES[each.client])
     programs = [f"{version} ({file})" for file, version in each.found.items()]
-    wired = [f"{wired.scope}: {wired.file}" for wired in each.wired]
+    wired = [f"{_by(wired.how)} ({wired.scope}: {wired.file})" for wired in each.wired]
     reached = ["yes" if wired.reachable is None else f"no: {wired.reachable}" for wired in each.wired]
     hooks = [f"{event} {state}" for event, state in each.hooks.items()]
     rows = [

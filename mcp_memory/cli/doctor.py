@@ -18,12 +18,15 @@ from mcp_memory.settings.settings import Settings
 @click.command()
 @click.option("--fix", is_flag=True, help="Do what is safe, and say what was done.")
 @click.option("--accept", is_flag=True, help="The vanished notes are really gone: take them out of the index.")
-@click.option("--clients", is_flag=True, help="Look at the clients instead: found, connected, reached, hooks trusted.")
+@click.option("--clients", is_flag=True, help="Look at the clients instead: found, connected how, reached, hooks.")
 @located
 @as_json
 @click.pass_obj
 def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool) -> None:
     """Say what is wrong or odd, each with its remedy. Exit code 0 if there is nothing to do, else 1.
+
+    --clients tells of Claude Code, Codex and OpenClaw: their versions, what connects each (install, its plugin, stdio)
+    and in which file, whether the daemon answers what stands there, whether its hooks run, and when it called last.
 
     \b
     mcp-memory doctor

@@ -17,7 +17,7 @@ from typing import Any
 from mcp_memory import __version__
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import commands, files, jsonc
-from mcp_memory.wiring.clients import Scope, Where, config_file
+from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, config_file
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks
@@ -53,6 +53,20 @@ def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, p
             elif isinstance(piece, Plugin) and piece.is_in(text):
                 found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
     return found
+
+
+def hooks_of_plugin(client: str, key: str, place: Where) -> dict[str, str]:
+    """The same of the plugin that the client knows by that key."""
+    if client == "codex":
+        program = shutil.which("codex")
+        listed = _listed(program, str(place.project or place.home), os.environ) if program else []
+        found = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
+        return found or dict.fromkeys(HOOK_EVENTS.values(), WIRED)
+    settings: Any = {}
+    with suppress(McpMemoryError, UnicodeDecodeError):
+        file = place.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
+        settings = jsonc.value_of((files.read(file) or b"").decode())
+    return dict.fromkeys(HOOK_EVENTS.values(), OFF if settings.get("disableAllHooks") is True else TRUSTED)
 
 
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:
@@ -110,10 +124,14 @@ def _codex(file: Path, place: Where) -> dict[str, str]:
     if program is None:
         return {}
     return {
-        _client_name(hook["eventName"]): TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
+        _client_name(hook["eventName"]): _trust(hook)
         for hook in _listed(program, str(place.project or place.home), os.environ)
         if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
     }
+
+
+def _trust(hook: Mapping[str, Any]) -> str:
+    return TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
 
 
 def _listed(program: str, cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:

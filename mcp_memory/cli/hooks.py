@@ -14,9 +14,10 @@ from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.hooks import journal, run
 from mcp_memory.hooks.command import USAGE
-from mcp_memory.hooks.report import HooksReport, SessionReport, report
+from mcp_memory.hooks.report import HooksReport, SessionReport, answered, asked, report
 from mcp_memory.text.counts import counted
 
+_ECHOES = {True: "echoed", False: "-", None: "not known"}
 _MEANT = {"over_budget": "it would have taken longer than [hooks] allows, as on a busy machine"}
 
 
@@ -51,16 +52,24 @@ def hooks() -> None:
 def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
     """What each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
 
-    Whether an agent made use of it is not known here: that takes its transcript.
+    And whether it came back in the agent's next answer: a note echoes where two telling words that stand side by side
+    in it, not both said in the session before, stand so in the answer. That is overlap and not use: who uses a note in
+    other words echoes nothing, and a long answer on the same subject echoes about one note in six by chance. Not known
+    where the session was not captured ([capture] is off), or not yet; where the note is gone, or is longer than 4,000
+    characters; and where all that it tells had been said before.
 
     \b
     mcp-memory hooks report --sessions 3
+    mcp-memory hooks report --json | jq '{injected, echoed, echo_unknown}'
     """
     settings = common.settings()
     files = [journal.fallback(os.environ), str(settings.state.hooks)]
     found = report((line for file in files for line in journal.lines(file)), sessions)
     ids = list(dict.fromkeys(note for each in found.sessions for note in each.notes))
-    notes: Mapping[str, Any] = ask(settings, "titles", {"ids": ids})["notes"] if ids else {}
+    notes: Mapping[str, Any] = {}
+    if ids:
+        notes = ask(settings, "titles", {"ids": ids})["notes"]
+        found = answered(found, ask(settings, "echoes", {"items": asked(found)})["echoes"])
     if as_json:
         emit({**asdict(found), "titles": notes})
         return
@@ -75,7 +84,8 @@ def _draw(session: SessionReport, notes: Mapping[str, Any]) -> None:
     say(f"  {counted(session.calls, 'call')}: {said}; {counted(session.tokens, 'token')}")
     for note in session.notes:
         known = notes.get(note)
-        say(f"    {known['path']}  {known['title']}" if known else f"    {note}  (forgotten, or gone)")
+        name = f"{known['path']}  {known['title']}" if known else f"{note}  (forgotten, or gone)"
+        say(f"    {_ECHOES[session.echo(note)]:<9}  {name}")
 
 
 def _sum_up(found: HooksReport) -> None:
@@ -84,6 +94,12 @@ def _sum_up(found: HooksReport) -> None:
     if found.prompts:
         tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
         say(f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}")
+    if found.injected:
+        known = found.injected - found.echo_unknown
+        share = (
+            f"{found.echoed} of {known} notes came back in the answer that followed" if known else "nothing is known"
+        )
+        say(f"overlap     {share}; of {found.echo_unknown} it is not known. See --help: this is overlap, not use")
     if found.p50_ms is not None and found.p99_ms is not None:
         say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
     for cause, count in sorted(found.failures.items(), key=lambda each: -each[1]):

@@ -52,9 +52,9 @@ def server_entry(client: str, settings: Settings, url: str, *, project: str | No
     return json.loads(text)["mcp"]["servers"]["memory"]
 
 
-def stdio_entry(settings: Settings) -> dict[str, Any]:
+def stdio_entry(settings: Settings, client: str = "NAME") -> dict[str, Any]:
     """The server's entry for a client that speaks stdio alone; NAME is for the person to choose."""
-    command, *arguments = shlex.split(f"{command_path()} stdio --client NAME{_options(settings)}")
+    command, *arguments = shlex.split(f"{command_path()} stdio --client {_word(client)}{_options(settings)}")
     return {"command": command, "args": arguments}
 
 

@@ -14,8 +14,9 @@ compacted, `similar` compares what is appended. `retiring` forgets and restores 
 looks for entries that somebody's save took away (`lost`), `doctor` makes `findings` of that and all else, `erasing`
 removes a note with its `traces`. `versioning` commits what was written, `sharing` tells what of a topic can be given
 away, `porting` has `importing` put the notes of other programs in their place, `capture` keeps what was said in
-sessions, and `inbox` what of that is worth remembering. All of them report to `health`. `operations` is the table of
-what can be asked of it all, `payloads` the form of the answers.
+sessions, `inbox` what of that is worth remembering, and `echoes` tells what of a briefing came back in an answer. All
+of them report to `health`. `operations` is the table of what can be asked of it all, `payloads` the form of the
+answers.
 
 Locks: the writer has one for writing the index, the indexer one for sweeping and `embedding` one, taken alone or in
 the order sweeping → writing. The vault has one a content while it is appended. The files themselves are guarded by

@@ -36,7 +36,8 @@ class Draft:
     created: datetime | None = None
     """When what it tells of was said, if that was not now."""
     once: bool = False
-    """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since."""
+    """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since; but
+    not where it was said again after that."""
     folder: str | None = None
     """Below home, if not its kind's."""
     id: NoteId | None = None

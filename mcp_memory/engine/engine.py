@@ -15,6 +15,7 @@ from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.appending import Appending
 from mcp_memory.engine.briefing import Briefer
 from mcp_memory.engine.building import Builder
+from mcp_memory.engine.capture.captured import Captured
 from mcp_memory.engine.capture.capturer import Capturer
 from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.capture.taker import Taker
@@ -22,6 +23,7 @@ from mcp_memory.engine.compaction.compactor import Compactor
 from mcp_memory.engine.compaction.drafting import Drafter
 from mcp_memory.engine.compaction.gardener import Gardener
 from mcp_memory.engine.draft import Draft, creation, expiry
+from mcp_memory.engine.echoes import Echoes
 from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
@@ -119,6 +121,7 @@ class Engine:
         hear = self.intake.hear if config.gleaning.automatic else None
         taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
         self.capturer = Capturer(config.capture, taker, self.traffic, self.health)
+        self.echoes = Echoes(Captured(taker.places, taker.bookmarks, vault.layout.tz), index)
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,
@@ -226,7 +229,7 @@ class Engine:
         once: bool = False,
     ) -> Receipt:
         """Store a note durably and index it; the same content again returns the first note, with `once` also where that
-        has been forgotten or replaced. `created`: when it was said, if not now."""
+        has been forgotten or replaced, unless `created`, when it was said, is after that."""
         self.watcher.touch()
         draft = Draft(
             content=content,

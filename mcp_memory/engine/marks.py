@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import NoteId, NotePath, Shelf, Status
 from mcp_memory.text import frontmatter, logs
+from mcp_memory.text.dates import as_datetime
 
 Changes = Mapping[str, frontmatter.Value | None]
 
@@ -27,6 +28,14 @@ def superseded(file: NoteFile, by: NoteId, now: datetime) -> Changes:
     if by in known and file.record.shelf is Shelf.ARCHIVED:
         return {}
     return {"status": Status.SUPERSEDED.value, "superseded_by": [*known, by], "updated": now}
+
+
+def retired_at(file: NoteFile) -> datetime | None:
+    """When it was forgotten or replaced, or is over; None where nothing tells."""
+    meta, record = frontmatter.parse(file.text).meta, file.record
+    if record.shelf is Shelf.DELETED:
+        return as_datetime(meta.get("deleted_at"), UTC)
+    return record.updated if meta.get("status") == Status.SUPERSEDED else record.expires_at
 
 
 def forgotten(file: NoteFile) -> list[str]:

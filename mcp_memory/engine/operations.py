@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 from mcp_memory.engine.capture.operations import capture, client_of, grown, transcripts
 from mcp_memory.engine.compaction.operations import compact, runs, share, show, tree
 from mcp_memory.engine.doctor import examine, treat
+from mcp_memory.engine.echoes import injection_of
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.flush import FLUSH
@@ -92,6 +93,12 @@ async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
     found = await engine.briefer.titles(arguments["ids"])
     return {"notes": {each: {"path": note.path, "title": note.title} for each, note in found.items()}}
+
+
+async def echoes(engine: Engine, arguments: Payload) -> Payload:
+    """Which notes came back in the agent's next words: `items` with `client`, `session`, `at` (ISO 8601), `notes`."""
+    items = cast("list[dict[str, Any]]", arguments["items"])
+    return {"echoes": await engine.echoes.of([injection_of(each) for each in items])}
 
 
 async def append(engine: Engine, arguments: Payload) -> Payload:
@@ -200,6 +207,7 @@ _REQUIRED = {
     "grown": {"session"},
     "capture": {"files"},
     "titles": {"ids"},
+    "echoes": {"items"},
     "append": {"content"},
     "forget": {"target"},
     "restore": {"target"},
@@ -231,6 +239,7 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "transcripts": (transcripts, {"client", "file"}),
     "capture": (capture, {"files", "dry_run"}),
     "titles": (titles, {"ids"}),
+    "echoes": (echoes, {"items"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason"}),
     "restore": (restore, {"target"}),

@@ -12,6 +12,7 @@ from ulid import ULID
 from mcp_memory.engine import draft as drafts
 from mcp_memory.engine.draft import Draft
 from mcp_memory.engine.ledger import Ledger
+from mcp_memory.engine.marks import retired_at
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile, slug
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.stored import Stored
@@ -43,7 +44,8 @@ class NotePublisher:
 
     def already_written(self, draft: Draft, same: Sequence[NotePath]) -> Stored | None:
         """The note that holds this very content and counts; looked for where the ledger knows it from, and `same`. For
-        a draft that is to be stored but once each counts, and one that is active comes first."""
+        a draft that is to be stored but once each counts, unless what the draft tells was said after that one was
+        retired; one that is active comes first."""
         wanted = (draft.content_hash, draft.kind.name, draft.project)
         known = self._ledger.written(*wanted)
         contents = {draft.content_hash, *(each.now for each in known)}
@@ -60,7 +62,7 @@ class NotePublisher:
                 continue
             if record.shelf is Shelf.ACTIVE and (record.expires_at is None or record.expires_at > now):
                 return Stored(file, Outcome.DUPLICATE)
-            retired = retired or file
+            retired = retired or (None if _is_said_since(draft, file) else file)
         return Stored(retired, Outcome.DUPLICATE) if draft.once and retired else None
 
     def publish(self, draft: Draft, supersedes: NoteId | None) -> Stored:
@@ -118,3 +120,10 @@ def _tails(note_id: NoteId) -> list[str]:
     costs no more than the fifth."""
     unique = note_id.lower()
     return ["", "-2", "-3", f"-{unique[-6:]}", f"-{unique}"]
+
+
+def _is_said_since(draft: Draft, file: NoteFile) -> bool:
+    """Whether the draft tells what was said after the note was forgotten, replaced or over. Marks have no fractions of
+    a second."""
+    retired = retired_at(file)
+    return draft.created is not None and retired is not None and draft.created.replace(microsecond=0) > retired

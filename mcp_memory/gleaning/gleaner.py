@@ -13,12 +13,12 @@ from mcp_memory.transcripts.message import Message, Role
 
 
 def glean(messages: Sequence[Message]) -> list[Candidate]:
-    """What is worth remembering, in the order of the messages, each text once."""
+    """What is worth remembering, in the order of the messages, each text once: as it was said last."""
     found = [
         *(each for message in messages if message.role is Role.USER for each in _claims(message)),
         *fixes(messages),
     ]
-    once = {(each.sort, each.text.casefold()): each for each in reversed(found)}
+    once = {(each.sort, each.text.casefold()): each for each in found}
     return sorted(once.values(), key=lambda each: each.offset)
 
 

@@ -140,8 +140,8 @@ class Memory:
         once: bool = False,
     ) -> Receipt:
         """Store one note or log entry, durably; the same content again returns the first, with `once` also where that
-        was forgotten or replaced. `created`: when it was said, if not now. Raises InvalidInput, Refused, AlreadyExists
-        (for `path`), NotFound (for `supersedes`), StorageFailed."""
+        was forgotten or replaced, unless `created` is after that. `created`: when it was said, if not now. Raises
+        InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
         return receipt(
             self._ask(
                 "append", content=content, kind=kind, title=title, tags=list(tags), project=project,

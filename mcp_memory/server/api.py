@@ -34,8 +34,8 @@ from mcp_memory.server.hooks import Hooks
 log = logging.getLogger(__name__)
 
 _OF_A_PERSON = (
-    "accept adopt capture compact doctor erase export fix glean held import inbox log lost recover review runs share "
-    "transcripts"
+    "accept adopt capture compact doctor echoes erase export fix glean held import inbox log lost recover review runs "
+    "share transcripts"
 )
 PERSONS_OWN = frozenset(_OF_A_PERSON.split())
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes, and

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import files, jsonc
+from mcp_memory.wiring.commands import Command
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
@@ -121,6 +122,24 @@ def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.entry_in(content.decode())
     return None
+
+
+def by_stdio(target: Target, content: bytes | None) -> list[tuple[Command, Mapping[str, Any]]]:
+    """The entries in the file that start `mcp-memory stdio` for the vault instead."""
+    for piece in target.pieces:
+        if isinstance(piece, Server) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return piece.by_stdio(content.decode())
+    return []
+
+
+def has_shops_plugin(target: Target, content: bytes | None) -> bool:
+    """Whether OpenClaw's configuration loads our plugin for the vault, and it was not `install` that put it there."""
+    for piece in target.pieces:
+        if isinstance(piece, Plugin) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return piece.is_from_shop(content.decode())
+    return False
 
 
 def _claude_code(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:

@@ -16,7 +16,7 @@ _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`verb` is `headers`, or `hook EVENT`; `vault` is None for the default one."""
+    """`verb` is `headers`, `stdio`, or `hook EVENT`; `vault` is None for the default one."""
 
     verb: str
     client: str

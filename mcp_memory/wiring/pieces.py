@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -111,6 +112,16 @@ class Server:
     def entry_in(self, text: str) -> Mapping[str, Any] | None:
         """Our entry as it stands there."""
         return next((entry for entry in self._servers(text).values() if self.identity.owns(entry)), None)
+
+    def by_stdio(self, text: str) -> list[tuple[Command, Mapping[str, Any]]]:
+        """The entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
+        found: list[tuple[Command, Mapping[str, Any]]] = []
+        for entry in self._servers(text).values():
+            fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+            command = commands.read(shlex.join(map(str, [fields.get("command"), *_list(fields, "args")])))
+            if command and (command.verb, command.vault) == ("stdio", self.identity.vault):
+                found.append((command, fields))
+        return found
 
     def _free_name(self, text: str) -> str:
         """Ours, with a number where another vault's folder has the same name."""

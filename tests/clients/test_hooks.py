@@ -89,7 +89,8 @@ def test_a_prompt_brings_what_fits_it_and_a_compaction_is_told_what_lasts(
 def test_what_was_said_to_either_is_searchable_on_request(
     wired: Machine, anthropic: AnthropicStub, openai: OpenAIStub
 ) -> None:
-    """Captured from the very files that the clients write, as their hooks name them."""
+    """Captured from the very files that the clients write, as their hooks name them; the report finds the answers."""
+    wired.mcp_memory("append", "-k", "preference", "Ada paints harbours in oil.")
     patient(claude_code(wired, anthropic)).ask("The keeper of the lighthouse is called Bjarne.", NO_TOOL)
     trusting(codex(wired, openai)).ask("The keeper of the lighthouse has a cat.", NO_TOOL)
 
@@ -101,6 +102,11 @@ def test_what_was_said_to_either_is_searchable_on_request(
         }
 
     eventually(lambda: captured() == {("claude-code", "is called Bjarne"), ("codex", "has a cat")})
+    sessions = json.loads(wired.mcp_memory("hooks", "report", "--json", "--sessions", "2").out)["sessions"]
+    told = [
+        (each["client"], echo) for each in sessions for gave in each["injections"] for echo in gave["echoes"].values()
+    ]
+    assert {("claude-code", False), ("codex", False)} <= {*told}, "known, and not in what the stub says"
 
 
 def test_with_no_daemon_both_work_as_if_we_were_not_there(

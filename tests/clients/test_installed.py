@@ -89,17 +89,18 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     talk = agent.ask(call("memory_search", query="anything"))
     assert "confidence" in talk.receipt(0)
     assert "slow and honest" in first_request(openai, "/responses"), "the hooks run though nobody was asked by Codex"
-    (codex,) = [c for c in _doctor(served) if c["client"] == "codex"]
+    codex = doctored(served, "codex")
     assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(HOOK_EVENTS)
     assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
     served.mcp_memory("uninstall", "codex", "--yes")
     assert configuration(home) == before
 
 
-def _doctor(machine: Machine) -> list[dict]:
-    """It ends with 1 where another client wants something."""
+def doctored(machine: Machine, client: str) -> dict:
+    """What the doctor says of the client. It ends with 1 where any client wants something."""
     command = ("mcp-memory", "doctor", "--clients", "--json")
-    return json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
+    found = json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
+    return next(each for each in found if each["client"] == client)
 
 
 def test_openclaw(served: Machine, openai: OpenAIStub) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_memory.engine.flush import FLUSH
+from mcp_memory.wiring.clients import HOOK_EVENTS
 from tests.clients.agents import Agent, claude_environ, codex_model
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.clients.test_hooks import first_request, patient
+from tests.clients.test_installed import doctored
 from tests.hooks.client import PATIENT
 
 IN_CLAUDE = "mcp__plugin_mcp-memory_memory__"
@@ -38,9 +41,16 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     environ = claude_environ(served, anthropic)
     for arguments in (
         ("marketplace", "add", CHECKOUT),
-        ("install", "mcp-memory@mcp-memory", "--config", f"url={served.url}"),
+        ("install", "mcp-memory@mcp-memory", "--config", "url=http://x"),
     ):
         run("claude", "plugin", *arguments, environ=environ, cwd=served.home).succeeded()
+    claude = doctored(served, "claude-code")
+    assert [wired["how"] for wired in claude["wired"]] == ["plugin"] and "names http://x" in claude["todo"][0]
+    mending = claude["todo"][0].rpartition(": ")[2]
+    run(*shlex.split(mending), environ=environ, cwd=served.home).succeeded()
+    claude = doctored(served, "claude-code")
+    assert claude["wired"][0]["reachable"] is None and claude["todo"] == []
+    assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS.values()}
     agent = patient(
         Agent(served, anthropic, ("claude", "--allowedTools", "mcp__plugin_mcp-memory_memory__*", "-p"), environ)
     )
@@ -67,6 +77,10 @@ def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
     config.write_text(codex_model(openai).replace("plugins = false,", "plugins = true,", 1), encoding="utf-8")
     for arguments in (("marketplace", "add", shop), ("add", "mcp-memory@mcp-memory")):
         run("codex", "plugin", *arguments, environ=environ, cwd=served.home).succeeded()
+    seen = doctored(served, "codex")
+    assert [(wired["how"], wired["reachable"]) for wired in seen["wired"]] == [("plugin", None)]
+    assert seen["hooks"] == {f"{name} (plugin)": "untrusted" for name in HOOK_EVENTS.values()}, "Codex itself says so"
+    assert len(seen["todo"]) == 1 and "does not trust our hooks yet" in seen["todo"][0]
     command = ("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
     talk = patient(Agent(served, openai, command, environ)).ask(
         call("memory_append", content="The weir of Rya was built in 1871.", kind="fact"),

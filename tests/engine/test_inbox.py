@@ -79,6 +79,41 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
 
 
+@pytest.mark.parametrize("way", ["forgotten", "undone", "replaced"])
+async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
+    """Read again it stays forgotten, whoever repeats it; a person who says it again means it."""
+    async with world.engine() as engine:
+        said = [person(WISH, at=world.now)]
+        (note,) = (await take(engine, said)).active
+        world.later(hours=1)
+        match way:
+            case "forgotten":
+                await engine.forget(note)
+            case "undone":
+                await perform(engine, "review", {"verb": "undo", "target": note})
+            case _:
+                await engine.append("Answer in feet.", kind="preference", supersedes=note)
+        assert (await take(engine, said)).known == 1
+        world.later(hours=1)
+        assert (await take(engine, [person(WISH, at=None)], session="no time")).known == 1
+        again = [person(WISH, at=world.now)]
+        (anew,) = (await take(engine, again, session="later")).active
+        assert anew != note and note not in {record.id for record in records(engine) if record.shelf is Shelf.ACTIVE}
+        assert len(await found(engine, "metric units")) == 1
+        await engine.forget(anew)
+        assert (await take(engine, [*said, *again], session="later")).active == (), "and this one can be forgotten, too"
+
+
+async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(world: World):
+    async with world.engine(gleaning=GleaningConfig(at_once=False)) as engine:
+        for target in (await take(engine, [person(WISH, at=world.now), person(LEANING, at=world.now)])).waiting:
+            await perform(engine, "review", {"verb": "drop", "target": target})
+        world.later(hours=1)
+        again = await take(engine, [person(LEANING, at=world.now), person(WISH, at=world.now)], session="later")
+        assert (len(again.waiting), again.known) == (1, 1)
+        assert WISH in world.read(paths(engine, Shelf.INBOX)[0]).decode()
+
+
 @pytest.mark.parametrize(
     ("said", "project"),
     [(WISH, None), ("We always use pnpm.", "depot"), ("Always use pnpm here.", "depot"), ("I prefer tea.", None)],

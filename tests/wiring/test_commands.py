@@ -101,7 +101,8 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     assert looked.code == 1
     assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
     assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
-    assert claude["wired"] == [{"scope": "user", "file": str(home / ".claude.json"), "reachable": None}]
+    wired = {"scope": "user", "how": "install", "file": str(home / ".claude.json"), "reachable": None}
+    assert claude["wired"] == [wired]
     assert set(claude["hooks"].values()) == {"trusted"}
     assert codex["todo"][0] == "not connected: mcp-memory install codex"
     assert openclaw["found"] == {}
@@ -142,6 +143,28 @@ def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program
     assert not (tmp_path / "was-run").exists()
     assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
     assert len(wired) == (program != "./mcp-memory")
+
+
+def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, tmp_path: Path) -> None:
+    """A person's own entry is tried with this program alone: the one that it names is never started."""
+    evil = tmp_path / "mcp-memory"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    served.run("install", "codex", "--yes", "--no-hooks").ok()
+    config = home / ".codex" / "config.toml"
+    options = f'args = ["stdio", "--vault", "{served.vault}", "--client", "mine"]'
+    mine = f'\n[mcp_servers.mine]\ncommand = "{evil}"\n{options}\n'
+    other = '\n[mcp_servers.other]\ncommand = "mcp-memory"\nargs = ["stdio", "--client", "mine"]\n'
+    config.write_text(config.read_text() + mine + other)
+    codex = served.run("doctor", "--clients", "--json", PATH="/usr/bin:/bin").json["clients"][1]
+    assert [(each["how"], each["file"]) for each in codex["wired"]] == [
+        (how, str(config)) for how in ("install", "stdio")
+    ]
+    assert codex["wired"][0]["reachable"] is None and "another program" in codex["wired"][1]["reachable"]
+    assert any("by install and over stdio" in line for line in codex["todo"])
+    assert not (tmp_path / "was-run").exists()
+    config.write_text(config.read_text().replace(mine, "").replace(other, ""))
+    served.run("uninstall", "codex", "--yes").ok()
 
 
 def test_who_called_last(served: Place) -> None:

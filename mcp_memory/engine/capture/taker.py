@@ -86,7 +86,7 @@ class Taker:
         """What it keeps is in the folder `state`. `written` is called when there are other leaves than before."""
         self.places = Places(config.folders)
         self.shelf = LeafShelf(state / SOURCE, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
-        self._bookmarks = Bookmarks(state / "bookmarks")
+        self.bookmarks = Bookmarks(state / "bookmarks")
         self._config = config
         self._zone = zone
         self._clock = clock
@@ -102,7 +102,7 @@ class Taker:
         Raises NotFound, Refused, StorageFailed, and what the hearer raises."""
 
         def read() -> tuple[Step, Taken]:
-            before = standing(place, self._bookmarks.of(place.client, place.name), self.shelf.has)
+            before = standing(place, self.bookmarks.of(place.client, place.name), self.shelf.has)
             step = self._step(place, before)
             return step, self._taken(place, before, step, self.shelf.put(step.pages))
 
@@ -111,7 +111,7 @@ class Taker:
             if step.messages and self._hear:
                 await self._tell(self._hear, place, step)
             await in_thread(
-                lambda: self._bookmarks.move(step.bookmark, step.digests), deadline_s=STEP_S, what="moving a bookmark"
+                lambda: self.bookmarks.move(step.bookmark, step.digests), deadline_s=STEP_S, what="moving a bookmark"
             )
         if taken.leaves:
             self._written()
@@ -121,7 +121,7 @@ class Taker:
 
     async def would_take(self, place: Place) -> Taken:
         """All that is new, without any trace of it. Raises as `take`, but for the hearer."""
-        bookmark = await in_thread(lambda: self._bookmarks.of(place.client, place.name), what="reading a bookmark")
+        bookmark = await in_thread(lambda: self.bookmarks.of(place.client, place.name), what="reading a bookmark")
         total: Taken | None = None
         while total is None or not total.at_end:
             step = await in_thread(partial(self._step, place, bookmark), deadline_s=STEP_S, what="reading a transcript")
@@ -133,7 +133,7 @@ class Taker:
     def waiting(self, place: Place, least_messages: int, size: int = -1) -> tuple[Waiting, bool]:
         """What is new, and whether that is so many messages; they are counted only where the size is another one than
         `size`. For a worker thread. Raises NotFound, Refused, StorageFailed."""
-        bookmark = self._bookmarks.of(place.client, place.name)
+        bookmark = self.bookmarks.of(place.client, place.name)
         found = waiting(self.places, place, bookmark)
         if not found.new_bytes or found.size == size:
             return found, False
@@ -141,11 +141,11 @@ class Taker:
 
     def keep(self, place: Place) -> None:
         """Remember durably that there is this transcript. For a worker thread. Raises StorageFailed."""
-        self._bookmarks.keep(Bookmark(place.client, place.name))
+        self.bookmarks.keep(Bookmark(place.client, place.name))
 
     def unfinished(self) -> list[Place]:
         """The transcripts that have grown since they were captured. For a worker thread."""
-        bookmarks = self._bookmarks.every()
+        bookmarks = self.bookmarks.every()
         self.last = max((each.captured_at for each in bookmarks if each.captured_at), default=None)
         found: list[Place] = []
         for bookmark in bookmarks:
@@ -189,7 +189,7 @@ class Taker:
 
     def _step(self, place: Place, bookmark: Bookmark) -> Step:
         new = news(self.places, place, bookmark)
-        seen = self._bookmarks.seen(bookmark) if new.restarted or bookmark.restarts else frozenset[bytes]()
+        seen = self.bookmarks.seen(bookmark) if new.restarted or bookmark.restarts else frozenset[bytes]()
         return step_of(
             place, new, bookmark, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output
         )
@@ -216,16 +216,16 @@ class Taker:
     def _prune(self) -> int:
         """Bookmarks keep no word longer than leaves do."""
         gone = self.shelf.prune()
-        for bookmark in self._bookmarks.every():
+        for bookmark in self.bookmarks.every():
             try:
                 place = self.places.place(bookmark.client, bookmark.name)
             except McpMemoryError:  # its client's folder is another one now
                 continue
             kept = standing(place, bookmark, self.shelf.has)
             if self._is_gone(place) and not any(segment.spoken for segment in kept.threads.values()):
-                self._bookmarks.drop(bookmark)
+                self.bookmarks.drop(bookmark)
             elif kept != bookmark:
-                self._bookmarks.move(kept, ())
+                self.bookmarks.move(kept, ())
         return gone
 
     def _is_gone(self, place: Place) -> bool:

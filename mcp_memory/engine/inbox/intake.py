@@ -1,14 +1,15 @@
 """Intake: messages of a session in; what is worth remembering is stored, once, and nothing is replaced.
 
 What the person states outright counts at once; the rest waits in `_inbox/` until a person has looked at it. The same
-messages again store nothing: a candidate's id is made of its words, and the register knows what became of it.
+messages again store nothing: a candidate's id is made of its words and of when they were said, and the register knows
+what became of it. What was forgotten stays so when it is read again, and is stored anew when it is said again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import anyio
@@ -106,9 +107,8 @@ class Intake:
         async with self._taking:
             rejected = await in_thread(self._rejected, deadline_s=GLEAN_S, what="reading what was rejected")
             for each in wanted:
-                candidate = replace(each, outright=each.outright and len(active) < MOST_AT_ONCE)
-                note_id = id_of(candidate, client, session)
-                fate = await self._stored(candidate, note_id, file, client, session, project, rejected)
+                note_id, is_flood = id_of(each, client, session), len(active) >= MOST_AT_ONCE
+                fate = await self._stored(each, note_id, file, client, session, project, rejected, waits=is_flood)
                 if fate is Fate.ACTIVE:
                     active.append(note_id)
                 elif fate is Fate.WAITING:
@@ -123,7 +123,9 @@ class Intake:
         client: str,
         session: str,
         project: str | None,
-        rejected: Sequence[str],
+        rejected: Sequence[_Rejected],
+        *,
+        waits: bool,
     ) -> Fate:
         """What became of it just now; `KNOWN` where it is no news."""
         if self._register.of(note_id):
@@ -133,7 +135,7 @@ class Intake:
             await self._note(note_id, fate, session)
             return Fate.KNOWN
         contrary: list[NoteId] = []
-        is_known = any(likeness(candidate.text, text) is Likeness.SAME for text in rejected)
+        is_known = any(each.rules_out(candidate) for each in rejected)
         for near in [] if is_known else await self._neighbours.of(candidate.text, project=project):
             match likeness(candidate.text, near.passage.chunk.text.strip(), near.cosine):
                 case Likeness.SAME:
@@ -145,8 +147,10 @@ class Intake:
         if is_known:
             await self._note(note_id, Fate.KNOWN, session)
             return Fate.KNOWN
-        at_once = self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
-        draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=not at_once)
+        waits = waits or not (
+            self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
+        )
+        draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=waits)
         try:
             receipt = await self._appending.append(draft, supersedes=None)
         except Refused as error:  # what cannot be stored must not keep the rest from it
@@ -154,7 +158,7 @@ class Intake:
             return Fate.KNOWN
         if receipt.outcome is Outcome.UNKNOWN:
             raise DeadlineExceeded("storing a candidate took too long", hint="the same call again does the rest")
-        fate = Fate.ACTIVE if at_once else Fate.WAITING
+        fate = Fate.WAITING if waits else Fate.ACTIVE
         if receipt.outcome is Outcome.DUPLICATE:
             fate = Fate.KNOWN
         await self._note(note_id, fate, session)
@@ -219,15 +223,28 @@ class Intake:
         at = self._clock().timestamp()
         await in_thread(lambda: self._register.note(note_id, fate, session, at), deadline_s=10, what="noting it")
 
-    def _rejected(self) -> list[str]:
-        texts: list[str] = []
+    def _rejected(self) -> list[_Rejected]:
+        found: list[_Rejected] = []
         for each in self._register.having(REJECTED)[-MOST_REJECTED:]:
             for record in self._index.note_by_id(each.id):
                 try:
-                    texts.append(self._vault.read(record.path).body.strip())
+                    found.append(_Rejected(self._vault.read(record.path).body.strip(), each.at))
                 except McpMemoryError:
                     continue  # gone, or moved just now: its id alone keeps it out
-        return texts
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejected:
+    """What a person dropped or undid; `at` is in seconds since the epoch."""
+
+    text: str
+    at: float
+
+    def rules_out(self, candidate: Candidate) -> bool:
+        """What the person states outright again after that is their later word."""
+        is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
+        return not is_later and likeness(candidate.text, self.text) is Likeness.SAME
 
 
 def id_of(candidate: Candidate, client: str, session: str) -> NoteId:

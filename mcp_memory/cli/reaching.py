@@ -1,0 +1,143 @@
+"""Whether the daemon answers a client: by the entry that the client has, carried out by this program alone.
+
+An entry may come with a stranger's repository: of what it names, only what we would write ourselves is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any, cast
+
+from mcp_memory import __version__
+from mcp_memory.cli import pasting
+from mcp_memory.cli.installing import address_of, targets_of
+from mcp_memory.client.channel import Channel
+from mcp_memory.client.connection import MCP
+from mcp_memory.daemon import launch
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.settings.settings import Settings
+from mcp_memory.wiring import commands, envfile, files
+from mcp_memory.wiring.clients import Where, helper_of
+from mcp_memory.wiring.pieces import Variable
+
+HELPER_S = 45.0
+"""For a headers helper, or `stdio`: it may have to start the daemon."""
+
+ANSWER_S = 10.0
+
+GREETING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "mcp-memory doctor", "version": __version__},
+    },
+}
+
+
+def unreachable(
+    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, place: Where
+) -> str | None:
+    """Why the daemon would not answer this client over HTTP; None where it does. `ours` is the entry that `install`
+    writes."""
+    if entry.get("url") != (address := address_of(settings)):
+        return f"{file} names {entry.get('url')}, but the daemon is at {address}"
+    helper = helper_of(ours)
+    if why_not := _strange(helper_of(entry), helper, file, place):
+        return why_not
+    try:
+        headers = _headers(helper, settings, place)
+        running = launch.running(settings)
+    except (McpMemoryError, OSError, subprocess.TimeoutExpired, ValueError) as error:
+        return f"no headers: {error}"
+    if running is None:
+        return "no daemon answers"
+    status = _ping(running.address.authority, (running.address.host, running.address.port), headers)
+    return None if status == 200 else f"the daemon answers with HTTP {status}" if status else "no daemon answers"
+
+
+def unreachable_by_stdio(
+    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, place: Where
+) -> str | None:
+    """Why `mcp-memory stdio` would not answer under that client's name; None where it does."""
+    ours = pasting.stdio_entry(settings, client)
+    program = str(entry.get("command"))
+    if program not in {ours["command"], commands.PROGRAM}:
+        return f"{file} starts another program than {ours['command']}"
+    if program == commands.PROGRAM and shutil.which(program, path=place.environ.get("PATH")) is None:
+        return f"{file} starts {program}, which is not on your PATH"
+    try:
+        done = _run([ours["command"], *ours["args"]], said=json.dumps(GREETING) + "\n")
+        answer: dict[str, Any] = json.loads(done.stdout.partition("\n")[0] or "{}")
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        return f"mcp-memory stdio does not answer: {type(error).__name__}"
+    if "result" in answer:
+        return None
+    why = answer.get("error", {}).get("message") or " ".join(done.stderr.split()) or "nothing"
+    return f"mcp-memory stdio answers: {why}"
+
+
+def _strange(line: object, helper: object, file: Path, place: Where) -> str | None:
+    """What is wrong with a headers helper that is not just ours: by its bare name it is the same program, if found."""
+    if line == helper:
+        return None
+    bare = isinstance(line, str) and line.startswith(f"{commands.PROGRAM} ")
+    if not bare or commands.read(line) != commands.read(helper):
+        return f"{file} names another headers helper than install writes"
+    found = shutil.which(commands.PROGRAM, path=place.environ.get("PATH"))
+    return None if found else f"{file} names {commands.PROGRAM}, which is not on your PATH"
+
+
+def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]:
+    """What the client would send: what `helper` prints, else OpenClaw's token. Raises OSError, ValueError,
+    TimeoutExpired."""
+    if isinstance(helper, str):
+        done = _run(["/bin/sh", "-c", helper])
+        if done.returncode:
+            raise ValueError(" ".join(done.stderr.split()) or f"the helper ends with {done.returncode}")
+        headers: object = json.loads(done.stdout)
+        values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
+        if not all(isinstance(value, str) for value in values):
+            raise ValueError("the helper prints no JSON object of texts")
+        return cast("dict[str, str]", headers)
+    for target in targets_of("openclaw", "user", settings, place):
+        for piece in target.pieces:
+            if isinstance(piece, Variable):
+                text = (files.read(target.file) or b"").decode(errors="replace")
+                token = place.environ.get(piece.name) or envfile.value_of(text, piece.name)
+                if token:
+                    return {"Authorization": f"Bearer {token}"}
+                raise ValueError(f"{piece.name} is not in {target.file}")
+    raise ValueError("the entry names no helper")
+
+
+def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:
+    """The HTTP status of a greeting in the protocol, None where nobody answers."""
+    body = json.dumps(GREETING).encode()
+    said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    until = monotonic() + ANSWER_S
+    try:
+        with Channel(peer, authority, until) as channel:
+            return channel.exchange("POST", MCP, {**said, **headers}, body, until)[0]
+    except (OSError, ValueError):
+        return None
+
+
+def _run(command: Sequence[str], *, said: str = "") -> subprocess.CompletedProcess[str]:
+    """Raises OSError, TimeoutExpired."""
+    return subprocess.run(
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        input=said,
+        timeout=HELPER_S,
+        check=False,
+    )
