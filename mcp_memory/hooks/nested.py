@@ -1,0 +1,21 @@
+"""Whether another agent runs the session of a hook: its shell's environment says so, the transcript does not.
+
+Seen with Claude Code 2.1.329 and Codex 0.169.0. Both put their marks into the environment of what their agent runs, and
+so of a client that it starts; the hooks of that client inherit them. Claude Code also marks its own hooks, with
+`CLAUDECODE` and more, but `CLAUDE_CODE_EXECPATH` comes from an agent's shell alone; Codex marks none of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def is_nested(client: str, session: str, environ: Mapping[str, str]) -> bool:
+    """`session` is the client's own id of it. False where a person sits before it, in a shell that an agent opened."""
+    if client == "claude-code":
+        if environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1":
+            return False
+        in_claude = bool(environ.get("CLAUDE_CODE_EXECPATH"))
+    else:
+        in_claude = environ.get("CLAUDECODE") == "1"
+    return in_claude or environ.get("CODEX_THREAD_ID", session) != session
