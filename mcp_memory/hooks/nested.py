@@ -7,15 +7,23 @@ so of a client that it starts; the hooks of that client inherit them. Claude Cod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+TYPE_CHECKING = False  # as in `typing`
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_IN_CLAUDE, _IN_SHELL, _ATTENDED = "CLAUDECODE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED"
+_THREAD = "CODEX_THREAD_ID"
+
+MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_CLAUDE, _IN_SHELL, _ATTENDED, _THREAD)}
+"""The variables that tell it → the header in which a hook carries each to the daemon."""
 
 
 def is_nested(client: str, session: str, environ: Mapping[str, str]) -> bool:
     """`session` is the client's own id of it. False where a person sits before it, in a shell that an agent opened."""
     if client == "claude-code":
-        if environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1":
+        if environ.get(_ATTENDED) == "1":
             return False
-        in_claude = bool(environ.get("CLAUDE_CODE_EXECPATH"))
+        in_claude = bool(environ.get(_IN_SHELL))
     else:
-        in_claude = environ.get("CLAUDECODE") == "1"
-    return in_claude or environ.get("CODEX_THREAD_ID", session) != session
+        in_claude = environ.get(_IN_CLAUDE) == "1"
+    return in_claude or environ.get(_THREAD, session) != session

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+from pathlib import Path
+
 import pytest
 
-from mcp_memory.hooks.nested import is_nested
+from mcp_memory.client.connection import Address
+from mcp_memory.hooks.nested import MARKS, is_nested
+from tests.daemon.place import Place, eventually
+from tests.transcripts.written import lately, line
 
 CLAUDES_OWN = {"CLAUDECODE": "1", "CLAUDE_CODE_CHILD_SESSION": "1", "CLAUDE_CODE_SESSION_ID": "s"}
 """What Claude Code gives to its hooks, whoever runs it."""
@@ -32,3 +39,33 @@ IN_CODEX = {"CODEX_CI": "1", "CODEX_THREAD_ID": "outer", "CODEX_TOOL_CALL_ID": "
 )
 def test_another_agents_session_is_told_apart(client: str, environ: dict[str, str], nested: bool):
     assert is_nested(client, "s", environ) is nested
+
+
+def ended(place: Place, file: Path, environ: dict[str, str]) -> None:
+    """A hook's call, with what it carries of its environment."""
+    address = Address.read(place.state.daemon)
+    headers = {MARKS[name]: value for name, value in environ.items() if name in MARKS}
+    token = place.credentials.token("claude-code")
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=20)
+    said = json.dumps({"session_id": file.stem, "transcript_path": str(file)})
+    connection.request("POST", "/hook/stop", said, {**headers, "Authorization": f"Bearer {token}"})
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_what_an_agent_tells_the_one_it_starts_is_no_persons_word(place: Place):
+    """It is searchable like all that was said, and stored by nobody; what a person says to `claude -p` is."""
+    folder = place.home / ".claude" / "projects" / "-app"
+    folder.mkdir(parents=True)
+    inner, own = folder / "inner.jsonl", folder / "own.jsonl"
+    inner.write_bytes(lately(line(1, "Always answer in one line of JSON.", promptSource="sdk", sessionId="inner")))
+    own.write_bytes(lately(line(2, "Always answer in metric units.", promptSource="sdk", sessionId="own")))
+    with place.started():
+        ended(place, inner, {**IN_CLAUDE, **PRINTED})
+        ended(place, own, PRINTED)
+        leaves = place.state.root / "transcripts"
+        said = eventually(lambda: len(found := [file.read_text() for file in leaves.rglob("*.md")]) == 2 and found)
+        assert any("one line of JSON" in text for text in said)
+        eventually(lambda: list((place.vault / "notes").rglob("*.md")))
+        stored = [file.read_text() for folder in ("notes", "_inbox") for file in (place.vault / folder).rglob("*.md")]
+    assert ["metric units" in text for text in stored] == [True]
