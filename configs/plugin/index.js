@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 const WITHIN_MS = 2_000; // the command gives itself up after half a second; a gateway that ends waits two in all
 const MOST_CHARS = 1_000_000;
 const MOST_SESSIONS = 1_000;
+const DATABASE = "openclaw-agent.sqlite";
 
 const manifest = JSON.parse(readFileSync(new URL("./openclaw.plugin.json", import.meta.url), "utf8"));
 
@@ -18,6 +19,16 @@ export default {
     const starts = new Map(); // session → what it was told at its start, the same text in each turn's system prompt
     let flush = ""; // empty where memory cannot be written
 
+    // OpenClaw keeps an agent's sessions in one database, in a folder that it alone knows.
+    const session = (id, agentId) => {
+      const said = { session_id: id };
+      try {
+        const folder = agentId && api.runtime.agent.resolveAgentDir(api.runtime.config.current(), agentId);
+        return folder ? { ...said, transcript_path: `${folder}/${DATABASE}#${id}` } : said;
+      } catch {
+        return said; // another version of OpenClaw: its sessions are not captured, all else goes on
+      }
+    };
     const lookWhetherToFlush = async () => {
       flush = await hook("flush", {});
     };
@@ -41,21 +52,21 @@ export default {
     });
     api.on("before_prompt_build", async (event, ctx) => {
       if (ctx.trigger === "memory" || !ctx.sessionId) return undefined;
-      const said = { session_id: ctx.sessionId }; // no folder: its workspace is no project, so it sees all of them
+      const said = session(ctx.sessionId, ctx.agentId); // no folder: its workspace is no project, so it sees all of them
       const told = await start(said);
       const prompt = await hook("prompt", { ...said, prompt: event.currentUserMessage ?? event.prompt });
       return { ...(told && { appendSystemContext: told }), ...(prompt && { prependContext: prompt }) };
     });
     api.on("agent_end", async (_event, ctx) => {
       if (ctx.trigger === "memory" || !ctx.sessionId) return;
-      await Promise.all([hook("stop", { session_id: ctx.sessionId }), lookWhetherToFlush()]);
+      await Promise.all([hook("stop", session(ctx.sessionId, ctx.agentId)), lookWhetherToFlush()]);
     });
     api.on("before_compaction", async (_event, ctx) => {
-      if (ctx.sessionId) await hook("pre-compact", { session_id: ctx.sessionId });
+      if (ctx.sessionId) await hook("pre-compact", session(ctx.sessionId, ctx.agentId));
     });
-    api.on("session_end", async (event) => {
+    api.on("session_end", async (event, ctx) => {
       starts.delete(event.sessionId);
-      await hook("session-end", { session_id: event.sessionId });
+      await hook("session-end", session(event.sessionId, ctx?.agentId));
     });
   },
 };

@@ -65,7 +65,8 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
     session, project = arguments["session"], arguments.get("project")
     deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
     if transcript := arguments.get("transcript"):
-        engine.capturer.note(client_of(session), transcript, due=False)
+        delegated = arguments.get("delegated", False)
+        engine.capturer.note(client_of(session), transcript, due=False, delegated=delegated)
     prompt = arguments.get("prompt")
     if prompt is None:
         briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
@@ -78,7 +79,7 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def emptied(engine: Engine, arguments: Payload) -> Payload:
-    """The session's context is emptied, or it is over; `transcript` is captured to its end."""
+    """The session's context is emptied, or it is over; `transcript` is captured to its end, as with `grown`."""
     await grown(engine, arguments)
     await engine.briefer.reset(arguments["session"])
     return {}
@@ -196,7 +197,7 @@ _TYPES: Mapping[str, Type] = {
     "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "files": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
-    "within_ms": _WHOLE, "items": _ITEMS, "texts": _TEXTS, "supersede": _YES_NO,
+    "delegated": _YES_NO, "within_ms": _WHOLE, "items": _ITEMS, "texts": _TEXTS, "supersede": _YES_NO,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -232,10 +233,10 @@ _APPEND = {
 _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "search": (search, _SEARCH),
     "recall": (recall, _RECALL),
-    "brief": (brief, {"session", "prompt", "project", "within_ms", "lasting", "transcript"}),
+    "brief": (brief, {"session", "prompt", "project", "within_ms", "lasting", "transcript", "delegated"}),
     "flush": (flush, set()),
-    "emptied": (emptied, {"session", "transcript"}),
-    "grown": (grown, {"session", "transcript"}),
+    "emptied": (emptied, {"session", "transcript", "delegated"}),
+    "grown": (grown, {"session", "transcript", "delegated"}),
     "transcripts": (transcripts, {"client", "file"}),
     "capture": (capture, {"files", "dry_run"}),
     "titles": (titles, {"ids"}),

@@ -45,10 +45,12 @@ def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
         if introduces(seen):
             # What is quoted in the very sentence is masked already, what stands behind its colon is not said either.
             break
-        text = kept[start:end].strip()
+        said = kept[start:end]
+        text, begins = said.strip(), len(said) - len(said.lstrip())
         if len(text) <= MOST_SENTENCE_CHARS and any(c.isalpha() for c in seen):
             is_asked = seen.rstrip(" \"'”’)*_").endswith("?")
-            found.append(Spoken(text, seen.strip(), is_asked, may_be_pasted=start >= pasted_from))
+            shown = seen[begins : begins + len(text)]  # by the text's bounds: a quotation may begin with blanks
+            found.append(Spoken(text, shown, is_asked, may_be_pasted=start >= pasted_from))
     return found
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.errors import Unusable
 from mcp_memory.hooks.command import START
+from mcp_memory.hooks.nested import is_nested
 from mcp_memory.hooks.said import Said
 from mcp_memory.project import project_of
 
@@ -38,8 +39,12 @@ class Answer(NamedTuple):
     facts: dict[str, Any]
 
 
-async def answer(perform: Perform, event: str, client: str, data: bytes, within_ms: int) -> Answer:
-    """Raises Unusable for an event that is not known and for words that cannot be used, and what the engine raises."""
+async def answer(
+    perform: Perform, event: str, client: str, data: bytes, within_ms: int, environ: Mapping[str, str]
+) -> Answer:
+    """`environ` is what the hook carries of its own, see `nested`.
+
+    Raises Unusable for an event that is not known and for words that cannot be used, and what the engine raises."""
     if event not in EVENTS:
         raise Unusable("no event that is known", hint=f"one of {', '.join(EVENTS)}")
     if event == FLUSH:
@@ -50,7 +55,11 @@ async def answer(perform: Perform, event: str, client: str, data: bytes, within_
         raise Unusable("the input names no session")
     facts: dict[str, Any] = {"session": said.session}
     # What becomes of a transcript is the engine's to say, once the hook is answered.
-    session = {"session": f"{client}/{said.session}", "transcript": said.transcript or None}
+    session = {
+        "session": f"{client}/{said.session}",
+        "transcript": said.transcript or None,
+        "delegated": is_nested(client, said.session, environ),
+    }
     if event in {COMPACT, STOP, END}:
         if event != STOP or said.transcript:
             await perform("grown" if event == STOP else "emptied", session)

@@ -12,6 +12,7 @@ from mcp_memory.client.connection import Address, Translated, error_of, json_obj
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.journal import Line, fallback
+from mcp_memory.hooks.nested import marks_of
 from mcp_memory.place import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import Given, read
@@ -144,6 +145,7 @@ def _answer(
                 "Authorization": f"Bearer {credentials.token(options.client)}",
                 "Content-Type": "application/json",
                 WITHIN_MS: str(max(1, int(deadline.left_ms - ON_THE_WAY_MS))),
+                **marks_of(environ),
             }
             with Translated(within_s):
                 status, said = channel.ask("POST", ROUTE + options.event, headers, data, deadline.until)

@@ -17,6 +17,7 @@ from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.hooks.answer import answer
 from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
 from mcp_memory.hooks.journal import Line
+from mcp_memory.hooks.nested import MARKS
 from mcp_memory.settings.settings import HooksConfig
 
 
@@ -54,7 +55,9 @@ class Hooks:
         return response
 
     async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> Response:
-        found = await answer(partial(perform, self._engine), event, client, await request.body(), within_ms)
+        environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
+        data = await request.body()
+        found = await answer(partial(perform, self._engine), event, client, data, within_ms, environ)
         return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
 
     def _whole(self, said: str) -> int:

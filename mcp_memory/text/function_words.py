@@ -102,4 +102,4 @@ def function_words(said: Iterable[str]) -> frozenset[str]:
 def language_of(said: Iterable[str]) -> str:
     """The code of the language in which these words are, as far as one can tell; `en` where none of them tells."""
     counts = Counter(said)
-    return max(_LANGUAGES, key=lambda code: sum(counts[word] for word in _LANGUAGES[code]))
+    return max(_LANGUAGES, key=lambda code: sum(n for word, n in counts.items() if word in _LANGUAGES[code]))

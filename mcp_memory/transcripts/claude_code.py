@@ -22,8 +22,17 @@ _NOT_A_PERSON = re.compile(
 _BY_A_TOOL = ("sourceToolUseID", "planContent", "isVisibleInTranscriptOnly")
 """What a line bears that a tool or the program itself has put in, say a skill's text."""
 
+_OTHER_TYPE = re.compile(rb'\{"type":"(?!(?:user|assistant)")[a-z-]{1,40}"')
+"""How a line begins that holds no message: a request of the program, a state of files. Of those with a message the
+type comes later."""
+
 _COMMAND = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>([^<]{1,10000})</command-args>")
+
+
+def is_silent(data: bytes) -> bool:
+    """Whether the first bytes of a line say already that nothing is in it."""
+    return _OTHER_TYPE.match(data) is not None
 
 
 def read(line: Table, offset: int, context: Context) -> list[Message]:
@@ -47,7 +56,8 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
                 tool, failed = context.answered(part.get("tool_use_id")), part.get("is_error") is True
                 found += given_back(tool, words_of(part.get("content")), at, session, offset, failed=failed)
         # In a sub-agent's or team mate's thread the task is another agent's; beside a tool's answer programs speak.
-        role = Role.ASSISTANT if aside or line.get("agentName") or _is_answered(content) else Role.USER
+        told = aside or line.get("agentName") or (context.delegated and not _is_typed(line))
+        role = Role.ASSISTANT if told or _is_answered(content) else Role.USER
         return found + said(role, [_spoken(part) for part in content], at, session, offset)
     for part in content:
         if part.get("type") == "tool_use":
@@ -62,6 +72,11 @@ def _is_by_a_program(line: Table) -> bool:
         or line.get("promptSource") == "system"
         or any(line.get(mark) for mark in _BY_A_TOOL)
     )
+
+
+def _is_typed(line: Table) -> bool:
+    """Whether a person sat before it. With `claude -p` nothing of the kind is said, whoever runs it."""
+    return table(line.get("origin")).get("kind") == "human"
 
 
 def _is_answered(content: list[Table]) -> bool:

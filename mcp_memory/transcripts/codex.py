@@ -22,8 +22,19 @@ _NOT_A_PERSON = (
     "Another language model started to solve this problem and produced a summary",
     "Warning: The maximum number of unified exec processes", "Warning: apply_patch was requested via",
 )  # fmt: skip
+_OTHER_TYPE = re.compile(
+    rb'\{"timestamp":"[^"\\]{1,40}",(?:"ordinal":[0-9]{1,20},)?"type":"'
+    rb'(?:(?!(?:session_meta|turn_context|response_item)")[a-z_]{1,40}"|response_item","payload":\{"type":"reasoning")'
+)
+"""How a line begins that repeats what another says, tells the program's state, or what the model thought."""
+
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]{1,10})\s*$", re.MULTILINE)
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
+
+
+def is_silent(data: bytes) -> bool:
+    """Whether the first bytes of a line say already that nothing is in it."""
+    return _OTHER_TYPE.match(data) is not None
 
 
 def read(line: Table, offset: int, context: Context) -> list[Message]:
@@ -33,7 +44,8 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
         context.session = text(item.get("id")) or text(item.get("session_id"))
         context.folder = text(item.get("cwd"))
         source, thread = item.get("source"), item.get("thread_source")
-        context.delegated = source == "subagent" or "subagent" in table(source) or thread not in (None, "user")
+        is_sub_agent = source == "subagent" or "subagent" in table(source) or thread not in (None, "user")
+        context.delegated = context.delegated or is_sub_agent
     elif kind == "turn_context":
         context.folder = text(item.get("cwd")) or context.folder
     elif kind == "response_item":

@@ -21,7 +21,7 @@ class Context:
     folder: str = ""
     """That the agent works in, as last told."""
     delegated: bool = False
-    """Whether another agent, not a person, gives the tasks in it."""
+    """Whether another agent, not a person, gives the tasks in it: the transcript says so, or who told of it."""
     calls: dict[str, str] = field(default_factory=dict[str, str])
     """The id of a tool's call → the tool's name."""
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 STEP_BYTES = 2_000_000
-"""Read in one go; some tens of milliseconds with what is made of them."""
+"""Kept in one go; some tens of milliseconds with what is made of them."""
+
+FAR_BYTES = 16_000_000
+"""Read in one go at most, where most is passed over: ten milliseconds."""
 
 MOST_LINE_BYTES = 16_000_000
 """A longer line is passed over: none of a client's is, but for images."""
@@ -39,18 +43,21 @@ def read_stretch(
     offset: int,
     *,
     within: bool = False,
+    is_silent: Callable[[bytes], bool] = lambda _: False,
     step_bytes: int = STEP_BYTES,
+    far_bytes: int = FAR_BYTES,
     most_line_bytes: int = MOST_LINE_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Stretch:
     """A last line without a line break is left for later: it is still being written, and may end in half a character.
+    Lines that are silent are passed over. Ends behind `step_bytes` of others, or `far_bytes` of any.
 
     Raises OSError.
     """
     lines: list[Line] = []
     begins = at = offset
     held = bytearray()
-    too_long = 0
+    too_long = kept = 0
     while block := os.pread(descriptor, block_bytes, at):
         at += len(block)
         if within:
@@ -60,12 +67,14 @@ def read_stretch(
         if b"\n" in block:
             *whole, rest = bytes(held).split(b"\n")
             for data in whole:
-                lines.append(Line(begins, data))
+                if not is_silent(data):
+                    lines.append(Line(begins, data))
+                    kept += len(data)
                 begins += len(data) + 1
             held = bytearray(rest)
         if len(held) > most_line_bytes:
             held.clear()
             begins, within, too_long = at, True, too_long + 1
-        if at - offset >= step_bytes and (lines or within):
+        if kept >= step_bytes or (at - offset >= far_bytes and begins > offset):
             return Stretch(tuple(lines), begins, within, too_long, at_end=False)
     return Stretch(tuple(lines), begins, within, too_long, at_end=True)

@@ -24,7 +24,7 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
     message, at = table(line.get("message")), line.get("timestamp")
     content = parts(message.get("content"))
     match message.get("role"):
-        case "user" if _is_by_somebody_else(message):
+        case "user" if context.delegated or _is_by_somebody_else(message):
             return said(Role.ASSISTANT, content, at, context.session, offset, by="Program")
         case "user":
             spoken = [{**part, "text": without_memory(text(part.get("text")))} for part in content if "text" in part]

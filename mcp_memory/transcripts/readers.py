@@ -15,6 +15,13 @@ Read = Callable[[Table, int, Context], list[Message]]
 
 READERS: Mapping[str, Read] = {"claude-code": claude_code.read, "codex": codex.read, "openclaw": openclaw.read}
 
+_SILENT: Mapping[str, Callable[[bytes], bool]] = {"claude-code": claude_code.is_silent, "codex": codex.is_silent}
+
+
+def is_silent(client: str, data: bytes) -> bool:
+    """Whether a glance at a line says that it holds nothing: most of a transcript, and not worth parsing."""
+    return client in _SILENT and _SILENT[client](data)
+
 
 def messages_of(client: str, data: bytes, offset: int, context: Context) -> list[Message] | None:
     """What one line holds; None for a line that is no JSON object."""

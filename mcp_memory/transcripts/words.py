@@ -19,6 +19,9 @@ _MARKED = re.compile(r"<<<([0-9a-f]{8,64})\n")
 _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 """… and where they end."""
 
+MOST_OUTPUT_CHARS = 24_000
+"""Of what a tool gave back, looked at: six times what is kept of it, with room for a secret on the cut."""
+
 SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
 
@@ -57,7 +60,7 @@ def given_back(tool: str, output: str, at: object, session: str, offset: int, *,
     be remembered again and again."""
     if is_ours(tool):
         return []
-    turn = _turn(tool or "tool", output or ("failed" if failed else ""), at, session)
+    turn = _turn(tool or "tool", output[:MOST_OUTPUT_CHARS] or ("failed" if failed else ""), at, session)
     return [Message(Role.TOOL, turn, offset, tool or "tool", failed)] if turn else []
 
 

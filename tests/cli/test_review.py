@@ -18,10 +18,10 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
-from tests.transcripts.written import line
+from tests.transcripts.written import lately, line
 
 TALK = [
-    {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-20T09:30:00Z"},
+    {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-22T09:30:00Z"},
     {"role": "assistant", "text": "Fine."},
     {"role": "user", "text": "I think we should go with DuckDB. The export takes 42 minutes at night."},
 ]
@@ -30,7 +30,7 @@ TALK = [
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     made = Place(tmp_path, tmp_path / "models", KEYWORDS_ONLY).make()
-    (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, TALK)))
+    (tmp_path / "talk.jsonl").write_bytes(lately("\n".join(map(json.dumps, TALK)).encode()))
     return made
 
 
@@ -63,7 +63,7 @@ def test_a_session_is_extracted_as_it_would_be_captured(place: Place):
     (repository / ".git").mkdir(parents=True)
     file = place.home / ".claude" / "projects" / "-depot" / "5a3c-77d1.jsonl"
     file.parent.mkdir(parents=True)
-    file.write_bytes(line(1, "We decided to use Redis for the queue.", cwd=str(repository)))
+    file.write_bytes(lately(line(1, "We decided to use Redis for the queue.", cwd=str(repository))))
     for named in ("", "1"):
         assert "no session is called" in place.run("extract", named).err, "the end of any session"
     (note,) = said(place, "extract", "c-77d1")["active"]

@@ -77,6 +77,8 @@ def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round
     assert told in request, "what a session starts with"
     assert asked in request, "what fits the prompt"
 
+    _until(lambda: "does the pilot of Ven" in _captured(wired, "pilot of Ven"), 30)
+
     said = "Ada never wants emoji in a changelog."
     agent.ask(call("tool_call", id="memory__memory_append", args={"content": said, "kind": "preference"}))
     before = len(anthropic.exchanges)
@@ -96,6 +98,7 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
             request = _last_turn(openai)
             assert "Ada rows on Sundays." in request
             assert "The slipway of Rya is closed in March." in request, "each time: it is in no history"
+            _until(lambda: "When is the slipway" in _captured(wired, "slipway of Rya"), 30)  # at the turn's end
         _until(lambda: _flushes(openai) == 1, 30)
         agent.ask("Say that you are done.")
         assert _flushes(openai) == 1, "once a cycle"
@@ -105,6 +108,12 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
         assert "memory__memory_search" in offered, "the turn has what it takes"
     events = [json.loads(line)["event"] for line in next(wired.home.rglob("hooks.jsonl")).read_text().splitlines()]
     assert {"flush", "session-start", "prompt", "session-end"} <= {*events}
+
+
+def _captured(machine: Machine, query: str) -> str:
+    """What of OpenClaw's sessions is searchable."""
+    found = machine.mcp_memory("search", query, "--path", "@transcripts/openclaw", "--json").out
+    return "\n".join(hit["snippet"] for hit in json.loads(found)["hits"])
 
 
 def _last_turn(model: OpenAIStub) -> str:

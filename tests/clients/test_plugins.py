@@ -143,6 +143,38 @@ def test_what_the_plugin_tells_openclaw(served: Machine, told: str) -> None:
     assert {*seen["hooks"]} >= {"before_prompt_build", "session_start", "before_compaction", "agent_end", "session_end"}
 
 
+ENDS = """
+import plugin from "@PLUGIN@";
+const on = {};
+const agent = { resolveAgentDir: (_, id) => `/state/agents/${id}/agent` };
+plugin.register({
+  pluginConfig: { command: process.argv[2] },
+  on: (name, handler) => { on[name] = handler; },
+  registerMemoryCapability: () => {},
+  runtime: process.argv[3] === "another" ? {} : { config: { current: () => ({}) }, agent },
+});
+const ctx = { agentId: "main", sessionId: "s-1" };
+await on.before_prompt_build({ prompt: "x" }, ctx);
+await on.agent_end({}, ctx);
+await on.before_compaction({}, ctx);
+await on.session_end({ sessionId: "s-1" }, ctx);
+"""
+
+
+@pytest.mark.parametrize("version", ["this", "another"])
+def test_the_plugin_says_where_a_session_is_written_down(served: Machine, version: str) -> None:
+    """Or not, where OpenClaw does not say it; all else goes on."""
+    folder = served.home / version
+    folder.mkdir()
+    said = ("node", _script(served, ENDS), f"tee {folder}/EVENT >/dev/null", version)
+    run(*said, environ=served.environ(), cwd=served.home).succeeded()
+    file = "/state/agents/main/agent/openclaw-agent.sqlite#s-1"
+    for event in ("session-start", "prompt", "stop", "pre-compact", "session-end"):
+        told = json.loads((folder / event).read_text())
+        assert told.pop("session_id") == "s-1"
+        assert told.get("transcript_path") == (file if version == "this" else None)
+
+
 FAULTS = """
 import { readdirSync, readFileSync } from "node:fs";
 import plugin from "@PLUGIN@";

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.inbox.intake import MOST_AT_ONCE
+from mcp_memory.engine.inbox.intake import FRESH, MOST_AT_ONCE
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.gleaning.config import GleaningConfig
@@ -131,6 +132,28 @@ async def test_a_flood_waits(world: World):
         assert (len(taken.active), len(taken.waiting)) == (MOST_AT_ONCE, 2)
 
 
+async def test_what_was_said_long_ago_waits(world: World):
+    """Old sessions that are captured tell what a person wanted then; a daemon that was down for a month missed it."""
+    async with world.engine() as engine:
+        long_ago, lately = world.now - FRESH - timedelta(hours=1), world.now - FRESH + timedelta(hours=1)
+        taken = await take(engine, [person(WISH, at=long_ago), person("We decided to drop Redis.", at=lately)])
+        (old,), (note,) = taken.waiting, taken.active
+        assert "drop Redis" in (said := await begun(engine, "next")) and "metric" not in said
+        assert await found(engine, "metric units") == []
+        (waits, _) = await engine.review.waiting()
+        assert (waits.id, waits.created) == (old, long_ago.isoformat()) and note != old
+        assert (await take(engine, [person(WISH, at=world.now)])).known == 1, "said again it still waits, once"
+
+
+async def test_what_was_said_before_something_contrary_waits(world: World):
+    async with world.engine() as engine:
+        (new,) = (await take(engine, [person("Always use tabs.", at=world.now)])).active
+        (old,) = (await take(engine, [person("Never use tabs.", at=world.now - timedelta(days=2))])).waiting
+        assert await found(engine, "tabs") == ["notes/preference/always-use-tabs.md"]
+        (waits, _) = await engine.review.waiting()
+        assert waits.id == old and [each["id"] for each in waits.contradicts] == [new]
+
+
 async def test_restatements_are_known(world: World):
     async with world.engine() as engine:
         await engine.append("Use uv instead of pip, always.", kind="preference")
@@ -141,7 +164,7 @@ async def test_restatements_are_known(world: World):
 async def test_what_contradicts_stands_beside_and_is_named(world: World):
     async with world.engine() as engine:
         old = await engine.append("Always use pip.", kind="preference")
-        (new,) = (await take(engine, [person("Always use uv, never pip.")])).active
+        (new,) = (await take(engine, [person("Always use uv, never pip.", at=world.now)])).active
         assert len(await found(engine, "pip")) == 2, "nothing is superseded silently"
         (seen,) = await engine.review.waiting()
         assert [each["id"] for each in seen.contradicts] == [old.id] and seen.active

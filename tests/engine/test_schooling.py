@@ -58,13 +58,6 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path) -
         {"signs": {"prompts": [1]}},
     )  # fmt: skip
     for change in changes:
-        {"weights": [1.0]},
-        {"weights": "x"},
-        {"wordings": [1.0]},
-        {"wordings": {"we": "x"}},
-        {"signs": {}},
-        {"signs": {"prompts": [1]}},
-    ):
         file.write_text(json.dumps(said | change))
         assert School(tmp_path, BUNDLED).look_up(embedder) is None
     for broken in ("{", "[]"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.gleaning.gleaner import glean
@@ -80,6 +80,7 @@ def test_what_is_typed_counts(before: str):
     assert [each.outright for each in glean([person(before + ORDER)])] == [True]
 
 
+@example('a" \n"')
 @given(st.text(alphabet=st.sampled_from("aB .?!\n>`'\"#<x/>:;-*“”\tİß\u00a0"), max_size=200))
 def test_sentences_are_verbatim(message: str):
     for each in spoken(message, introduces):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.daemon.place import Place, eventually
 from tests.hooks.client import Session
-from tests.transcripts.written import line, result, use
+from tests.transcripts.written import lately, line, result, use
 
 METRIC, SPACES, PAGES = (
     "Always answer in metric units.",
@@ -23,7 +23,7 @@ METRIC, SPACES, PAGES = (
 def wrote(place: Place, folder: str, name: str, data: bytes) -> Path:
     file = place.home / folder / f"{name}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data)
+    file.write_bytes(lately(data))
     return file
 
 

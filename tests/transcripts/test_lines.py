@@ -37,7 +37,8 @@ def test_any_growth_gives_each_line_once(lines: list[bytes], rest: bytes, sizes:
     rest = rest.replace(b"\n", b".")
     data = b"".join(each + b"\n" for each in lines) + rest
     grown = sorted(size for size in sizes if size <= len(data))
-    found, too_long, offset = stretches(data, grown, block_bytes=block, step_bytes=step, most_line_bytes=MOST)
+    sizes = {"block_bytes": block, "step_bytes": step, "far_bytes": 2 * step}
+    found, too_long, offset = stretches(data, grown, **sizes, most_line_bytes=MOST)
     at, short, long = 0, list[tuple[int, bytes]](), 0
     for each in lines:
         if len(each) <= MOST:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.transcripts.context import Context
 from mcp_memory.transcripts.message import Message, Role
-from mcp_memory.transcripts.readers import READERS, messages_of
+from mcp_memory.transcripts.readers import READERS, is_silent, messages_of
 from tests.transcripts.written import SAMPLES, line, result, use
 
 TABS = "We always use tabs"
@@ -253,3 +253,34 @@ def test_no_object_is_an_error(client: str, facts: dict[str, Any]):
 @pytest.mark.parametrize("data", [b"no JSON", b"[1]", b'{"type": "user"', b"\xff\xfe", b"[" * 100_000, b"\0" * 50])
 def test_what_is_no_object_is_named_as_such(data: bytes):
     assert messages_of("claude-code", data, 0, Context()) is None
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_what_a_glance_takes_for_nothing_is_nothing(client: str):
+    """In all that the real programs have written; and most of a session is passed over so."""
+    silent = lines = 0
+    for file in SAMPLES.rglob(f"{client}/**/*.jsonl"):
+        context = Context()
+        for data in file.read_bytes().splitlines():
+            lines += 1
+            before = context.payload()
+            found = messages_of(client, data, 0, context)
+            if is_silent(client, data):
+                silent += 1
+                assert (found, context.payload()) == ([], before)
+    assert silent > lines // 4
+
+
+@pytest.mark.parametrize("client", READERS)
+def test_another_agents_prompts_are_no_persons(client: str):
+    """As told by whoever saw the session begin: the transcript of `claude -p` is the same, whoever runs it."""
+    name = {"claude-code": "861705d5", "codex": "45-01a202dd", "openclaw": "85aece5c"}[client]
+    assert any(each.role is Role.USER for each in read(client, sample(client, name)))
+    found = read(client, sample(client, name), Context(delegated=True))
+    assert found and not any(each.role is Role.USER for each in found)
+
+
+def test_what_is_typed_into_another_agents_session_is_a_persons():
+    typed = line(2, "Typed.", origin={"kind": "human"}, promptSource="typed")
+    found = read("claude-code", line(1, "Given.", promptSource="sdk") + typed, Context(delegated=True))
+    assert [(each.role, each.turn.text) for each in found] == [(Role.ASSISTANT, "Given."), (Role.USER, "Typed.")]

@@ -34,3 +34,9 @@ def entry(number: int, message: dict[str, Any], kind: str, **more: Any) -> bytes
         "timestamp": at, "cwd": "/home/ada/app", "sessionId": "s-1", "version": "2.1.329", **more,
     }  # fmt: skip
     return json.dumps(facts, ensure_ascii=False).encode() + b"\n"
+
+
+def lately(data: bytes) -> bytes:
+    """The same as if it was said yesterday: what was said long ago does not count at once."""
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    return data.replace(f"{BEGAN:%Y-%m-%dT}".encode(), f"{yesterday:%Y-%m-%dT}".encode())

@@ -40,10 +40,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Followed:
-    """A transcript that a hook has named. `due`: to be captured however little is new. Times are monotonic."""
+    """A transcript that a hook has named. `due`: to be captured however little is new; `delegated`: another agent runs
+    the session. Times are monotonic."""
 
     due: bool
     heard_at: float
+    delegated: bool = False
     size: int = -1
     failures: int = 0
 
@@ -66,7 +68,7 @@ class Capturer:
 
     # -- what hooks say ----------------------------------------------------------------------------------------
 
-    def note(self, client: str, file: str, *, due: bool) -> Place | None:
+    def note(self, client: str, file: str, *, due: bool, delegated: bool = False) -> Place | None:
         """A transcript has grown, or will. Touches no disk, and never fails: somebody's hook waits. None where it is
         not captured: capture is off, or it is none that we know; then `problems` says so."""
         if not self._config.enabled or client not in self.taker.places.clients:
@@ -76,14 +78,15 @@ class Capturer:
         except McpMemoryError as error:
             self._problem(file, error.message)
             return None
-        self._follow(place, due=due)
+        self._follow(place, due=due, delegated=delegated)
         return place
 
-    async def keep(self, client: str, file: str) -> None:
+    async def keep(self, client: str, file: str, *, delegated: bool = False) -> None:
         """As `note`, of what is due; it will be captured also where this process ends at once. Raises StorageFailed."""
-        place = self.note(client, file, due=True)
+        place = self.note(client, file, due=True, delegated=delegated)
         if place and (place.session or not place.is_database):
-            await in_thread(lambda: self.taker.keep(place), deadline_s=5, what="keeping a bookmark")
+            keep = partial(self.taker.keep, place, delegated=delegated)
+            await in_thread(keep, deadline_s=5, what="keeping a bookmark")
 
     # -- what a person asks ------------------------------------------------------------------------------------
 
@@ -138,9 +141,10 @@ class Capturer:
             with anyio.move_on_after(self._look_s):
                 await self._woken.wait()
 
-    def _follow(self, place: Place, *, due: bool) -> None:
+    def _follow(self, place: Place, *, due: bool, delegated: bool = False) -> None:
         known = self._followed.pop(place, None) or Followed(due, 0.0)
         known.due, known.heard_at = known.due or due, monotonic()
+        known.delegated = known.delegated or delegated
         self._followed[place] = known  # the one that was heard of last comes last
         while len(self._followed) > MOST_FOLLOWED:
             self._followed.pop(next(iter(self._followed)))
@@ -164,7 +168,7 @@ class Capturer:
         try:
             for each in await in_thread(look, what="looking at sessions"):
                 if due or await self._is_worth_it(each, followed):
-                    await self._whole(each)
+                    await self._whole(each, delegated=followed.delegated)
         except NotFound:  # the client has not begun to write it, or has taken it away
             return
         except McpMemoryError as error:
@@ -185,11 +189,11 @@ class Capturer:
         followed.size = found.size
         return is_many or found.new_bytes >= self._config.least_bytes
 
-    async def _whole(self, place: Place) -> None:
+    async def _whole(self, place: Place, *, delegated: bool) -> None:
         """To its end; whoever is being served comes first."""
         while True:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
-            if (await self.taker.take(place)).at_end:
+            if (await self.taker.take(place, delegated=delegated)).at_end:
                 return
 
     def _problem(self, name: str, reason: str) -> None:

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 
 async def grown(engine: Engine, arguments: Payload) -> Payload:
-    """A turn of the session has ended: `transcript` is captured to its end, behind the answer."""
+    """A turn of the session has ended: `transcript` is captured to its end, behind the answer. `delegated`: another
+    agent runs the session, so that its prompts are no person's words."""
     if transcript := arguments.get("transcript"):
-        await engine.capturer.keep(client_of(arguments["session"]), transcript)
+        delegated = arguments.get("delegated", False)
+        await engine.capturer.keep(client_of(arguments["session"]), transcript, delegated=delegated)
     return {}
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import partial
 
 from mcp_memory.engine.capture.bookmark import Bookmark
 from mcp_memory.engine.capture.places import Place, Places
 from mcp_memory.errors import StorageFailed
 from mcp_memory.transcripts.lines import Stretch, read_stretch
+from mcp_memory.transcripts.readers import is_silent
 from mcp_memory.transcripts.rows import length_of, read_rows, sessions_of
 
 MARKED_BYTES = 1024
@@ -42,7 +44,7 @@ def news(places: Places, place: Place, bookmark: Bookmark) -> News:
         try:
             restarted = bookmark.offset > 0 and _mark(descriptor, bookmark.offset) != bookmark.mark
             offset, within = (0, False) if restarted else (bookmark.offset, bookmark.within)
-            stretch = read_stretch(descriptor, offset, within=within)
+            stretch = read_stretch(descriptor, offset, within=within, is_silent=partial(is_silent, place.client))
             return News(stretch, _mark(descriptor, stretch.next_offset), restarted)
         except OSError as error:
             raise StorageFailed(f"{place.file} cannot be read: {error.strerror}") from error

@@ -24,6 +24,9 @@ MOST_SAID_CHARS = 100_000
 MOST_TOOL_CHARS = 4000
 """Of what one call of a tool gave back."""
 
+WENT_WELL = "ok"
+"""In place of what a tool gave back that nobody keeps."""
+
 _SEAM_CHARS = 20_000
 """Looked at behind the cut, so that no half of a secret is left before it: longer than any."""
 
@@ -58,10 +61,11 @@ def step_of(
     """`seen` are the digests of what was captured before, where the file has ever been another one."""
     stretch = news.stretch
     if news.restarted:
-        bookmark = replace(bookmark, context=Context(), restarts=bookmark.restarts + 1)
+        context = Context(delegated=bookmark.context.delegated)
+        bookmark = replace(bookmark, context=context, restarts=bookmark.restarts + 1)
     context = Context.of(bookmark.context.payload())
     context.session = context.session or place.session
-    read = _Reading(place.client, context, set(seen), zone)
+    read = _Reading(place.client, context, seen, zone, tool_output=tool_output)
     messages = [message for line in stretch.lines for message in read.new(line)]
     threads = dict(bookmark.threads)
     pages: dict[str, bytes] = {}
@@ -104,11 +108,14 @@ def standing(place: Place, bookmark: Bookmark, has: Callable[[str], bool]) -> Bo
 
 
 class _Reading:
-    def __init__(self, client: str, context: Context, seen: set[bytes], zone: tzinfo) -> None:
+    def __init__(
+        self, client: str, context: Context, seen: Collection[bytes], zone: tzinfo, *, tool_output: bool
+    ) -> None:
         self._client = client
         self._context = context
         self._seen = seen
         self._zone = zone
+        self._tool_output = tool_output
         self.digests: list[bytes] = []
         self.secrets = 0
         self.unreadable = 0
@@ -122,12 +129,15 @@ class _Reading:
 
     def _clean(self, message: Message) -> Message:
         turn = message.turn
+        at = turn.at.astimezone(self._zone) if turn.at else None
+        if message.role is Role.TOOL and not message.failed and not self._tool_output:
+            # Most of a transcript, and nobody asks for more than that it went well: secrets need not be looked for.
+            return replace(message, turn=replace(turn, text=WENT_WELL, at=at))
         most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_SAID_CHARS
         text, count = redact(turn.text[: most + _SEAM_CHARS])
         self.secrets += count
         if len(turn.text) > most:
             text = f"{text[:most].rstrip()} …"
-        at = turn.at.astimezone(self._zone) if turn.at else None
         return replace(message, turn=replace(turn, text=text, at=at))
 
     def _unseen(self, message: Message) -> Message | None:

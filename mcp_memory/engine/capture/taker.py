@@ -21,6 +21,7 @@ from mcp_memory.engine.capture.step import Step, standing, step_of
 from mcp_memory.engine.threads import in_thread, place_of
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.project import project_of
+from mcp_memory.transcripts.context import Context
 from mcp_memory.transcripts.message import Message
 
 
@@ -97,12 +98,14 @@ class Taker:
         self.last: str | None = None
         """When something was captured, ISO 8601."""
 
-    async def take(self, place: Place) -> Taken:
+    async def take(self, place: Place, *, delegated: bool = False) -> Taken:
         """The next stretch of a transcript, with all that belongs to it: leaves, then the hearer, then the bookmark.
+        `delegated`: another agent runs the session; once said, that is remembered.
         Raises NotFound, Refused, StorageFailed, and what the hearer raises."""
 
         def read() -> tuple[Step, Taken]:
             before = standing(place, self.bookmarks.of(place.client, place.name), self.shelf.has)
+            before.context.delegated = before.context.delegated or delegated
             step = self._step(place, before)
             return step, self._taken(place, before, step, self.shelf.put(step.pages))
 
@@ -139,9 +142,9 @@ class Taker:
             return found, False
         return found, len(self._step(place, bookmark).messages) >= least_messages
 
-    def keep(self, place: Place) -> None:
+    def keep(self, place: Place, *, delegated: bool = False) -> None:
         """Remember durably that there is this transcript. For a worker thread. Raises StorageFailed."""
-        self.bookmarks.keep(Bookmark(place.client, place.name))
+        self.bookmarks.keep(Bookmark(place.client, place.name, context=Context(delegated=delegated)))
 
     def unfinished(self) -> list[Place]:
         """The transcripts that have grown since they were captured. For a worker thread."""

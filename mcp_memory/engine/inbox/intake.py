@@ -1,8 +1,9 @@
 """Intake: messages of a session in; what is worth remembering is stored, once, and nothing is replaced.
 
-What the person states outright counts at once; the rest waits in `_inbox/` until a person has looked at it. The same
-messages again store nothing: a candidate's id is made of its words and of when they were said, and the register knows
-what became of it. What was forgotten stays so when it is read again, and is stored anew when it is said again.
+What the person states outright counts at once, unless it is long ago; the rest waits in `_inbox/` until a person has
+looked at it. The same messages again store nothing: a candidate's id is made of its words and of when they were said,
+and the register knows what became of it. What was forgotten stays so when it is read again, and is stored anew when it
+is said again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import anyio
 from ulid import ULID
@@ -40,6 +41,10 @@ GLEAN_S = 60.0
 MOST_AT_ONCE = 20
 """Of what one stretch of a session states: nobody says more in one go. The rest waits, so that no flood reaches every
 prompt before a person has seen it."""
+
+FRESH = timedelta(days=30)
+"""What was said longer ago waits: who has old sessions captured does not say today what they said then. Long enough for
+a daemon that did not run during a holiday."""
 
 MOST_REJECTED = 500
 """So many of the latest that a person did not want are compared with what comes."""
@@ -134,22 +139,21 @@ class Intake:
             fate = {Shelf.INBOX: Fate.WAITING, Shelf.DELETED: Fate.DROPPED}.get(there.shelf, Fate.ACTIVE)
             await self._note(note_id, fate, session)
             return Fate.KNOWN
-        contrary: list[NoteId] = []
+        contrary: list[NoteRecord] = []
         is_known = any(each.rules_out(candidate) for each in rejected)
         for near in [] if is_known else await self._neighbours.of(candidate.text, project=project):
             match likeness(candidate.text, near.passage.chunk.text.strip(), near.cosine):
                 case Likeness.SAME:
                     is_known = True
                 case Likeness.CONTRARY if _is_standing(near.passage.note, candidate):
-                    contrary.append(near.passage.note.id)
+                    contrary.append(near.passage.note)
                 case _:
                     pass
         if is_known:
             await self._note(note_id, Fate.KNOWN, session)
             return Fate.KNOWN
-        waits = waits or not (
-            self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
-        )
+        at_once = self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
+        waits = waits or not at_once or self._is_past(candidate, contrary)
         draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=waits)
         try:
             receipt = await self._appending.append(draft, supersedes=None)
@@ -164,6 +168,13 @@ class Intake:
         await self._note(note_id, fate, session)
         return fate
 
+    def _is_past(self, candidate: Candidate, contrary: Sequence[NoteRecord]) -> bool:
+        """Whether it may not hold any more: it is old, or what was said since says otherwise."""
+        at = candidate.at
+        return at is not None and (
+            self._clock() - at > FRESH or any(note.created is not None and note.created > at for note in contrary)
+        )
+
     def _draft(
         self,
         candidate: Candidate,
@@ -172,7 +183,7 @@ class Intake:
         client: str,
         session: str,
         project: str | None,
-        contrary: Sequence[NoteId],
+        contrary: Sequence[NoteRecord],
         *,
         waits: bool,
     ) -> Draft:
@@ -183,7 +194,7 @@ class Intake:
             "score": candidate.score,
         }
         if contrary:
-            more["contradicts"] = [*dict.fromkeys(map(str, contrary))]
+            more["contradicts"] = [*dict.fromkeys(str(note.id) for note in contrary)]
         return Draft(
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.sort),

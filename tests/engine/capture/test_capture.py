@@ -20,6 +20,7 @@ from mcp_memory.engine.capture.capturer import Capturer
 from mcp_memory.engine.capture.config import CaptureConfig
 from mcp_memory.engine.capture.taker import Heard
 from mcp_memory.errors import Busy, NotFound, Refused
+from mcp_memory.transcripts.message import Role
 from tests.engine.capture.taken import Desk, bookmark
 from tests.engine.world import eventually, more
 from tests.text.test_redaction import SECRETS
@@ -275,6 +276,24 @@ async def test_what_was_due_when_the_process_ended_is_captured_at_its_next_start
     await desk.capturer().keep("claude-code", str(desk.file()))
     async with running(desk.capturer()):
         await eventually(lambda: len(desk.texts()) == 3)
+
+
+async def test_a_session_that_another_agent_runs_stays_that(desk: Desk):
+    """Over a restart of the daemon, and where its file is written anew."""
+    desk.file().write_bytes(b"".join(session(2)))
+    await desk.capturer().keep("claude-code", str(desk.file()), delegated=True)
+    async with running(desk.capturer()):
+        await eventually(lambda: len(desk.texts()) == 2)
+    desk.file().write_bytes(line(7, "It began anew."))
+    await desk.take(desk.file())
+    assert {message.role for told in desk.heard for message in told.messages} == {Role.ASSISTANT}
+    other = desk.file("-home-ada-app/s-2.jsonl")
+    other.write_bytes(b"".join(session(2)))
+    capturer = desk.capturer(look_s=0.02)
+    capturer.note("claude-code", str(other), due=False, delegated=True)
+    capturer.note("claude-code", str(other), due=True)
+    await capturer._look()
+    assert {message.role for message in desk.heard[-1].messages} == {Role.ASSISTANT}
 
 
 async def test_the_source_is_back_where_somebody_has_removed_it(desk: Desk):
