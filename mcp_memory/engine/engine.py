@@ -292,6 +292,7 @@ class Engine:
         tasks.start_soon(partial(self.gardener.run, self._swept, tends=watch))
         if watch:
             tasks.start_soon(self.capturer.run)
+            tasks.start_soon(self.searcher.warm, self._swept)
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""

@@ -7,10 +7,14 @@ leg answers is there an error. What is about to be shown is compared with its fi
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+import anyio
+import numpy as np
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.freshness import Checked
@@ -18,8 +22,8 @@ from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
 from mcp_memory.engine.schooling import Taught
-from mcp_memory.engine.threads import Crew
-from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.engine.threads import Crew, in_thread
+from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.index.base import Index, Rows
 from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
@@ -32,6 +36,8 @@ from mcp_memory.text.terms import terms
 if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors
 
+log = logging.getLogger(__name__)
+
 TRIES = 20
 """How often a question is looked up again because a note was being written meanwhile; a log that eight sessions write
 to at once takes more than five."""
@@ -41,6 +47,9 @@ LOOK_S = 1.0
 
 MOST_ROUNDS = 4
 """How often passages of files that are gone are replaced by the next best; each time more are looked at."""
+
+WARM_S = 120.0
+"""A million passages whose words were never read before take 15 s, and 4 s after that."""
 
 WEAK = "weak: probably nothing that is stored answers this"
 
@@ -160,6 +169,20 @@ class Searcher:
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
         return Ranking(tuple(ranked), sure, signs, degraded, stale)
+
+    async def warm(self, swept: anyio.Event) -> None:
+        """Once there was a sweep, read words and vectors into memory, before the first question has to wait for it."""
+        await swept.wait()
+        try:
+            await in_thread(self._read_all, deadline_s=WARM_S, what="reading the index into memory")
+        except McpMemoryError as error:  # a question will say so, too
+            log.warning("the index is not in memory yet: %s", error.code)
+
+    def _read_all(self) -> None:
+        self._index.frequencies(["any"])
+        active = next((each for each in self._index.generations() if each.active), None)
+        if active and active.dimension:
+            self._index.dense(np.zeros(active.dimension, dtype=np.float32), 1, Filters())
 
     def meaning(self, query: str) -> Vectors | None:
         """The vector, shape (dimension,), of a question that was just ranked; None where it was not to be had."""

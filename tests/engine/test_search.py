@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -518,3 +519,21 @@ async def test_meaning_is_found_without_a_common_word(tmp_path: Path, model_cach
         for query, path in {"which doctor treats illness": "a.md", "bad fruit crop due to cold": "b.md"}.items():
             assert (await made.search(query, limit=1, filters=ALL, mode="semantic")).hits[0].path == path
             assert (await made.search(query, limit=1, filters=ALL)).hits[0].path == path
+
+
+async def test_the_index_is_read_once_there_was_a_sweep_and_one_that_fails_ends_nothing(
+    index: Fails, toy: ToyEmbedder, caplog: pytest.LogCaptureFixture
+):
+    fill(index, FILES, toy)
+    index.broken = frozenset({"dense"})
+    swept = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(searcher(index, toy).warm, swept)
+        await anyio.wait_all_tasks_blocked()
+        assert not caplog.records
+        swept.set()
+    assert "not in memory yet: index_unavailable" in caplog.text
+    index.broken = frozenset()
+    caplog.clear()
+    await searcher(index, toy).warm(swept)
+    assert not caplog.records
