@@ -40,6 +40,9 @@ class Address:
         self.version = version
         self.vault = vault
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Address) and vars(self) == vars(other)
+
     @property
     def url(self) -> str:
         """What an MCP client connects to; behind a Unix socket the host counts for nothing."""
