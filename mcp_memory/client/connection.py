@@ -43,6 +43,9 @@ class Address:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Address) and vars(self) == vars(other)
 
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
     @property
     def url(self) -> str:
         """What an MCP client connects to; behind a Unix socket the host counts for nothing."""
