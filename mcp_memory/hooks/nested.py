@@ -19,7 +19,7 @@ MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_C
 
 
 def marks_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """Header → value. A value that no header can hold, such as a path with an umlaut, is a question mark: it is there."""
+    """Header → value. One that no header can hold, such as a path with an umlaut, is a question mark: it is there."""
     return {
         header: value if value.isascii() and value.isprintable() else "?"
         for name, header in MARKS.items()
