@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
+import anyio
 import pytest
 
 from mcp_memory.client.connection import Address
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.threads import in_thread
+from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks.answer import COMPACTION
 from mcp_memory.hooks.command import FACTS, WITHIN_MS
+from mcp_memory.server.hooks import Hooks
+from mcp_memory.settings.settings import HooksConfig
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Answer, Wire
 from tests.hooks.client import Session, logged
@@ -91,3 +100,19 @@ def test_hooks_that_are_switched_off_say_nothing(place: Place) -> None:
         told = ask(wire, "session-start", "s")
         assert (told.status, told.body) == (200, b"")
     assert lines == []
+
+
+def test_a_disk_that_hangs_keeps_no_threads_from_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dead network mount that an agent works in: each of its prompts looks there for the project."""
+    back = threading.Event()
+    monkeypatch.setattr("mcp_memory.server.hooks.project_of", lambda _: back.wait(30))
+
+    async def work() -> None:
+        hooks = Hooks(cast("Engine", None), HooksConfig(), tmp_path / "log")
+        for _ in range(50):
+            with pytest.raises(DeadlineExceeded):
+                await hooks._project("/mnt/dead", 0.02)
+        assert await in_thread(lambda: "done", deadline_s=5, what="other work") == "done"
+        back.set()
+
+    anyio.run(work)
