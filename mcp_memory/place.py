@@ -45,29 +45,38 @@ def state_folder(vault: str, environ: Mapping[str, str]) -> str:
     digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
     plain = "".join(each if each.isascii() and each.isalnum() else " " for each in os.path.basename(vault))
     slug = "-".join(plain.split()).lower() or "vault"
-    return f"{state_home(environ)}/vaults/{slug}-{digest}"
+    return os.path.join(state_home(environ), "vaults", f"{slug}-{digest}")
 
 
 def state_home(environ: Mapping[str, str]) -> str:
     """`$MCP_MEMORY_STATE`, else `$XDG_STATE_HOME/mcp-memory`, else `~/.local/state/mcp-memory`."""
     if chosen := environ.get(PREFIX + "STATE"):
         return absolute(chosen)
-    return absolute(environ.get("XDG_STATE_HOME") or "~/.local/state") + "/mcp-memory"
+    return os.path.join(absolute(environ.get("XDG_STATE_HOME") or "~/.local/state"), "mcp-memory")
 
 
 def config_file(environ: Mapping[str, str]) -> str:
     """`$MCP_MEMORY_CONFIG`, else `$XDG_CONFIG_HOME/mcp-memory/config.toml`, else the same under `~/.config`."""
     if chosen := environ.get(PREFIX + "CONFIG"):
         return absolute(chosen)
-    return absolute(environ.get("XDG_CONFIG_HOME") or "~/.config") + "/mcp-memory/config.toml"
+    return os.path.join(absolute(environ.get("XDG_CONFIG_HOME") or "~/.config"), "mcp-memory", "config.toml")
 
 
 def absolute(path: str) -> str:
     """Absolute, because a daemon works in another folder than the shell that started it. Raises ConfigInvalid."""
-    found = os.path.expanduser(path)
+    found = os.path.expanduser(_plain(path))
     if found.startswith("~"):
         raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out")
-    return os.path.join(os.getcwd(), found)
+    # The folder that we are in may be gone: who names a whole path does not ask for it.
+    return found if found.startswith("/") else os.path.join(os.getcwd(), found)
+
+
+def _plain(path: str) -> str:
+    """As `pathlib` reads it, without doubled slashes and dots: `realpath` makes `/` of two slashes behind a circle of
+    links."""
+    root = path[: len(path) - len(path.lstrip("/"))]
+    parts = "/".join(each for each in path.split("/") if each not in {"", "."})
+    return (root if root == "//" else root[:1]) + parts
 
 
 def _refuse_a_circle(folder: str) -> None:

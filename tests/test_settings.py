@@ -14,7 +14,7 @@ from mcp_memory.cli.app import _COMMANDS, commands
 from mcp_memory.embedders import sentence_transformer
 from mcp_memory.engine.config import SHIPPED_PHASES
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.place import PREFIX, config_file, state_home
+from mcp_memory.place import PREFIX, config_file, state_folder, state_home
 from mcp_memory.settings import limits
 from mcp_memory.settings.settings import Settings, as_tree, load, shipped
 from mcp_memory.settings.state import StateFolder
@@ -173,15 +173,32 @@ def test_one_vault_has_one_state_however_it_is_spelled(tmp_path: Path, monkeypat
     (tmp_path / "link").symlink_to("vault")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    spellings = ["vault", "./vault/", str(tmp_path / "vault"), "link", "~/vault", "vault/../vault"]
+    spellings = ["vault", "./vault/", str(tmp_path / "vault"), "link", "~/vault", "vault/../vault", ".//link//."]
     states = {load({"MCP_MEMORY_VAULT": spelling, "MCP_MEMORY_STATE": "/s"}).state.root for spelling in spellings}
     assert len(states) == 1
 
 
-def test_a_link_to_itself_is_no_vault(tmp_path: Path):
+@pytest.mark.parametrize("behind", ["", "//", "//notes/"])
+def test_a_link_to_itself_is_no_vault(tmp_path: Path, behind: str):
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(ConfigInvalid, match="leads nowhere"):
-        _ = load({"MCP_MEMORY_VAULT": str(tmp_path / "loop")}).vault_path
+        _ = load({"MCP_MEMORY_VAULT": f"{tmp_path}/loop{behind}"}).vault_path
+
+
+def test_who_names_whole_paths_may_stand_in_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As an agent does whose worktree was removed."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    found = load({"MCP_MEMORY_VAULT": f"{tmp_path}/vault", "MCP_MEMORY_STATE": "/s"})
+    assert found.vault_path == tmp_path / "vault" and found.state.home == Path("/s")
+
+
+@pytest.mark.parametrize("state", ["/", "//", "///", "/s/", "/s//", "/s/./"])
+def test_the_state_folder_has_one_spelling(state: str):
+    """`pathlib` keeps two slashes at the beginning, and so does the system mean something else by them."""
+    found = state_folder("/v", {"MCP_MEMORY_STATE": state})
+    assert str(Path(found)) == found == str(Path(state) / "vaults" / Path(found).name)
 
 
 def keys(tree: dict) -> set[str]:

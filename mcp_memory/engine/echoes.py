@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
-from mcp_memory.engine.capture.answers import Answer, answer_after
+from mcp_memory.engine.capture.answers import answer_after
 from mcp_memory.engine.capture.captured import Captured
 from mcp_memory.engine.target import named_by
 from mcp_memory.engine.threads import in_thread
@@ -20,7 +21,7 @@ from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Shelf
 from mcp_memory.text.dates import parse_when
-from mcp_memory.text.echo import echoes
+from mcp_memory.text.echo import echoes, telling
 
 MOST_CHARS = 4000
 """Of a note, or of a log's entry: beyond, what was given is a small part of it, and by chance some part echoes."""
@@ -58,15 +59,20 @@ class Echoes:
         def look() -> list[dict[str, bool | None]]:
             keys = {(each.client, each.session) for each in injections}
             talks = {key: self._captured.messages(*key) for key in keys}
-            return [self._echoed(each, answer_after(talks[each.client, each.session], each.at)) for each in injections]
+            # Of a session with many prompts each word is read once, not once for each note that was given.
+            words, text_of = cache(telling), cache(self._text)
+
+            def echoed(each: Injection) -> dict[str, bool | None]:
+                answer = answer_after(talks[each.client, each.session], each.at)
+                if answer is None:
+                    return dict.fromkeys(each.notes)
+                said = frozenset[str]().union(*map(words, answer.said))
+                texts = {note: text_of(note) for note in each.notes}
+                return {note: echoes(text, answer.text, said) if text else None for note, text in texts.items()}
+
+            return [echoed(each) for each in injections]
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes with answers")
-
-    def _echoed(self, injection: Injection, answer: Answer | None) -> dict[str, bool | None]:
-        texts = {note: self._text(note) for note in injection.notes}
-        return {
-            note: echoes(text, answer.text, answer.said) if answer and text else None for note, text in texts.items()
-        }
 
     def _text(self, note_id: str) -> str | None:
         """What there is of the note to be found; None where it is gone or too long."""

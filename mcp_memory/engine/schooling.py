@@ -19,6 +19,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.durable import replace_file
 from mcp_memory.engine.rehearsal import PASSAGES, QUESTIONS, rehearsed
+from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.index.confidence import MODELS
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.wanting import Wanting, learn
@@ -61,7 +62,10 @@ class School:
     def teach(self, embedder: Embedder) -> Taught:
         """Takes a few milliseconds for each of 3,300 texts, and some seconds. Raises EmbedderUnavailable."""
         prompts, wanted = examples()
-        learned = learn(prompts, np.stack([embedder.embed_query(prompt) for prompt in prompts]), wanted)
+        vectors = np.stack([embedder.embed_query(prompt) for prompt in prompts])
+        if not np.isfinite(vectors).all():
+            raise EmbedderUnavailable("the model gives vectors that are no numbers")
+        learned = learn(prompts, vectors, wanted)
         # As it will be read from the file, so that the answers are the same tomorrow.
         wordings = {each: round(weight, DIGITS) for each, weight in learned.wordings.items()}
         wanting = Wanting(np.round(learned.weights, DIGITS), wordings, round(learned.doubt, DIGITS))
@@ -79,9 +83,9 @@ class School:
                 wordings = {str(each): float(weight) for each, weight in said["wordings"].items()}
                 wanting = Wanting(np.array(said["weights"], dtype=np.float32), wordings, float(said["doubt"]))
                 config = self._config if self._config.fits(fingerprint) else _read_weights(said["signs"], self._config)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # not there, or damaged: it is made again
-            if wanting.weights.shape == (dimension,):
+            if wanting.weights.shape == (dimension,) and _is_finite(wanting, config):
                 return Taught(wanting, config)
         return None
 
@@ -103,6 +107,12 @@ def _read_weights(said: Mapping[str, Sequence[float]], now: ConfidenceConfig) ->
     if any(len(weights) != len(getattr(now, name)) for name, weights in found.items()):
         raise ValueError("another number of signs")
     return replace(now, **found)
+
+
+def _is_finite(wanting: Wanting, config: ConfidenceConfig) -> bool:
+    """JSON, as Python reads it, has a NaN: whatever it touches is as good as not there, and no error says so."""
+    signs = [weight for name in MODELS.values() for weight in getattr(config, name)]
+    return bool(np.isfinite([*wanting.weights, *wanting.wordings.values(), wanting.doubt, *signs]).all())
 
 
 def examples() -> tuple[Sequence[str], Sequence[bool]]:

@@ -6,12 +6,11 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.engine.threads import LOOK_DEADLINE_S
 from mcp_memory.errors import Unusable
 from mcp_memory.hooks.command import START
 from mcp_memory.hooks.nested import is_nested
 from mcp_memory.hooks.said import Said
-from mcp_memory.project import project_of
 
 PROMPT, FLUSH, COMPACT, STOP, END = "prompt", "flush", "pre-compact", "stop", "session-end"
 EVENTS = (START, PROMPT, FLUSH, COMPACT, STOP, END)
@@ -31,6 +30,9 @@ FORGETFUL = frozenset({"openclaw"})
 Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """An operation of the engine, by its name, with its arguments."""
 
+ProjectOf = Callable[[str, float], Awaitable[str | None]]
+"""`project.project_of` a folder, within so many seconds."""
+
 
 class Answer(NamedTuple):
     """`output` is what the client reads, empty for silence; `facts` are for the log."""
@@ -40,7 +42,13 @@ class Answer(NamedTuple):
 
 
 async def answer(
-    perform: Perform, event: str, client: str, data: bytes, within_ms: int, environ: Mapping[str, str]
+    perform: Perform,
+    project_of: ProjectOf,
+    event: str,
+    client: str,
+    data: bytes,
+    within_ms: int,
+    environ: Mapping[str, str],
 ) -> Answer:
     """`environ` is what the hook carries of its own, see `nested`.
 
@@ -66,9 +74,7 @@ async def answer(
         return Answer(COMPACTION.encode() if event == COMPACT and client in TAKES_COMPACTION else b"", facts)
     if event == PROMPT and not said.prompt.strip():
         return Answer(b"", facts)
-    project = await in_thread(
-        lambda: project_of(said.cwd), deadline_s=min(within_ms / 1000, LOOK_DEADLINE_S), what="finding the project"
-    )
+    project = await project_of(said.cwd, min(within_ms / 1000, LOOK_DEADLINE_S))
     wanted = {**session, "project": project, "within_ms": within_ms}
     if event == PROMPT:
         wanted |= {"prompt": said.prompt, "lasting": client not in FORGETFUL}

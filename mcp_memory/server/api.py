@@ -79,19 +79,21 @@ def add_routes(
         return _Json({**found, "clients": calls.payload()} if name == "status" else found)
 
     for route, work in ((API, operate), (ROUTE, hooks.answer)):
-        server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials if auth else None, calls))
+        server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials, calls, auth=auth))
 
 
 Work = Callable[[str, Request], Awaitable[Response]]
 """The answer to a client, by its name."""
 
 
-def _guarded(work: Work, credentials: Credentials | None, calls: Calls) -> Callable[[Request], Awaitable[Response]]:
-    """`work` for whoever has a token, its errors said in HTTP; without credentials every caller is the person."""
+def _guarded(
+    work: Work, credentials: Credentials, calls: Calls, *, auth: bool
+) -> Callable[[Request], Awaitable[Response]]:
+    """`work` for whoever has a token, its errors said in HTTP; without `auth` whoever has none is the person."""
 
     async def answered(request: Request) -> Response:
         try:
-            client = credentials.client_of(_bearer(request)) if credentials else PERSON
+            client = credentials.client_of(_bearer(request)) or (None if auth else PERSON)
             if not client:
                 return JSONResponse({"code": "unauthorized", "message": "wrong or missing token"}, 401)
             if client != PERSON:

@@ -4,6 +4,7 @@ clients that speak HTTP themselves."""
 from __future__ import annotations
 
 import json
+import logging
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,12 +14,16 @@ from starlette.responses import Response
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
-from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.hooks.answer import answer
+from mcp_memory.engine.threads import LOOK_DEADLINE_S, Crew, in_thread
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.hooks.answer import EVENTS, Answer, answer
 from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
 from mcp_memory.hooks.journal import Line
 from mcp_memory.hooks.nested import MARKS
+from mcp_memory.project import project_of
 from mcp_memory.settings.settings import HooksConfig
+
+_log = logging.getLogger(__name__)
 
 
 class Hooks:
@@ -29,36 +34,47 @@ class Hooks:
         self._engine = engine
         self._config = config
         self._log = log
+        self._lookers = Crew()
 
     async def answer(self, client: str, request: Request) -> Response:
         """Raises Unusable for an event that is not known and for words that cannot be used, and what the engine
         raises."""
         event, within = request.path_params["name"], request.headers.get(WITHIN_MS)
         if within is not None:
-            return await self._answered(event, client, request, self._whole(within))
+            found = await self._answered(event, client, request, self._whole(within))
+            return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
         if not self._config.enabled:
             return Response()
         line, began = Line(), perf_counter()
-        line.event, line.client = event, client
+        line.event, line.client = event if event in EVENTS else "", client
         try:
             within_ms = self._config.session_start_ms if event == START else self._config.prompt_ms
-            response = await self._answered(event, client, request, within_ms)
-            line.heard(json.loads(response.headers[FACTS]))
+            found = await self._answered(event, client, request, within_ms)
+            line.heard(found.facts)
         except Exception as error:
             line.failed(error)
             raise
         finally:
             line.ms = (perf_counter() - began) * 1000
-            await in_thread(
-                lambda: line.write(str(self._log)), deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log"
-            )
-        return response
+            await self._write(line)
+        return Response(found.output, media_type="application/json")
 
-    async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> Response:
+    async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> Answer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
-        found = await answer(partial(perform, self._engine), event, client, data, within_ms, environ)
-        return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
+        return await answer(partial(perform, self._engine), self._project, event, client, data, within_ms, environ)
+
+    async def _project(self, folder: str, deadline_s: float) -> str | None:
+        """A folder may be on a disk that hangs: it must keep no threads from other work."""
+        return await self._lookers.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
+
+    async def _write(self, line: Line) -> None:
+        """A full disk takes nobody's answer away."""
+        write = partial(line.write, str(self._log))
+        try:
+            await in_thread(write, deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log")
+        except (OSError, McpMemoryError) as error:
+            _log.warning("the hooks' log cannot be written: %s", type(error).__name__)
 
     def _whole(self, said: str) -> int:
         return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else self._config.prompt_ms

@@ -17,11 +17,16 @@ from mcp_memory.text.terms import STOP_WORDS, fold, words
 from mcp_memory.text.vague_words import VAGUE_WORDS
 
 
-def echoes(passage: str, answer: str, said: str) -> bool | None:
-    """Whether the passage echoes in the answer; None where all that it tells had been `said` before."""
-    known = frozenset(_telling(said))
-    new = {pair for pair in _pairs(passage) if not known.issuperset(pair)}
+def echoes(passage: str, answer: str, said: frozenset[str]) -> bool | None:
+    """Whether the passage echoes in the answer; None where all that it tells had been `said` before: `telling` of it,
+    so that a long talk is read once for all passages."""
+    new = {pair for pair in _pairs(passage) if not said.issuperset(pair)}
     return not new.isdisjoint(_pairs(answer)) if new else None
+
+
+def telling(text: str) -> frozenset[str]:
+    """Its telling words, folded."""
+    return frozenset(_telling(text))
 
 
 def _pairs(text: str) -> set[tuple[str, str]]:

@@ -13,6 +13,7 @@ from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.engine.rehearsal import PASSAGES, QUESTIONS
 from mcp_memory.engine.schooling import School, Taught, examples
 from mcp_memory.engine.search import SearchConfig
+from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.evaluation.metrics import share_below
 from mcp_memory.index.confidence import Signs, confidence
 from mcp_memory.index.confidence_config import UNSURE, UNWANTED, ConfidenceConfig
@@ -65,14 +66,26 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path) -
     said = json.loads(file.read_text())
     changes = (
         {"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}, {"signs": {}},
-        {"signs": {"prompts": [1]}},
+        {"signs": {"prompts": [1]}}, {"doubt": float("nan")}, {"weights": [float("inf")] * embedder.dimension},
+        {"signs": said["signs"] | {"vectors": [float("nan"), 1.0]}},
     )  # fmt: skip
     for change in changes:
         file.write_text(json.dumps(said | change))
         assert School(tmp_path, BUNDLED).look_up(embedder) is None
-    for broken in ("{", "[]"):
+    for broken in ("{", "[]", "[" * 100_000):
         file.write_text(broken)
         assert School(tmp_path, BUNDLED).look_up(embedder) is None
+
+
+def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
+    class Broken(ToyEmbedder):
+        def embed_query(self, text: str) -> np.ndarray:
+            return super().embed_query(text) * np.nan
+
+    school, embedder = School(tmp_path, BUNDLED), Broken()
+    with pytest.raises(EmbedderUnavailable, match="no numbers"):
+        school.teach(embedder)
+    assert school.taught(embedder) is None and not [*tmp_path.iterdir()]
 
 
 def test_the_thresholds_mean_the_same_for_another_model(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.text.echo import echoes
+from mcp_memory.text.echo import echoes, telling
 
 PASSAGE = "The staging database listens on port 5433."
 
@@ -21,9 +21,10 @@ PASSAGE = "The staging database listens on port 5433."
     ],
 )
 def test_two_words_side_by_side_that_were_not_both_said_before(answer: str, said: str, found: bool | None):
-    assert echoes(PASSAGE, answer, said) is found
-    assert echoes(PASSAGE.upper(), answer, said) is found
+    assert echoes(PASSAGE, answer, telling(said)) is found
+    assert echoes(PASSAGE.upper(), answer, telling(said)) is found
 
 
 def test_words_that_tell_nothing_are_no_echo():
-    assert echoes("You should always make sure that it works really well.", "It works really well now.", "") is None
+    passage = "You should always make sure that it works really well."
+    assert echoes(passage, "It works really well now.", frozenset()) is None

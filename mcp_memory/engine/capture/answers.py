@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,10 +14,11 @@ GRAIN = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`said` is all that stood in the session before it, prompts and what tools gave back included."""
+    """`said` is all that stood in the session before it, message after message, prompts and what tools gave back
+    included."""
 
     text: str
-    said: str
+    said: tuple[str, ...]
 
 
 def answer_after(messages: Sequence[Message], at: datetime) -> Answer | None:
@@ -29,14 +30,10 @@ def answer_after(messages: Sequence[Message], at: datetime) -> Answer | None:
             begin = number + 1
     first = next((n for n in range(begin, len(messages)) if messages[n].role is Role.ASSISTANT), len(messages))
     end = next((n for n in range(first, len(messages)) if messages[n].role is Role.USER), len(messages))
-    text = _texts(each for each in messages[first:end] if each.role is Role.ASSISTANT)
+    text = "\n\n".join(each.turn.text for each in messages[first:end] if each.role is Role.ASSISTANT)
     others = [*messages[:first], *(each for each in messages[first:end] if each.role is not Role.ASSISTANT)]
-    return Answer(text, _texts(others)) if text else None
+    return Answer(text, tuple(each.turn.text for each in others)) if text else None
 
 
 def _is_since(message: Message, at: datetime) -> bool:
     return message.turn.at is not None and message.turn.at >= at
-
-
-def _texts(messages: Iterable[Message]) -> str:
-    return "\n\n".join(each.turn.text for each in messages)

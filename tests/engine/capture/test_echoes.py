@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from mcp_memory.engine.echoes import MOST_CHARS
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput
+from mcp_memory.text.echo import telling
 from mcp_memory.text.messages import Turn
 from tests.engine.world import World
 from tests.gleaning.talks import AT, assistant, person, tool
@@ -66,6 +68,25 @@ async def test_each_clients_answer_is_found(world: World, tmp_path: Path):
         assert await echoed(engine, *items) == [{told: True, other: False, log: True}] * 3
 
 
+async def test_a_session_is_read_once_for_all_its_prompts(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Else the time for one with 200 prompts goes into minutes."""
+    read = Counter[str]()
+
+    def counted(text: str) -> frozenset[str]:
+        read[text] += 1
+        return telling(text)
+
+    monkeypatch.setattr("mcp_memory.engine.echoes.telling", counted)
+    async with world.engine(capture=config(tmp_path / "home")) as engine:
+        await capture(engine)
+        told = (await engine.append("A brass barometer hangs at the pier.", kind="fact")).id
+        other = (await engine.append("The ferry leaves at nine from Landskrona.", kind="fact")).id
+        assert await echoed(engine, *[item("codex", told, other)] * 3) == [{told: True, other: False}] * 3
+    assert read and set(read.values()) == {1}
+
+
 async def test_what_is_not_known_is_said_to_be_so(world: World, tmp_path: Path):
     async with world.engine(capture=config(tmp_path / "home")) as engine:
         await capture(engine)
@@ -110,6 +131,6 @@ def test_the_answer_goes_up_to_the_next_prompt():
         person("four", at=later),
     ]  # fmt: skip
     answer = answer_after(talk, AT)
-    assert answer and (answer.text, answer.said) == ("second\n\nthird", "first\n\ntwo\n\nfound")
+    assert answer and (answer.text, answer.said) == ("second\n\nthird", ("first", "two", "found"))
     assert answer_after(talk[:3], AT) is None and answer_after(talk, later) is None
     assert answer_after([person("one", at=None), replace(talk[0], turn=Turn("Assistant", "x"))], AT) is None
