@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from time import monotonic
 
 import anyio
 
@@ -53,6 +54,8 @@ class Model:
         self._builder = builder
         self._school = School(folder, sureness)
         self._ignorant = False
+        self._learns_from = 0.0
+        """Of time.monotonic(): an endpoint that fails is not asked for thousands of texts with each append."""
         self._faults = health.faults
         self._wanted = anyio.Event()
         self._called = anyio.Event()
@@ -96,7 +99,7 @@ class Model:
         """What the model at hand has learned; None until it has, and asking has it learn."""
         embedder = self.at_hand
         found = self._school.taught(embedder) if embedder else None
-        if embedder and found is None and not self._ignorant:
+        if embedder and found is None and not self._ignorant and monotonic() >= self._learns_from:
             self._ignorant = True
             self.wake()
         return found
@@ -165,9 +168,9 @@ class Model:
         """See that the model tells prompts that want memory from those that do not, and how sure an answer is. Raises
         EmbedderUnavailable."""
         embedder = self.embedder
+        self._ignorant, self._learns_from = False, monotonic() + LATEST_RETRY_S
         if embedder and self._school.taught(embedder) is None:
             await in_thread(lambda: self._school.teach(embedder), deadline_s=LEARN_S, what="learning from prompts")
-        self._ignorant = False
 
     async def close(self) -> None:
         """Idempotent."""

@@ -124,3 +124,24 @@ async def test_a_model_that_was_not_schooled_learns_when_a_prompt_comes(toy_worl
         second = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" in second.signs
         assert "wanting" not in (await engine.search("why no rabbit for the queue?")).signs
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_that_fails_half_way_is_not_asked_with_each_question(
+    toy_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def fail(_: School, embedder: Embedder) -> Taught:
+        asked.append(embedder.fingerprint)
+        raise EmbedderUnavailable("too many requests")
+
+    monkeypatch.setattr(School, "teach", fail)
+    toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
+    async with toy_world.engine() as engine:
+        for number in range(3):
+            await engine.search("why no rabbit for the queue?", is_prompt=True)
+            await eventually(lambda: asked)
+            await engine.append(f"The {number} ferry leaves at nine.", kind="fact")
+            await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+    assert len(asked) == 1
