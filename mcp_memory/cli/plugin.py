@@ -59,10 +59,8 @@ def plugin(common: Common, write: Path | None, here: bool, check: bool, as_json:
     for line in [] if check else lines:
         say(f"  {line}")
     if not (here or check) and not _is_as_anywhere(common.settings()):
-        say(
-            f"  → it calls mcp-memory by its name, and {pasting.TEMPLATE_URL}; what is so on this machine is in the one"
-        )
-        say("    that this makes: mcp-memory plugin --write DIR --here")
+        say(f"  → it says mcp-memory and {pasting.TEMPLATE_URL}, which is not so on this machine; one that fits it:")
+        say("    mcp-memory plugin --write DIR --here")
 
 
 def marketplace() -> Path:
