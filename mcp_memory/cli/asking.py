@@ -20,8 +20,11 @@ def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]
     import anyio
 
     if operation != "append" and not settings.vault_path.is_dir():
+        from mcp_memory.cli.pasting import start_command
+
         raise NotFound(
-            f"there is no vault at {settings.vault_path}", hint="check the path, or make one: mcp-memory start"
+            f"there is no vault at {settings.vault_path}",
+            hint=f"check the path, or make one: {start_command(settings)}",
         )
     with asking.alone(settings):
         return anyio.run(_perform, settings, operation, arguments)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli import pasting
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
@@ -48,7 +49,8 @@ def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool
         return
     if not settings.vault_path.is_dir():
         raise NotFound(
-            f"there is no vault at {settings.vault_path}", hint="check the path, or make one: mcp-memory start"
+            f"there is no vault at {settings.vault_path}",
+            hint=f"check the path, or make one: {pasting.start_command(settings)}",
         )
     done: list[str] = []
     found = look(settings)

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from mcp_memory.cli import pasting
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.cli.session import Session
@@ -61,7 +62,8 @@ def export(common: Common, form: str | None, target: Path, force: bool, forgotte
     settings = common.settings()
     if not (settings.vault_path / MARKER).is_file():
         raise NotFound(
-            f"there is no vault at {settings.vault_path}", hint="check the path, or make one: mcp-memory start"
+            f"there is no vault at {settings.vault_path}",
+            hint=f"check the path, or make one: {pasting.start_command(settings)}",
         )
     form = form or _told_by(target)
     place = target.expanduser().resolve()

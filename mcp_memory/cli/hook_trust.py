@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from mcp_memory.wiring import commands, files, jsonc
 from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, config_file
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.openclaw import Plugin
-from mcp_memory.wiring.pieces import Hooks
+from mcp_memory.wiring.pieces import Hooks, Trust
 
 ANSWER_S = 20.0
 
@@ -91,6 +91,15 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
             "this version of Codex does not say what it trusts", hint="without --trust-hooks, then /hooks there"
         )
     return found
+
+
+def has_trust(wanted: Sequence[Target]) -> bool:
+    """Whether Codex has noted down that it trusts our hooks, as they are or as they were."""
+    return any(
+        isinstance(piece, Trust) and piece.is_in((files.read(target.file) or b"").decode(errors="replace"))
+        for target in wanted
+        for piece in target.pieces
+    )
 
 
 def _states(client: str, scope: Scope, piece: Hooks, file: Path, text: str, place: Where) -> dict[str, str]:

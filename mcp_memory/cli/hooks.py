@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,13 +13,15 @@ import click
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks import journal, run
 from mcp_memory.hooks.command import USAGE
 from mcp_memory.hooks.report import HooksReport, SessionReport, answered, asked, report
 from mcp_memory.text.counts import counted
 
-_ECHOES = {True: "echoed", False: "-", None: "not known"}
-_MEANT = {"over_budget": "it would have taken longer than [hooks] allows, as on a busy machine"}
+_ECHOES = {True: "echoed", False: "no echo", None: "not known"}
+_LATE = "it would have taken longer than [hooks] allows, as on a busy machine"
+_MEANT = {"over_budget": _LATE, DeadlineExceeded.code: _LATE}
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
@@ -96,11 +99,13 @@ def _sum_up(found: HooksReport) -> None:
         say(f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}")
     if found.injected:
         known = found.injected - found.echo_unknown
-        share = (
-            f"{found.echoed} of {known} notes came back in the answer that followed" if known else "nothing is known"
-        )
-        say(f"overlap     {share}; of {found.echo_unknown} it is not known. See --help: this is overlap, not use")
+        told = [f"{found.echoed} of {counted(known, 'note')} came back in the words of the answer"] if known else []
+        told += [f"not known of {counted(found.echo_unknown, 'note')}"] if found.echo_unknown else []
+        say(f"overlap     {'; '.join(told)} (overlap, not use: see --help)")
     if found.p50_ms is not None and found.p99_ms is not None:
         say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
-    for cause, count in sorted(found.failures.items(), key=lambda each: -each[1]):
-        say(f"failed      {count} × {_MEANT.get(cause, cause)}")
+    failures = Counter[str]()
+    for cause, count in found.failures.items():
+        failures[_MEANT.get(cause, cause)] += count
+    for meant, count in failures.most_common():
+        say(f"failed      {count} × {meant}")

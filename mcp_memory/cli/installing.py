@@ -16,7 +16,7 @@ import click
 
 from mcp_memory.cli import pasting
 from mcp_memory.cli.console import emit, is_terminal, say, tell
-from mcp_memory.cli.hook_trust import hashes_of
+from mcp_memory.cli.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.cli.remarks import after_install
 from mcp_memory.client.connection import Address
@@ -31,7 +31,7 @@ from mcp_memory.text.visible import visible
 from mcp_memory.wiring import files
 from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets, trusting
 from mcp_memory.wiring.edit import Change, Target, diff, installing, uninstalling
-from mcp_memory.wiring.pieces import Hooks, Instructions, Trust
+from mcp_memory.wiring.pieces import Hooks, Instructions
 
 UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
 
@@ -85,6 +85,8 @@ def install(
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
+    if name is not None and not pasting.SERVER_NAME.fullmatch(name):
+        raise InvalidInput("a server's name is of the letters a to z, digits, - and _", hint="--name memory-of-mine")
     settings = common.settings()
     if settings.daemon.uds:
         raise Refused(
@@ -102,7 +104,8 @@ def install(
     if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
         wanted, trust_hooks = trusting(wanted, _hashes(wanted)), True
     changes = [installing(target, files.read(target.file)) for target in wanted]
-    remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trust_hooks)
+    trusted = trust_hooks or (has_trust(wanted) and all(change.is_nothing for change in changes))
+    remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trusted)
     plan = Plan(client, scope, changes, remarks)
     _carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
     if not dry_run and launch.running(settings) is None:
@@ -194,12 +197,8 @@ def _wire(
 
 def _agrees_to_trust(wanted: Sequence[Target]) -> bool:
     """Asks, unless Codex has noted down that it trusts them, or is not there to say what it would trust."""
-    for target in wanted:
-        text = (files.read(target.file) or b"").decode(errors="replace")
-        if any(isinstance(piece, Trust) and piece.is_in(text) for piece in target.pieces):
-            return False
     question = "have Codex trust our hooks? Else it asks you, and skips them until then"
-    return shutil.which("codex") is not None and click.confirm(question)
+    return not has_trust(wanted) and shutil.which("codex") is not None and click.confirm(question)
 
 
 def _hashes(wanted: Sequence[Target]) -> dict[str, str]:

@@ -11,10 +11,10 @@ import shlex
 import shutil
 import sys
 import tomllib
+import unicodedata
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.engine.notes import slug
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.place import config_file
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
@@ -22,6 +22,11 @@ from mcp_memory.wiring.clients import HOOK_EVENTS
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 TEMPLATE_VARIABLE = "MCP_MEMORY_TOKEN"
+
+SERVER_NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""What every client takes; Codex 0.169.0 skips a server of another name without a word."""
+_MOST_NAME_CHARS = 24
+"""Of the part that tells vaults apart: clients put it into the names of tools, of which models take 64 characters."""
 
 
 def snippets(settings: Settings, url: str) -> dict[str, str]:
@@ -78,8 +83,12 @@ def hook_line(event: str, client: str, settings: Settings | None, *, shared: boo
 
 
 def server_name(settings: Settings) -> str:
-    """What clients call this vault's server."""
-    return "memory" if _is_default(settings) else f"memory-{slug(settings.vault_path.name)}"
+    """What clients call this vault's server: after its folder, or its state's number where that has no Latin letter."""
+    if _is_default(settings):
+        return "memory"
+    plain = unicodedata.normalize("NFKD", settings.vault_path.name.lower()).encode("ascii", "ignore").decode()
+    short = "-".join(re.findall(r"[a-z0-9]+", plain))[:_MOST_NAME_CHARS].strip("-")
+    return f"memory-{short or settings.state.root.name.rpartition('-')[2]}"
 
 
 def token_variable(settings: Settings) -> str:
@@ -91,6 +100,11 @@ def token_variable(settings: Settings) -> str:
 def vault_option(settings: Settings) -> str | None:
     """What our commands say with `--vault`; None for the default vault."""
     return None if _is_default(settings) else str(settings.vault_path)
+
+
+def start_command(settings: Settings) -> str:
+    """What a person types to start this vault's daemon."""
+    return f"mcp-memory start{_options(settings)}"
 
 
 def command_path(*, shared: bool = False) -> str:

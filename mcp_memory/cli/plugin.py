@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 import click
@@ -57,6 +58,9 @@ def plugin(common: Common, write: Path | None, here: bool, check: bool, as_json:
     say(f"{'as generated' if check else 'the plugin'}: {root.absolute()}")
     for line in [] if check else lines:
         say(f"  {line}")
+    if not (here or check) and not _is_as_anywhere(common.settings()):
+        say(f"  → it says mcp-memory and {pasting.TEMPLATE_URL}, which is not so on this machine; one that fits it:")
+        say("    mcp-memory plugin --write DIR --here")
 
 
 def marketplace() -> Path:
@@ -101,6 +105,12 @@ def this_machine(settings: Settings) -> Filling:
         hook=pasting.hook_line("EVENT", "openclaw", settings),
         skill=_skill(),
     )
+
+
+def _is_as_anywhere(settings: Settings) -> bool:
+    """Whether what is made for any machine reaches this vault on this one."""
+    by_name = shutil.which("mcp-memory") is not None and pasting.vault_option(settings) is None
+    return by_name and expected_url(settings) == pasting.TEMPLATE_URL
 
 
 def _skill() -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from mcp_memory.cli import pasting
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.engine.findings import Finding
 from mcp_memory.settings.settings import Settings
@@ -44,11 +45,12 @@ def look(settings: Settings) -> list[Finding]:
     ]
     if is_held(state):
         return found
+    start = pasting.start_command(settings)
     if state.daemon.exists():
         what = f"{state.daemon} is left from a daemon that was killed"
-        found.append(Finding("warning", what, "mcp-memory doctor --fix, or: mcp-memory start", fixable=True))
+        found.append(Finding("warning", what, f"mcp-memory doctor --fix, or: {start}", fixable=True))
     what = f"no daemon runs for {settings.vault_path}: agents cannot reach it"
-    return [*found, Finding("info", what, "mcp-memory start")]
+    return [*found, Finding("info", what, start)]
 
 
 def mend(settings: Settings) -> list[str]:

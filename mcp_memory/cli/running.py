@@ -77,7 +77,9 @@ def status(common: Common, as_json: bool) -> None:
     settings = common.settings()
     connection = launch.running(settings)
     if connection is None:
-        raise NotRunning(f"no daemon runs for {settings.vault_path}", hint="mcp-memory start")
+        from mcp_memory.cli.pasting import start_command
+
+        raise NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command(settings))
     facts = connection.call("status", {}, deadline_s=30)
     if as_json:
         emit(_facts(connection.address, facts))

@@ -9,6 +9,7 @@ from mcp_memory.engine.findings import Facts, Finding, findings_of
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.models import Problem
+from mcp_memory.text.counts import counted
 
 LOOK_DEADLINE_S = 60.0
 
@@ -78,5 +79,5 @@ def _noticing(engine: Engine) -> str:
     last = engine.indexer.last
     if last is None:
         return engine.watcher.state
-    took, ago = f"{last.took_s:.2f} s for {last.files} files", f"{monotonic() - last.at:.0f} s ago"
+    took, ago = f"{last.took_s:.2f} s for {counted(last.files, 'file')}", f"{monotonic() - last.at:.0f} s ago"
     return f"{engine.watcher.state}; the last took {took} and ended {ago}"

@@ -19,6 +19,7 @@ from watchfiles import Change, watch  # pyright: ignore[reportUnknownVariableTyp
 
 from mcp_memory.engine.config import WatchConfig
 from mcp_memory.storage.base import FolderId
+from mcp_memory.text.counts import counted
 
 RETRY_S = 60.0
 """Where the limit of watches is reached, how long until that is tried again: each try takes all that are left."""
@@ -188,7 +189,8 @@ class Watcher:
 
     def _now_stands(self, watched: int, folders: int) -> None:
         self._stands, self._fault = True, None
-        self._listens = f"events from {watched} {'' if watched == folders else f'of {folders} '}folders"
+        of = "" if watched == folders else f"{watched} of "
+        self._listens = f"events from {of}{counted(folders, 'folder')}"
         self.hint()  # what changed before it stood
 
     def _heard(self, *, lost: bool) -> None:

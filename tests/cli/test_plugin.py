@@ -19,6 +19,7 @@ def test_the_shipped_files_are_what_the_command_makes(served: Place) -> None:
     assert marketplace() == CHECKOUT
     assert differing(CHECKOUT, packages(anywhere())) == []
     assert "as generated" in served.run("plugin", "--check").ok().out
+    assert "--here" in served.run("plugin").ok().out, "this vault and its address are not any machine's"
     generated = {*packages(anywhere()), *(f"{FOLDER}/{name}" for name in BY_HAND)}
     there = {str(p.relative_to(CHECKOUT)) for root in (SHOP, CHECKOUT / ".claude-plugin") for p in _files(root)}
     assert there == generated, "nothing else lies there"

@@ -82,6 +82,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     shown = served.mcp_memory("install", "codex", "--dry-run", "--trust-hooks").out
     assert "+trusted_hash = " in shown and configuration(home) == before
     served.mcp_memory("install", "codex", "--yes", "--trust-hooks")
+    assert "only after you have trusted" not in served.mcp_memory("install", "codex", "--yes").out, "it stands there"
     environ = served.environ(STUB_KEY="stub", **PATIENT)
     (listed,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
     assert (listed["name"], listed["enabled"]) == ("memory", True)

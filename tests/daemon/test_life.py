@@ -46,7 +46,7 @@ def test_start_twice_status_and_stop_twice(place: Place):
     assert place.run("stop", "--json").ok().json == {"stopped": False, "pid": None}
     gone = place.run("status")
     assert gone.code == 3
-    assert "mcp-memory start" in gone.err
+    assert f"mcp-memory start --vault {place.vault}" in gone.err, "the vault that was asked for"
     assert place.run("status", "--json").json["code"] == "not_running"
 
 

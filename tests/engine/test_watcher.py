@@ -17,6 +17,7 @@ from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.models import NotePath
+from mcp_memory.text.counts import counted
 
 from .world import World, eventually, found, paths
 
@@ -45,7 +46,7 @@ async def ready(engine: Engine) -> None:
         if last is None:
             return False
         watched = [folder for folder in last.folders if not folder.startswith("@transcripts")]
-        return engine.watcher.events in {"off", f"events from {len(watched)} folders"}
+        return engine.watcher.events in {"off", f"events from {counted(len(watched), 'folder')}"}
 
     await eventually(watches)
 

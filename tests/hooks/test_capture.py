@@ -65,6 +65,7 @@ def test_the_report_says_what_came_back_in_the_answer(served: Place):
     drawn = served.run("hooks", "report").ok().out
     assert re.search(r"echoed +notes/fact/the-heron-of-rya", drawn), drawn
     assert re.search(r"not known +notes/fact/the-heron-of-rya", drawn) and "overlap, not use" in drawn
+    assert re.search(r"\d of \d+ notes? came back in the words of the answer; not known of \d+ note", drawn), drawn
 
 
 @pytest.mark.parametrize("event", ["stop", "pre-compact", "session-end"])

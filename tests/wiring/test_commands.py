@@ -41,6 +41,7 @@ def test_a_dry_run_shows_all_and_changes_nothing(served: Place, home: Path) -> N
     asked = served.run("install", "claude-code", "--json")
     assert asked.code == 2
     assert "--yes" in asked.json["hint"]
+    assert "a to z" in served.run("install", "codex", "--dry-run", "--name", "Gedächtnis").err
     assert served.run("install", "openclaw", "--dry-run").ok()
     assert served.credentials.has("openclaw") is False, "not even a token"
 
