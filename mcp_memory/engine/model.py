@@ -36,7 +36,7 @@ RETURN_WAIT_S = 0.3
 0.15 to 0.25 s on two cores, and a whole answer then serves better than a quick half."""
 
 LEARN_S = 600.0
-"""For 3,300 short texts; a slow endpoint needs minutes."""
+"""For 3,200 short texts; a slow endpoint needs minutes."""
 
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
 

@@ -60,7 +60,7 @@ class School:
         return found
 
     def teach(self, embedder: Embedder) -> Taught:
-        """Takes a few milliseconds for each of 3,300 texts, and some seconds. Raises EmbedderUnavailable."""
+        """Takes a few milliseconds for each of 3,200 texts, and some seconds. Raises EmbedderUnavailable."""
         prompts, wanted = examples()
         vectors = np.stack([embedder.embed_query(prompt) for prompt in prompts])
         if not np.isfinite(vectors).all():
