@@ -15,6 +15,7 @@ import anyio
 
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.marker import open_marker
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.threads import in_thread
@@ -137,9 +138,12 @@ async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str,
 
 def _copied(vault: Path, target: Path) -> int:
     """The notes of a vault, put where an engine may mark the folder as its own; how many there are. What an earlier
-    run left and the vault no longer has is taken away."""
+    run left and the vault no longer has is taken away. Marked here already: the README that an engine writes into a
+    vault it makes would count among the notes of the first run, and of that only."""
     with naming_the_cause(str(target)):
-        return _copy(vault, target)
+        count = _copy(vault, target)
+    open_marker(target)
+    return count
 
 
 def _copy(vault: Path, target: Path) -> int:

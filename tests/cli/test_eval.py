@@ -85,6 +85,16 @@ def test_an_index_that_is_kept_is_used_again(place: Place, questions: Path) -> N
     assert list(state.glob("my-set-1/state/index/index.db"))
 
 
+def test_the_run_that_builds_an_index_answers_as_the_next_ones(place: Place, questions: Path) -> None:
+    state, run = place.root / "kept", place.root / "run.jsonl"
+    runs: list[list[object]] = []
+    for _ in range(2):
+        place.run("eval", str(questions), "--state", str(state), "--run", str(run)).ok()
+        runs.append([json.loads(line)["hits"] for line in run.read_text().splitlines()])
+        assert {file.stem for file in state.glob("my-set-1/vault/**/*.md")} == set(SENTENCES)
+    assert runs[0] == runs[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
