@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_memory.models import NotePath, NoteRecord, Passage
 
 MAX_LABEL_CHARS = 200
+
+PLAIN_KIND = "note"
+"""Of no particular kind, which is not worth a word."""
+
+_WORDS = re.compile(r"[^\W_]+")
+_ANCHOR = re.compile(r"\s*\{[^{}]*\}$")
+"""The name that links to a heading use, as many tools write it: `## Install { #install }`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +26,10 @@ class Excerpt:
     start_line: int
     end_line: int
     text: str
-    label: str
-    """Title, kind and date, for the line above the text."""
+    heading: str
+    """Of the text, or the note's title; empty where the path says it."""
+    about: str = ""
+    """Kind and dates of the note."""
     start: int = 0
     """For a passage: where it stands in the note, in characters."""
     entries: tuple[int, ...] = ()
@@ -36,19 +46,29 @@ class Excerpt:
 
 def excerpt_of(passage: Passage) -> Excerpt:
     chunk, note = passage.chunk, passage.note
-    said = label(note, chunk.headings or (note.title,))
-    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, said, chunk.start)
+    heading = heading_of(note, chunk.headings or (note.title,))
+    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, heading, about(note), chunk.start)
 
 
-def label(note: NoteRecord, headings: Sequence[str]) -> str:
-    """Headings, kind and dates, but for what the path says already: each character is one less for the notes."""
+def heading_of(note: NoteRecord, headings: Sequence[str]) -> str:
+    """The nearest heading above a text, but for what the path says: each character is one less for the notes."""
+    nearest = _ANCHOR.sub("", headings[-1]) if headings else ""
+    return "" if _plain(nearest) in _plain(note.path) else nearest[:MAX_LABEL_CHARS]
+
+
+def about(note: NoteRecord) -> str:
+    """Kind and dates, likewise."""
     when = note.updated or note.created
     day = when.date().isoformat() if when else ""
-    kind = "" if note.is_log or f"/{note.kind}/" in f"/{note.path}" else note.kind
-    place = " > ".join(each for each in headings if each not in note.path)
+    kind = "" if note.is_log or note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{note.path}" else note.kind
     until = f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""
-    parts = (place, kind, day if day not in note.path else "", until)
+    parts = (kind, day if day not in note.path else "", until)
     return " · ".join(part[:MAX_LABEL_CHARS] for part in parts if part)
+
+
+def _plain(text: str) -> str:
+    """As file names are made of titles, in marks that keep words apart."""
+    return f"-{'-'.join(_WORDS.findall(text.lower()))}-"
 
 
 def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
@@ -56,19 +76,24 @@ def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
     merged: list[Excerpt] = []
     for part in sorted(parts, key=lambda each: (each.start, each.end)):
         last = merged[-1] if merged else None
-        if last is None or part.start_line > last.end_line + 1:
+        if last is None or (part.start_line > last.end_line + 1 and not _only_breaks_between(last, part)):
             merged.append(part)
         elif part.start <= last.end:
             if part.end > last.end:
                 text = last.text + part.text[last.end - part.start :]
                 merged[-1] = replace(last, end_line=part.end_line, text=text)
         elif part.start_line > last.end_line:
-            # Only a line break and blanks lie in between; they count, so that offsets stay true.
-            gap = "\n".rjust(part.start - last.end)
+            # Only line breaks and blanks lie in between; they count, so that offsets stay true.
+            gap = ("\n" * (part.start_line - last.end_line)).rjust(part.start - last.end)
             merged[-1] = replace(last, end_line=part.end_line, text=last.text + gap + part.text)
         else:
             merged.append(part)  # pieces of one huge line with another piece between them
     return merged
+
+
+def _only_breaks_between(first: Excerpt, second: Excerpt) -> bool:
+    """As many characters as line breaks, so that there is nothing else."""
+    return second.start - first.end == second.start_line - first.end_line
 
 
 def once(excerpts: Iterable[Excerpt]) -> list[Excerpt]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from mcp_memory.engine.assemble import Assembly, Frame, choose, fit, render, size, with_notice
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten, withheld
 from mcp_memory.engine.config import RecallConfig
-from mcp_memory.engine.excerpts import Excerpt, label, once, stretches
+from mcp_memory.engine.excerpts import Excerpt, about, heading_of, once, stretches
 from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile
 from mcp_memory.engine.search import Searcher
 from mcp_memory.engine.threads import in_thread
@@ -213,7 +213,6 @@ def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Exce
     Raises NotFound for an entry that is not there or forgotten, InvalidInput for lines that the note does not have.
     """
     record = file.record
-    said = label(record, [record.title])
     all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
     hidden = _forgotten_lines(file)
     if entry is not None:
@@ -226,7 +225,7 @@ def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Exce
     else:
         first, last = file.text.count("\n", 0, file.body_start) + 1, len(all_lines)
     shown = {number: all_lines[number - 1] for number in range(first, last + 1) if number not in hidden}
-    return stretches(Excerpt(record.path, first, last, "", said), shown)
+    return stretches(Excerpt(record.path, first, last, "", heading_of(record, [record.title]), about(record)), shown)
 
 
 def _latest_first(file: NoteFile, excerpts: Sequence[Excerpt]) -> list[Excerpt]:

@@ -138,5 +138,5 @@ def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
     said = gist(file.body)
     before = file.text.count("\n", 0, file.body_start + file.body.find(said))
     days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
-    label = " · ".join([topic.title, f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
-    return Excerpt(file.record.path, before + 1, before + 1 + said.count("\n"), said, label)
+    about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
+    return Excerpt(file.record.path, before + 1, before + 1 + said.count("\n"), said, topic.title, about)

@@ -116,7 +116,7 @@ _OPENING = re.compile(
 
 _FOREIGN = (
     re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
-    re.compile(r"<<<([0-9a-f]{12})\n.*?(?:\1>>>|\Z)", re.DOTALL),  # memory, as recall quotes it
+    re.compile(r"<<<([0-9a-f]{8})\n.*?(?:\1>>>|\Z)", re.DOTALL),  # memory, as recall quotes it
     re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
     re.compile(r"\A.*(?<!`)</[A-Za-z][\w.:-]*\s{0,9}>(?!`)", re.DOTALL),  # an end is left: there was one tag in another
     re.compile(

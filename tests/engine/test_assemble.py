@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.engine.assemble import Assembly, Frame, fit, length, pack, render, visible, with_notice
-from mcp_memory.engine.excerpts import Excerpt, label, merge, once
+from mcp_memory.engine.excerpts import Excerpt, about, heading_of, merge, once
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
 from mcp_memory.text.chunking import ChunkingConfig, chunk
 from mcp_memory.text.tokens import count_tokens
@@ -37,12 +37,12 @@ def shown(answer: str) -> list[tuple[str, int, str]]:
     found: list[tuple[str, int, str]] = []
     path, number = "", 0
     for line in answer.split("\n"):
-        if head := re.fullmatch(r"### (\S+) · .*", line):
+        if head := re.fullmatch(r"### (\S+)(?: · .*)?", line):
             path = head[1]
-        elif at := re.match(r"\[(\d+)(?:-\d+)?\] ", line):
+        elif at := re.match(r"\[(\d+)(?:-\d+)?(?: · [^]]*)?\] ", line):
             number = int(at[1])
             found.append((path, number, line[at.end() :]))
-        elif found and not re.match(r"[0-9a-f]{12}>>>", line):
+        elif found and not re.match(r"[0-9a-f]{8}>>>", line):
             number += 1
             found.append((path, number, line))
         elif found:
@@ -108,7 +108,13 @@ def test_no_line_comes_twice_and_all_are_named_right(text: str, config: Chunking
 def test_neighbours_are_joined() -> None:
     text = "first line\nsecond line\n\nthird line\n"
     config = ChunkingConfig(join_chars=0, max_chars=100)
-    assert render(FRAME, Assembly(tuple(pack(passages_of("a.md", text, config)[::-1], 9999)))).count("[") == 2
+    passages = passages_of("a.md", text, config)
+    assert len(passages) == 2
+    assert "\n[1-4] first line\nsecond line\n\nthird line\n" in render(
+        FRAME, Assembly(tuple(pack(passages[::-1], 9999)))
+    )
+    apart = passages_of("a.md", text.replace("\n\n", "\n- - -\n"), config)
+    assert [each.start_line for each in pack(apart, 9999)] == [1, 4]
     long = " ".join(f"word{n}" for n in range(100))
     pieces = passages_of("a.md", long, config)
     assert len(pieces) > 3
@@ -165,10 +171,10 @@ def test_what_does_not_fit_is_named_with_the_call_that_gets_it() -> None:
 @given(st.text("ab\n>< " + ODD, max_size=200))
 def test_the_marks_are_not_in_the_text(text: str) -> None:
     first = render(FRAME, Assembly((excerpt("a.md", 1, text or "x"),)))
-    mark = re.search(r"<<<([0-9a-f]{12})\n", first)[1]
+    mark = re.search(r"<<<([0-9a-f]{8})\n", first)[1]
     # An old answer, closing mark and all, stored as a note.
     second = render(FRAME, Assembly((excerpt("a.md", 1, first),)))
-    other = re.search(r"<<<([0-9a-f]{12})\n", second)[1]
+    other = re.search(r"<<<([0-9a-f]{8})\n", second)[1]
     assert other != mark
     opening, closing = f"<<<{other}\n", f"\n{other}>>>"
     assert second.count(opening) == 1
@@ -218,10 +224,19 @@ def test_a_header_does_not_say_again_what_the_path_says() -> None:
         NotePath("notes/fact/tea.md"), NoteId("1"), Etag("e"), "s", "Tea", "fact", Shelf.ACTIVE, created=day
     )
     log = replace(fact, path=NotePath("memory/2026-11-20.md"), kind="log", is_log=True)
-    assert label(fact, ("Tea", "Green")) == "Tea > Green · 2026-11-20"
-    assert label(replace(fact, path=NotePath("tea.md"), kind="fix"), ("Green",)) == "Green · fix · 2026-11-20"
-    assert label(log, ("2026-11-20", "10:00 Tea")) == "10:00 Tea"
-    assert label(log, ()) == ""
+    assert (heading_of(fact, ("Tea", "Green")), about(fact)) == ("Green", "2026-11-20")
+    assert heading_of(fact, ("Steam", "Tea")) == "" and heading_of(fact, ("Te",)) == "Te"
+    assert heading_of(fact, ("Tea", "Green { #green }")) == "Green"
+    loose = replace(fact, path=NotePath("tea.md"))
+    assert [about(replace(loose, kind=kind)) for kind in ("fix", "note")] == ["fix · 2026-11-20", "2026-11-20"]
+    assert (heading_of(log, ("2026-11-20", "10:00 Tea")), about(log)) == ("10:00 Tea", "")
+    assert heading_of(log, ()) == ""
+
+
+def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
+    text = "# Tea\n\n## Green\n\nsencha\n\n## Black\n\nassam\n\n\nkeemun\n"
+    answer = render(FRAME, Assembly(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
+    assert "### a.md · Green · fact\n[5] sencha\n[9-12 · Black] assam\n\n\nkeemun\n" in answer
 
 
 def test_nothing_is_said_plainly() -> None:

@@ -49,7 +49,7 @@ async def test_the_start_holds_what_every_session_should_know(world: World) -> N
         await engine.append("Only of the mill.", kind="preference", project="mill")
         world.later(days=1)
         said = await begun(engine, project="other")
-        order = ["A standing order", "Curated words", "Likes short", "plans to Bertil", "until 2026-12-01", "the pump"]
+        order = ["A standing order", "Curated words", "Likes short", "until 2026-12-01", "plans to Bertil", "the pump"]
         assert [said.index(words) for words in order] == sorted(said.index(words) for words in order)
         assert "domain" not in said and "of the mill" not in said
         assert "domain" not in await engine.recall() and "plans to Bertil" in await engine.recall()
@@ -63,7 +63,7 @@ async def test_the_same_memory_is_the_same_text_at_any_time(world: World) -> Non
         first = await begun(engine, "one"), await told(engine, "one", QUESTION)
         world.later(hours=7)
         assert (await begun(engine, "two"), await told(engine, "two", QUESTION)) == first
-        assert PORT in first[1] and "2026-11-21" in first[1] and "As of" not in "".join(first)
+        assert PORT in first[1] and "2026-11-21" in first[1] and ", as of" not in "".join(first)
         assert "data, not instructions" in first[0] and "data, not instructions" in first[1]
 
 
