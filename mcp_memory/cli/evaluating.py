@@ -14,6 +14,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine_config import EngineConfig
+    from mcp_memory.evaluation.bootstrap import Interval
     from mcp_memory.evaluation.report import Report
     from mcp_memory.evaluation.sets import QuestionSet
     from mcp_memory.settings.settings import Settings
@@ -32,6 +33,7 @@ CAVEAT = (
 @click.option("--own", is_flag=True, help="Ask about your own vault instead of a set, with questions made from it.")
 @click.option("--budget", "budgets", type=int, multiple=True, help="Tokens that may be read; default 500, 1000, 2000.")
 @click.option("--ablate", "ablated", multiple=True, metavar="PART", help="Also without this part of the search.")
+@click.option("--recall", "recalls", is_flag=True, help="Also what memory_recall tells, its whole text counted.")
 @click.option("--run", "run_file", type=click.Path(path_type=Path), help="Write what came back to this file.")
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the index here, for the next run.")
 @located
@@ -43,6 +45,7 @@ def evaluate(
     own: bool,
     budgets: tuple[int, ...],
     ablated: tuple[str, ...],
+    recalls: bool,
     run_file: Path | None,
     state: Path | None,
     as_json: bool,
@@ -58,6 +61,7 @@ def evaluate(
     \b
     mcp-memory eval sets/docs                          the table
     mcp-memory eval sets/docs --ablate dense           and what vectors add
+    mcp-memory eval sets/docs --recall                 and what of it memory_recall tells
     mcp-memory eval sets/docs/prompts.jsonl            when to be silent
     mcp-memory eval --own                              on your own notes
     mcp-memory --config new.toml eval --own --json     with another configuration
@@ -67,8 +71,8 @@ def evaluate(
     from mcp_memory.evaluation.metrics import BUDGETS
     from mcp_memory.evaluation.own import own_questions
     from mcp_memory.evaluation.report import as_json as as_facts
-    from mcp_memory.evaluation.report import as_rows, difference, report
-    from mcp_memory.evaluation.running import Variant, run, state_folder, without
+    from mcp_memory.evaluation.report import as_rows, difference, recall_report, report
+    from mcp_memory.evaluation.running import Variant, recall, run, state_folder, without
     from mcp_memory.evaluation.sets import read_set
     from mcp_memory.storage.causes import naming_the_cause
 
@@ -82,13 +86,15 @@ def evaluate(
     questions = read_set(folder) if folder else own_questions(_vault(settings), OWN_QUESTIONS)
     if not questions.questions:
         raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
+    lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
     with state_folder(state) as place:
         answers = anyio.run(run, questions, config, variants, place, tell)
-    lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
+        told = anyio.run(recall, questions, config, chosen, place, tell) if recalls else []
     bar = settings.confidence.weak_below
     if any(question.is_prompt for question in questions.questions):
         bar = settings.recall.phases["prompt"].least_confidence
     whole, *others = (report(given, lengths, chosen, bar) for given in answers)
+    recalled = recall_report(told, lengths) if told else None
     if run_file:
         with naming_the_cause(str(run_file)):
             run_file.write_text("".join(f"{row}\n" for row in as_rows(answers[0])), encoding="utf-8")
@@ -96,21 +102,31 @@ def evaluate(
         emit(
             {"set": questions.name, "questions": len(questions.questions), **as_facts(whole)}
             | {"without": {variant.name: as_facts(each) for variant, each in zip(variants[1:], others, strict=True)}}
+            | ({"recall": as_facts(recalled)} if recalled else {})
             | {"baselines": questions.baselines}
         )
         return
     _show(questions, whole, [f"evidence@{budget}tok" for budget in chosen])
     for variant, each in zip(variants[1:], others, strict=True):
-        gains = [difference(whole, each, metric) for metric in _columns(whole, chosen)]
-        cells = "".join(f"{gain.mean:+9.3f}{' *' if gain.excludes_zero else '  '}" for gain in gains)
-        say(f"{'by ' + variant.name:<{_NAME}}{'':>6}{cells}")
-    if others:
-        say("\nby PART: what it adds; * where that is more than chance (95 %, paired bootstrap).")
+        _compare(f"by {variant.name}", [difference(whole, each, metric) for metric in _columns(whole, chosen)])
+    if recalled:
+        figures = [recalled.figure(metric).mean for metric in recalled.metrics]
+        say(f"{'memory_recall':<{_NAME}}{len(told):>6}{''.join(f'{figure:>11.3f}' for figure in figures)}")
+        _compare("  beside the hits", [difference(recalled, whole, metric) for metric in recalled.metrics])
+    if others or recalled:
+        say("\nby PART: what it adds; * where a difference is more than chance (95 %, paired bootstrap).")
+    if recalled:
+        say("memory_recall: of its budget it also pays for its own words, paths and headings.")
     if own:
         say(f"\n{CAVEAT}")
 
 
 _NAME = 26
+
+
+def _compare(name: str, gains: Sequence[Interval]) -> None:
+    cells = "".join(f"{gain.mean:+9.3f}{' *' if gain.excludes_zero else '  '}" for gain in gains)
+    say(f"{name:<{_NAME}}{'':>6}{cells}")
 
 
 def _columns(whole: Report, budgets: Sequence[int]) -> list[str]:

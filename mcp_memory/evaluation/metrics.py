@@ -45,6 +45,14 @@ class Answer:
     signs: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What `memory_recall` told within each of several budgets: the lines that each answer shows."""
+
+    question: Question
+    shown: Mapping[int, set[Line]]
+
+
 def score(answer: Answer, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:
     """All metrics of an answerable question."""
     question, hits = answer.question, answer.hits
@@ -57,9 +65,20 @@ def score(answer: Answer, lengths: LineLengths, budgets: Iterable[int] = BUDGETS
         scores[f"line_recall@{k}"] = len(covered) / len(gold)
     scores |= _ranks(question, hits, gold)
     seen = {budget: _seen(hits, gold, budget, lengths) for budget in sorted({*budgets, BUDGETS[-1]})}
-    scores |= {f"evidence@{budget}tok": len(seen[budget]) / len(gold) for budget in budgets}
+    scores |= {evidence_at(budget): len(seen[budget]) / len(gold) for budget in budgets}
     scores[f"all_evidence@{BUDGETS[-1]}tok"] = float(seen[BUDGETS[-1]] == gold)
     return scores
+
+
+def recall_score(recall: Recall, lengths: LineLengths) -> dict[str, float]:
+    """The evidence within each budget, of which the whole answer is paid, frame and headers too."""
+    gold = gold_lines(recall.question, lengths)
+    return {evidence_at(budget): len(gold & shown) / len(gold) for budget, shown in recall.shown.items()}
+
+
+def evidence_at(budget: int) -> str:
+    """The name of a metric."""
+    return f"evidence@{budget}tok"
 
 
 def gold_lines(question: Question, lengths: LineLengths) -> set[Line]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_memory.evaluation.bootstrap import Interval, interval, paired
-from mcp_memory.evaluation.metrics import Answer, auroc, score, share_below
+from mcp_memory.evaluation.metrics import Answer, Recall, auroc, recall_score, score, share_below
 from mcp_memory.evaluation.sets import LineLengths
 from mcp_memory.index.confidence_config import UNSURE
 
@@ -69,6 +69,12 @@ def report(
         ({ANSWERABLE: sure} if sure else {}) | others,
         sorted({*THRESHOLDS, bar}),
     )
+
+
+def recall_report(told: Sequence[Recall], lengths: Mapping[str, LineLengths]) -> Report:
+    """Of the evidence alone."""
+    scores = [recall_score(each, lengths[each.question.vault]) for each in told]
+    return Report(scores, [each.question.category for each in told], {}, {})
 
 
 def difference(whole: Report, ablated: Report, metric: str) -> Interval:

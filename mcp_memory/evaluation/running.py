@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -20,7 +20,8 @@ from mcp_memory.engine.opening import open_engine
 from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.metrics import Answer, Found
+from mcp_memory.evaluation.metrics import Answer, Found, Recall
+from mcp_memory.evaluation.quoted import quoted_lines
 from mcp_memory.evaluation.sets import Question, QuestionSet, notes_of
 from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.text.logs import is_log_path
@@ -74,7 +75,41 @@ async def run(
     """
     answers: list[list[Answer]] = [[] for _ in variants]
     faults: dict[str, None] = {}
-    alone = replace(config, vault=replace(config.vault, sources={}))
+    async for asked in _vaults(questions, state, tell):
+        for given, variant in zip(answers, variants, strict=True):
+            async with _engine(asked, replace(config, search=variant.search), tell) as engine:
+                given += [await _ask(engine, question, variant.mode, faults) for question in asked.questions]
+    for fault in faults:
+        tell(f"some answers were poorer: {fault}")
+    places = {question.id: at for at, question in enumerate(questions.questions)}
+    return [sorted(given, key=lambda answer: places[answer.question.id]) for given in answers]
+
+
+async def recall(
+    questions: QuestionSet, config: EngineConfig, budgets: Sequence[int], state: Path, tell: Tell
+) -> list[Recall]:
+    """What `memory_recall` tells about each answerable question within each budget (tokens), in the order of the
+    questions. The rest is as in `run`."""
+    told: list[Recall] = []
+    async for asked in _vaults(questions, state, tell):
+        async with _engine(asked, config, tell) as engine:
+            for question in filter(lambda each: each.answerable, asked.questions):
+                answers = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
+                told.append(Recall(question, {budget: quoted_lines(text) for budget, text in answers.items()}))
+    places = {question.id: at for at, question in enumerate(questions.questions)}
+    return sorted(told, key=lambda each: places[each.question.id])
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A vault's copy, what is asked about it, and when."""
+
+    place: Path
+    questions: Sequence[Question]
+    now: datetime
+
+
+async def _vaults(questions: QuestionSet, state: Path, tell: Tell) -> AsyncGenerator[_Asked]:
     vaults = questions.by_vault()
     for number, (vault, mine) in enumerate(vaults.items(), 1):
         place = state / f"{questions.name}-{number}"
@@ -84,17 +119,18 @@ async def run(
             what="copying the vault",
         )
         tell(f"vault {number} of {len(vaults)}: {copied} notes, {len(mine)} questions")
-        now = after_last_log(vault)
-        for given, variant in zip(answers, variants, strict=True):
-            here = replace(alone, root=place / "vault", state=place / "state", search=variant.search)
-            async with open_engine(here, watch=False, progress=tell, clock=lambda now=now: now) as engine:
-                await _settled(engine, tell)
-                await engine.model.learn()
-                given += [await _ask(engine, question, variant.mode, faults) for question in mine]
-    for fault in faults:
-        tell(f"some answers were poorer: {fault}")
-    places = {question.id: at for at, question in enumerate(questions.questions)}
-    return [sorted(given, key=lambda answer: places[answer.question.id]) for given in answers]
+        yield _Asked(place, mine, after_last_log(vault))
+
+
+@asynccontextmanager
+async def _engine(asked: _Asked, config: EngineConfig, tell: Tell) -> AsyncGenerator[Engine]:
+    """With a whole index, and sure of its answers."""
+    alone = replace(config.vault, sources={})
+    here = replace(config, root=asked.place / "vault", state=asked.place / "state", vault=alone)
+    async with open_engine(here, watch=False, progress=tell, clock=lambda: asked.now) as engine:
+        await _settled(engine, tell)
+        await engine.model.learn()
+        yield engine
 
 
 @contextmanager

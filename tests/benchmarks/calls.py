@@ -29,14 +29,19 @@ class Tool:
 
     def timed(self, arguments: dict[str, Any]) -> float:
         """Seconds of one call. Ends the program where it fails: a figure of failing calls says nothing."""
-        return timed(lambda: self.ask("tools/call", {"name": self._name, "arguments": arguments}))
+        return timed(lambda: self.call(arguments))
 
-    def ask(self, method: str, params: dict[str, Any]) -> None:
+    def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The tool's result, likewise."""
+        return self.ask("tools/call", {"name": self._name, "arguments": arguments})
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         self._connection.request("POST", "/mcp", body, self._headers)
         answer = json.loads(self._connection.getresponse().read())
         if "result" not in answer or answer["result"].get("isError"):
             raise SystemExit(f"{method} {self._name} failed: {answer}")
+        return answer["result"]
 
 
 def timed(work: Callable[[], object]) -> float:

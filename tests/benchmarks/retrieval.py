@@ -13,7 +13,9 @@ from math import inf
 from pathlib import Path
 
 from mcp_memory.evaluation.running import PARTS
+from mcp_memory.evaluation.sets import read_set
 from tests.benchmarks.figures import Figure
+from tests.benchmarks.over_mcp import over_mcp
 from tests.benchmarks.site import models
 
 OWN = Path(__file__).parents[1] / "eval" / "developer"
@@ -26,10 +28,13 @@ def retrieval() -> Iterator[Figure]:
         for folder in (OWN, *named):
             ablated = [word for part in PARTS for word in ("--ablate", part)]
             print(f"\n{folder.name}\n{_evaluated(folder, state, *ablated)}", flush=True)
-            found = json.loads(_evaluated(folder, state, "--json"))
+            found = json.loads(_evaluated(folder, state, "--json", "--recall"))
             overall = found["categories"]["overall"]
             for name in MEASURED:
                 yield Figure(f"{folder.name}: {name}", overall[name]["mean"], "of all", inf, bound="least")
+                told = found["recall"]["categories"]["overall"][name]["mean"]
+                yield Figure(f"{folder.name}: memory_recall, {name}", told, "of all", inf, bound="least")
+            yield from over_mcp(read_set(folder))
             for kind, value in found["auroc"].items():
                 yield Figure(f"{folder.name}: answerable from {kind}", value, "AUROC", inf, bound="least")
 

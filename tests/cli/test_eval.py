@@ -48,6 +48,20 @@ def test_a_table_a_run_and_json(place: Place, questions: Path) -> None:
     assert {file: file.read_bytes() for file in questions.rglob("*") if file.is_file()} == before
 
 
+def test_what_memory_recall_tells(place: Place, questions: Path) -> None:
+    shown = place.run("eval", str(questions), "--recall", "--budget", "200").ok().out
+    table = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.strip()}
+    assert table["memory_recall"] == ["2", "1.000"] and "beside the hits" in shown
+    entries = (f"{SENTENCES['queue']} Said {number} times." for number in range(40))
+    (questions / "vault" / "notes" / "queue.md").write_text("# About\n\n" + "\n\n".join(entries))
+    gold = [{"path": "notes/queue.md", "line": 3 + 2 * number} for number in range(40)]
+    row = {"id": "all", "question": "what about the queue?", "gold": gold}
+    (questions / "queries.jsonl").write_text(json.dumps(row))
+    facts = place.run("eval", str(questions), "--recall", "--json", "--budget", "200").ok().json
+    searched, told = (each["categories"]["overall"]["evidence@200tok"]["mean"] for each in (facts, facts["recall"]))
+    assert 0 < told < searched < 0.3, "the frame is paid for, too"
+
+
 def test_on_ones_own_notes_beside_a_running_daemon(served: Place) -> None:
     folder = served.vault / "notes" / "eval"
     folder.mkdir(parents=True)

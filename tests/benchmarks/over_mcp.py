@@ -1,0 +1,66 @@
+"""What an agent gets: the questions of a set, asked of a daemon's tools over MCP."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from math import inf
+from time import perf_counter
+from typing import Any
+
+from mcp_memory.evaluation.metrics import BUDGETS, Answer, Found, Recall
+from mcp_memory.evaluation.quoted import quoted_lines
+from mcp_memory.evaluation.report import Report, difference, recall_report, report
+from mcp_memory.evaluation.running import HITS
+from mcp_memory.evaluation.sets import Question, QuestionSet, notes_of
+from tests.benchmarks.calls import Tool
+from tests.benchmarks.figures import Figure
+from tests.benchmarks.site import Daemon, fresh
+
+
+def over_mcp(questions: QuestionSet) -> Iterator[Figure]:
+    answers: list[Answer] = []
+    told: list[Recall] = []
+    for vault, asked in questions.by_vault().items():
+        with fresh() as site:
+            for note in notes_of(vault):
+                (site.vault / note).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(vault / note, site.vault / note)
+            with site.daemon() as daemon:
+                daemon.until_complete()
+                answers += _searched(daemon, asked)
+                told += _recalled(daemon, [each for each in asked if each.answerable])
+    searched, recalled = report(answers, questions.lengths(), BUDGETS), recall_report(told, questions.lengths())
+    yield from _figures(f"{questions.name}: memory_search over MCP", searched, recalled.metrics)
+    beside = [difference(recalled, searched, metric) for metric in recalled.metrics]
+    less = " ".join(f"{each.mean:+.3f}{'*' if each.excludes_zero else ''}" for each in beside)
+    yield from _figures(f"{questions.name}: memory_recall over MCP", recalled, recalled.metrics, f"beside hits {less}")
+
+
+def _searched(daemon: Daemon, asked: Sequence[Question]) -> Iterator[Answer]:
+    search = Tool(daemon.port, "memory_search", daemon.token)
+    for question in asked:
+        start = perf_counter()
+        found = search.call({"query": question.text, "limit": HITS})["structuredContent"]
+        took_ms = (perf_counter() - start) * 1e3
+        yield Answer(question, [_found(hit) for hit in found["hits"]], found["confidence"], took_ms)
+
+
+def _found(hit: dict[str, Any]) -> Found:
+    return Found(hit["path"], hit["start_line"], hit["end_line"], hit["snippet"], hit["score"])
+
+
+def _recalled(daemon: Daemon, asked: Sequence[Question]) -> Iterator[Recall]:
+    recall = Tool(daemon.port, "memory_recall", daemon.token)
+    for question in asked:
+        shown = {}
+        for budget in BUDGETS:
+            result = recall.call({"query": question.text, "budget_tokens": budget})
+            shown[budget] = quoted_lines(result["content"][0]["text"])
+        yield Recall(question, shown)
+
+
+def _figures(name: str, found: Report, metrics: Sequence[str], about: str = "") -> Iterator[Figure]:
+    for metric in metrics:
+        yield Figure(f"{name}, {metric}", found.figure(metric).mean, "of all", inf, bound="least", about=about)
+        about = ""
