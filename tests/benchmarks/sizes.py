@@ -1,7 +1,8 @@
 """A search in the engine, without the transport, in indexes of 1,000 to 1,000,000 chunks.
 
 Words and vectors are those of `bench_index`: made up, so that a million chunks are there within minutes. Questions hold
-two of the 30 to 150 most frequent words, two middling and two rare ones, and are embedded by the real model.
+two of the 30 to 150 most frequent words, two middling and two rare ones, or six frequent ones, and are embedded by the
+real model. Beside each stands how many empty calls of a bare FastMCP tool over HTTP it takes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,8 +29,9 @@ from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Filters
 from tests.benchmarks.bench_index import RNG, build, timed, words
+from tests.benchmarks.calls import WARM_UP, Tool
 from tests.benchmarks.figures import Figure, percentile
-from tests.benchmarks.site import models
+from tests.benchmarks.site import bare, models
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GOALS_MS = {100_000: 10.0, 1_000_000: 30.0}
@@ -37,6 +39,11 @@ OPEN_GOAL_MS = 100.0
 CALLS, AT_ONCE, OPENED = 300, 8, 5
 ONE_IN_A_HUNDRED = Filters(tags=frozenset({"rare"}))
 NO_GOAL = float("inf")
+FREQUENT, MIDDLING, RARE = (30, 150), (150, 2000), (2000, 20000)
+"""Ranks of words."""
+
+MIXED, COMMON = ((FREQUENT, 2), (MIDDLING, 2), (RARE, 2)), ((FREQUENT, 6),)
+"""Kinds of questions: so many words of each kind."""
 
 Search = Callable[[str, Filters], Awaitable[Any]]
 
@@ -58,10 +65,12 @@ def _size(chunks: int, folder: Path, embedder: Embedder) -> Iterator[Figure]:
     index.close()
     opened = [timed(lambda: SqliteIndex(folder).close()) for _ in range(OPENED)]
     yield Figure(f"{chunks:,} chunks: open", percentile(opened, 50), "ms", OPEN_GOAL_MS)
+    with bare() as port:
+        empty = _empty_ms(port)
     name = f"{chunks:,} chunks: opened until the first whole answer"
     with _opened(folder, embedder) as searcher:
         yield Figure(f"{name}, for the first time", anyio.run(_until_whole, searcher), "ms", NO_GOAL)
-        yield from anyio.run(_searches, searcher, chunks)
+        yield from anyio.run(_searches, searcher, chunks, empty)
     with _opened(folder, embedder) as searcher:
         yield Figure(name, anyio.run(_until_whole, searcher), "ms", NO_GOAL)
 
@@ -83,13 +92,21 @@ async def _until_whole(searcher: Searcher) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
-async def _searches(searcher: Searcher, chunks: int) -> list[Figure]:
+def _empty_ms(port: int) -> float:
+    """Median of a call that does nothing."""
+    tool = Tool(port, "nothing")
+    taken = [tool.timed({"query": _question()}) * 1e3 for _ in range(WARM_UP + CALLS)]
+    return percentile(taken[WARM_UP:], 50)
+
+
+async def _searches(searcher: Searcher, chunks: int, empty_ms: float) -> list[Figure]:
     async def search(question: str, filters: Filters) -> None:
         result = await searcher.search(question, limit=6, filters=replace(filters, now=datetime.now(UTC)))
         if result.degraded:
             raise SystemExit(f"a poorer answer says nothing: {result.degraded}")
 
     usual = await _timed(search, [_question() for _ in range(CALLS)], Filters())
+    common = await _timed(search, [_question(COMMON) for _ in range(CALLS)], Filters())
     narrow = await _timed(search, [_question() for _ in range(CALLS)], ONE_IN_A_HUNDRED)
     crowd: list[list[float]] = []
 
@@ -101,9 +118,10 @@ async def _searches(searcher: Searcher, chunks: int) -> list[Figure]:
             tasks.start_soon(one_of_many)
     name, goal = f"{chunks:,} chunks", GOALS_MS.get(chunks, NO_GOAL)
     return [
-        _figure(f"{name}: search", usual, goal),
-        _figure(f"{name}: search of one note in a hundred", narrow, NO_GOAL),
-        _figure(f"{name}: search, {AT_ONCE} clients at once", list(chain(*crowd)), NO_GOAL),
+        _figure(f"{name}: search", usual, goal, empty_ms),
+        _figure(f"{name}: search for common words alone", common, NO_GOAL, empty_ms),
+        _figure(f"{name}: search of one note in a hundred", narrow, NO_GOAL, empty_ms),
+        _figure(f"{name}: search, {AT_ONCE} clients at once", list(chain(*crowd)), NO_GOAL, empty_ms),
     ]
 
 
@@ -125,10 +143,11 @@ async def _timed(search: Search, questions: Sequence[str], filters: Filters) -> 
     return taken
 
 
-def _figure(name: str, taken: Sequence[float], goal: float) -> Figure:
-    return Figure(name, percentile(taken, 50), "ms", goal, about=f"p99 {percentile(taken, 99):.3g} ms")
+def _figure(name: str, taken: Sequence[float], goal: float, empty_ms: float) -> Figure:
+    p50, p99 = percentile(taken, 50), percentile(taken, 99)
+    about = f"{p50 / empty_ms:.2f} × an empty call; p99 {p99:.3g} ms, {p99 / empty_ms:.2f} ×"
+    return Figure(name, p50, "ms", goal, about=about)
 
 
-def _question() -> str:
-    ranges = ((30, 150), (150, 2000), (2000, 20000))
-    return " ".join(words(np.concatenate([RNG.integers(low, high, 2) for low, high in ranges])))
+def _question(kinds: Iterable[tuple[tuple[int, int], int]] = MIXED) -> str:
+    return " ".join(words(np.concatenate([RNG.integers(*ranks, count) for ranks, count in kinds])))
