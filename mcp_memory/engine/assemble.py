@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from mcp_memory.engine.excerpts import Excerpt, excerpt_of, merge
 from mcp_memory.models import NotePath, Passage
+from mcp_memory.text.leads import lead_of
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.text.visible import visible
 
 MOST_NAMED = 10
 """So many notes that did not fit are named, the others only counted."""
+
+_DRAWN = 4
+"""What goes on a document's chosen passage is taken so many places before its own. Evidence within 500 tokens on
+documentation .618 -> .667; where entries stand for themselves it costs 1 point, so it is not done there."""
 
 _MARK_DIGITS = 8
 _LEAST_ROOM_CHARS = 60
@@ -64,14 +69,35 @@ def choose(
 ) -> tuple[Assembly, tuple[Passage, ...]]:
     """The best passages that fit, and which they are; without those that are `known` to the reader. These take their
     room all the same: in their place there would only be what fits the question less."""
-    packed = pack(passages, room_chars)
+    packed = pack(continued(passages), room_chars)
     if not packed:
         # An answer that says nothing although something is known would be worse than a passage that is cut.
         best = tuple(each for each in passages[:1] if not known(each))
         return fit([excerpt_of(each) for each in best], room_chars), best
     quoted = tuple(each for each in passages if any(excerpt.holds(each) for excerpt in packed))
     new = tuple(each for each in quoted if not known(each))
-    return Assembly(tuple(packed if new == quoted else pack(new, room_chars))), new
+    return Assembly(tuple(packed if new == quoted else pack(continued(new), room_chars))), new
+
+
+def continued(passages: Iterable[Passage]) -> Iterator[Passage]:
+    """The same in the order given, but that a document's text is read on: who is told the beginning of a section wants
+    what stands right behind it, and it costs no header. An entry of a log and a turn of a conversation end where they
+    end."""
+    rest = list(passages)
+    ends: set[tuple[NotePath, int, int]] = set()
+    while rest:
+        near = enumerate(rest[: _DRAWN + 1])
+        passage = rest.pop(next((at for at, each in near if _goes_on(each, ends)), 0))
+        ends.add((passage.note.path, passage.chunk.section, passage.chunk.end_line))
+        yield passage
+
+
+def _goes_on(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
+    """With one empty line between them at most."""
+    path, chunk = passage.note.path, passage.chunk
+    if not any((path, chunk.section, chunk.start_line - lines) in ends for lines in (0, 1, 2)):
+        return False
+    return chunk.entry is None and lead_of(chunk.text) is None
 
 
 def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:

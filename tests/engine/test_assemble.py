@@ -6,11 +6,12 @@ import hashlib
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from random import Random
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.engine.assemble import Assembly, Frame, fit, length, pack, render, visible, with_notice
+from mcp_memory.engine.assemble import Assembly, Frame, continued, fit, length, pack, render, visible, with_notice
 from mcp_memory.engine.excerpts import Excerpt, about, heading_of, merge, once
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
 from mcp_memory.text.chunking import ChunkingConfig, chunk
@@ -231,6 +232,29 @@ def test_a_header_does_not_say_again_what_the_path_says() -> None:
     assert [about(replace(loose, kind=kind)) for kind in ("fix", "note")] == ["fix · 2026-11-20", "2026-11-20"]
     assert (heading_of(log, ("2026-11-20", "10:00 Tea")), about(log)) == ("10:00 Tea", "")
     assert heading_of(log, ()) == ""
+
+
+def test_a_document_is_read_on_but_no_log_and_no_conversation() -> None:
+    fine = ChunkingConfig(join_chars=0)
+    first, second, third, other, *_ = found = passages_of("a.md", "one\n\ntwo\n\nthree\n\n## B\n\nfour\n", fine)
+    others = [passages_of(f"{number}.md", "another")[0] for number in range(5)]
+    assert [each.chunk.start_line for each in found] == [1, 3, 5, 9]
+    assert list(continued([first, other, third, second])) == [first, second, third, other], "not into another section"
+    assert list(continued([second, *others[:4], third])) == [second, third, *others[:4]]
+    assert list(continued([second, *others, third])) == [second, others[0], third, *others[1:]], "only so far"
+    assert list(continued([second, other, first])) == [second, other, first], "not backwards"
+    entries = [replace(each, chunk=replace(each.chunk, entry="e")) for each in found]
+    assert list(continued([entries[0], other, entries[1]])) == [entries[0], other, entries[1]]
+    turns = passages_of("c.md", "- Ada: one\n- Bob: two\n- Ada: three\n", fine)
+    assert list(continued([turns[0], other, turns[1]])) == [turns[0], other, turns[1]]
+
+
+@given(notes, st.randoms())
+def test_reading_on_loses_and_doubles_nothing(texts: str, chance: Random) -> None:
+    found = passages_of("a.md", texts, ChunkingConfig(join_chars=0))
+    chance.shuffle(found)
+    assert sorted(continued(found), key=id) == sorted(found, key=id)
+    assert list(continued(found))[:1] == found[:1], "the best stays first"
 
 
 def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
