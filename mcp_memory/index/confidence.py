@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.models import Passage
+from mcp_memory.text.identifiers import joined
 from mcp_memory.text.terms import fold, folded
 
 MODELS = {1: "vectors", 2: "words", 3: "words_and_vectors", 4: "prompts"}
@@ -29,7 +30,8 @@ def coverage(
     """The share of the question's words that the passages have, 0 to 1, each weighing its inverse document frequency.
 
     `frequencies`: in how many of all `chunks` each word of the question occurs. The weight is BM25's, so a word that
-    occurs nowhere weighs most. Title and headings count too, in a log only where that is wanted.
+    occurs nowhere weighs most. An identifier may be written in another way. Title and headings count too, in a log only
+    where that is wanted.
     """
     said = frozenset[str]().union(
         *(
@@ -37,9 +39,10 @@ def coverage(
             for each in passages
         )
     )
+    said |= {fold(joined(word)) for word in said if "_" in word}
     weights = {word: _idf(count, chunks) for word, count in frequencies.items()}
     whole = sum(weights.values())
-    return sum(weight for word, weight in weights.items() if fold(word) in said) / whole if whole else 0.0
+    return sum(weight for word, weight in weights.items() if fold(joined(word)) in said) / whole if whole else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,6 +448,31 @@ async def test_a_question_asked_again_costs_no_leg_until_the_index_changes(tmp_p
         assert index.legs == 6 and {hit.path for hit in now.hits} == {"a.md", "b.md"}
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("handleDeliveryWebhook", "snake.md"), ("why was handleDeliveryWebhook slow?", "snake.md"),
+        ("retry_booking_sync", "humps.md"), ("RETRY_BOOKING_SYNC", "humps.md"), ("renewParkingPermit", "words.md"),
+    ],
+)  # fmt: skip
+async def test_an_identifier_is_found_however_it_is_written(tmp_path: Path, asked: str, found: str) -> None:
+    files = {
+        "snake.md": "`handle_delivery_webhook` took too long.\n", "humps.md": "`retryBookingSync` ran twice.\n",
+        "words.md": "To renew a parking permit, call the office.\n", "other.md": "The delivery took long.\n",
+    }  # fmt: skip
+    with closing(SqliteIndex(tmp_path / "index")) as index:
+        fill(index, files, None)
+        made = searcher(index, None)
+        answer = await made.search(asked, limit=5, filters=ALL)
+        assert answer.hits[0].path == found
+        assert found == "words.md" or answer.confidence > 0.5
+        without = await searcher(index, None, respelled_terms=0).search(asked, limit=5, filters=ALL)
+        assert found not in [hit.path for hit in without.hits]
+        lower = await made.search(asked.lower().replace("_", ""), limit=5, filters=ALL)
+        assert (await made.search(asked, limit=5, filters=ALL)).hits == answer.hits, "remembered apart"
+        assert found not in [hit.path for hit in lower.hits] or found == "humps.md"
+
+
 async def test_a_remembered_answer_loses_a_note_that_expires(tmp_path: Path) -> None:
     with closing(Asked(tmp_path / "index")) as index:
         expiring = "---\nexpires_at: 2026-01-02T00:00:00+00:00\n---\nviolet teapot\n"

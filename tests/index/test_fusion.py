@@ -190,6 +190,8 @@ class TestConfidence:
         assert coverage(frequencies, 1000, [common, rare]) == 1.0
 
     def test_another_form_of_a_word_is_the_same_word(self) -> None:
+        assert coverage({"retrybookingsync": 0}, 9, [passage("see `retry_booking_sync`")]) == 1.0
+        assert coverage({"retry_booking_sync": 0}, 9, [passage("see `retryBookingSync`")]) == 1.0
         assert coverage({"painting": 3}, 100, [passage("she painted a lake")]) == 1.0
 
     def test_title_and_headings_count_except_in_logs(self) -> None:

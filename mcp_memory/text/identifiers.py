@@ -1,0 +1,27 @@
+"""Identifiers: names in code that are made of words, such as `retryBookingSync` and `read_file`. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from mcp_memory.text.terms import STOP_WORDS
+
+_NAME = re.compile(r"\w+")
+_JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def parts_of(text: str) -> dict[str, list[str]]:
+    """Of each identifier in a text its words, in lower case and without those of grammar; by the identifier itself as
+    `terms` has it."""
+    names = [name for name in _NAME.findall(text) if name.isascii() and _JOINT.search(name)]
+    return {name.lower(): [part for part in _words(name) if part not in STOP_WORDS] for name in names}
+
+
+def joined(word: str) -> str:
+    """The same for `read_file` and, in lower case, `readFile`."""
+    return word.replace("_", "")
+
+
+def _words(name: str) -> list[str]:
+    return [part.lower() for part in _PART.findall(name)]
