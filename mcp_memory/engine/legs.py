@@ -63,6 +63,8 @@ class Gathered:
     dense: Rows | None = None
     frequencies: dict[str, int] = field(default_factory=dict[str, int])
     """In how many chunks each word of the question occurs."""
+    meant: dict[str, str] = field(default_factory=dict[str, str])
+    """How words of the question that occur nowhere may have been meant."""
     chunks: int = 0
     names: list[str] = field(default_factory=list[str])
     """Of the question, those that some chunk begins with."""
@@ -127,12 +129,13 @@ class LegRunner:
         """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
         return await self._words.run(work, deadline_s=self._config.deadline_s, what=what)
 
-    def _instead(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> list[str]:
-        """What may stand there for words that occur nowhere: the parts of an identifier, or another spelling."""
+    def _respelled(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> tuple[dict[str, str], list[str]]:
+        """How words that occur nowhere may have been meant, and what to look for in their stead: that, or the parts of
+        an identifier."""
         unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
         split = [part for word in unknown for part in parts.get(word, ())]
-        respelled = [meant for word in unknown if word not in parts and (meant := self._index.respelled(word))]
-        return [word for word in dict.fromkeys([*split, *respelled]) if word not in frequencies]
+        meant = {word: best for word in unknown if word not in parts and (best := self._index.respelled(word))}
+        return meant, [word for word in dict.fromkeys([*split, *meant.values()]) if word not in frequencies]
 
     def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
         """What `ask` answered when the index was as it is now. A change while it asks makes the answer newer than it is
@@ -178,24 +181,27 @@ class LegRunner:
 
         parts = parts_of(text)
 
-        def look() -> tuple[dict[str, int], int, Rows, Rows]:
+        def look() -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
             if with_names:
                 found.names = self._index.leads(possible_names(text))
             return self._remembered((*words, *parts, replace(filters, now=None)), ask)
 
-        def ask(mark: Watermark) -> tuple[dict[str, int], int, Rows, Rows]:
+        def ask(mark: Watermark) -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
             counted = self._index.frequencies(words[: self._config.counted_terms])
             frequencies = rarest(counted, self._config.rare_terms)
-            chosen = [*frequencies, *self._instead(frequencies, parts)]
+            meant, instead = self._respelled(frequencies, parts)
+            chosen = [*frequencies, *instead]
             return (
                 frequencies,
+                meant,
                 mark.chunks,
                 self._index.lexical(chosen, self._config.candidates, filters),
                 self._index.section(chosen, self._config.section_candidates, filters),
             )
 
         try:
-            found.frequencies, found.chunks, found.lexical, found.section = await self.run(look, "the keyword search")
+            answer = await self.run(look, "the keyword search")
+            found.frequencies, found.meant, found.chunks, found.lexical, found.section = answer
         except McpMemoryError as error:
             found.error = error
             found.faults.append(f"without the keyword search: {error.message}")

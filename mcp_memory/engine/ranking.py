@@ -10,8 +10,8 @@ from typing import Any
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
 from mcp_memory.index.fusion import DENSE, FusionWeights, Legs
 from mcp_memory.models import Hit, Passage
+from mcp_memory.text.identifiers import is_said, said
 from mcp_memory.text.logs import is_log_path
-from mcp_memory.text.terms import fold, folded
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 FIRST_READ = 2
@@ -95,10 +95,11 @@ def scored(best: Sequence[Weighed], confidence: float) -> list[float]:
 
 
 def explained(
-    best: Iterable[Weighed], legs: Legs, weights: FusionWeights, words: Iterable[str]
+    best: Iterable[Weighed], legs: Legs, weights: FusionWeights, words: Iterable[str], meant: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """For each passage, as JSON: its rank (from 1) and raw score in each leg, what each leg added to its score, its
-    boosts, and which of the question's words it has."""
+    boosts, and which of the question's words it has or stands below; a mistyped one with what it was taken for, which
+    `meant` tells."""
     rows = {
         name: {
             row.chunk_id: (rank, row.score, share)
@@ -106,12 +107,12 @@ def explained(
         }
         for name, leg, shares in legs.weighed(weights)
     }
-    by_form = {word: fold(word) for word in words}
+    forms = [(f"{word} ({meant[word]})" if word in meant else word, meant.get(word, word)) for word in words]
     reasons: list[dict[str, Any]] = []
     for each in best:
         chunk = each.passage.chunk_id
         listed = {name: leg[chunk] for name, leg in rows.items() if chunk in leg}
-        said = folded(each.passage.chunk.text)
+        here = said(" ".join([each.passage.note.title, *each.passage.chunk.headings, each.passage.chunk.text]))
         reasons.append(
             {
                 "ranks": {name: rank for name, (rank, _, _) in listed.items()},
@@ -120,7 +121,7 @@ def explained(
                 "parts": {name: round(share, 4) for name, (_, _, share) in listed.items()},
                 "fused": round(each.fused, 4),
                 "boosts": dict(each.boosts),
-                "terms": [word for word, form in by_form.items() if form in said],
+                "terms": [shown for shown, word in forms if is_said(word, here)],
             }
         )
     return reasons

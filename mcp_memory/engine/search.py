@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -147,11 +148,12 @@ class Searcher:
         and may want nothing that is stored. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
+        words = terms(asked)
         tries_left = TRIES
         while True:
             tries_left -= 1
             found = await self._legs.gather(
-                text, terms(asked), filters, mode, embedder=self._embedder(), without_model=self._without_model()
+                text, words, filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
             legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
             best, whole, stale = await self._best(legs, question, max(limit, TOGETHER), filters, found.faults)
@@ -159,11 +161,15 @@ class Searcher:
                 break
         if stale:
             self._on_stale()
-        signs, best = _signs(found, best), best[:limit]
+        signs, best = _signs(found, best, has_words=bool(words)), best[:limit]
         signs, weights = self._told(signs, text, is_prompt=is_prompt)
         sure = confidence(signs, weights)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
-        reasons = explained(best, legs, self._config.fusion, found.frequencies) if explain else [None] * len(best)
+        reasons = (
+            explained(best, legs, self._config.fusion, found.frequencies, found.meant)
+            if explain
+            else [None] * len(best)
+        )
         ranked = (
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
@@ -269,12 +275,14 @@ def _plain(query: str) -> str:
     return query.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
-def _signs(found: Gathered, best: list[Weighed]) -> Signs:
+def _signs(found: Gathered, best: list[Weighed], *, has_words: bool) -> Signs:
     if not best:
         return Signs()
     cosine = found.dense[0].score if found.dense else None
+    if not has_words:
+        return Signs(0.0, 0.0, cosine)  # an emoji alone is close to anything that the model cannot read either
     if not found.frequencies:
         return Signs(cosine=cosine)
     first = [each.passage for each in best[:TOGETHER]]
-    closest = coverage(found.frequencies, found.chunks, first[:1])
-    return Signs(closest, coverage(found.frequencies, found.chunks, first, with_log_headings=True), cosine)
+    cover = partial(coverage, found.frequencies, found.chunks, meant=found.meant)
+    return Signs(cover(first[:1]), cover(first, with_log_headings=True), cosine)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.models import Passage
-from mcp_memory.text.identifiers import joined
-from mcp_memory.text.terms import fold, folded
+from mcp_memory.text.identifiers import is_said, said
 
 MODELS = {1: "vectors", 2: "words", 3: "words_and_vectors", 4: "prompts"}
 """Which weights of the configuration are for so many signs."""
@@ -25,24 +25,29 @@ TOGETHER = 5
 
 
 def coverage(
-    frequencies: Mapping[str, int], chunks: int, passages: Sequence[Passage], *, with_log_headings: bool = False
+    frequencies: Mapping[str, int],
+    chunks: int,
+    passages: Sequence[Passage],
+    *,
+    with_log_headings: bool = False,
+    meant: Mapping[str, str] = MappingProxyType({}),
 ) -> float:
     """The share of the question's words that the passages have, 0 to 1, each weighing its inverse document frequency.
 
     `frequencies`: in how many of all `chunks` each word of the question occurs. The weight is BM25's, so a word that
     occurs nowhere weighs most. An identifier may be written in another way. Title and headings count too, in a log only
-    where that is wanted.
+    where that is wanted. `meant`: for words that occur nowhere, how they may have been meant.
     """
-    said = frozenset[str]().union(
+    told = frozenset[str]().union(
         *(
-            folded(f"{'' if each.note.is_log and not with_log_headings else _place(each)} {each.chunk.text}")
+            said(f"{'' if each.note.is_log and not with_log_headings else _place(each)} {each.chunk.text}")
             for each in passages
         )
     )
-    said |= {fold(joined(word)) for word in said if "_" in word}
     weights = {word: _idf(count, chunks) for word, count in frequencies.items()}
     whole = sum(weights.values())
-    return sum(weight for word, weight in weights.items() if fold(joined(word)) in said) / whole if whole else 0.0
+    covered = sum(weight for word, weight in weights.items() if is_said(meant.get(word, word), told))
+    return covered / whole if whole else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, cast
-from unicodedata import normalize
 
 import numpy as np
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
+from mcp_memory.text.humps import humps
+from mcp_memory.text.plain import plain
 from mcp_memory.text.spelling import one_letter_away
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ _UNSPACED = (
 _RUN = re.compile(f"[{_UNSPACED}]+")
 _PIECES = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
 _PLAIN_PIECES = re.compile(r"[0-9a-z]+")
-_CAMEL = re.compile(r"[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
-_HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")
-_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 class _Stemmer(Protocol):
@@ -51,7 +49,7 @@ def count(text: str) -> tuple[Counter[int], int]:
     """How often each key occurs, and the text's length in words (of unspaced scripts: characters)."""
     keys: Counter[int] = Counter()
     length = 0
-    for together in _plain(text).split():
+    for together in plain(text).split():
         pieces = _pieces(together)
         for piece in pieces:
             if _is_run(piece):
@@ -63,7 +61,7 @@ def count(text: str) -> tuple[Counter[int], int]:
                 length += 1
         if len(pieces) > 1:
             keys.update(_compounds(pieces))
-    keys.update(_key(hump.lower()) for name in _CAMEL.findall(text) for hump in _HUMPS.findall(name))
+    keys.update(map(_key, humps(text)))
     return keys, length
 
 
@@ -75,7 +73,7 @@ def any_of(term: str) -> list[int]:
 
 def lead_key(name: str) -> int:
     """The key of a text that begins with this name and a colon."""
-    return _hashed(f"{_plain(name)}:")
+    return _hashed(f"{plain(name)}:")
 
 
 @lru_cache(maxsize=256)
@@ -92,7 +90,7 @@ def bindable(text: str) -> str:
 
 
 def _wanted(term: str) -> Iterator[int]:
-    for together in _plain(term).split():
+    for together in plain(term).split():
         pieces = _pieces(together)
         words = [piece for piece in pieces if not _is_run(piece)]
         compounds = list(_compounds(pieces))
@@ -120,14 +118,6 @@ def _hashed(stem: str) -> int:
 def _stem(word: str) -> str:
     """English word forms meet in their stem, by Porter's algorithm (1980); other words stay."""
     return _stemmer.stemWord(word) if word.isascii() and word.isalpha() else word
-
-
-def _plain(text: str) -> str:
-    """One spelling for what looks alike: without case, accents, full-width letters, NUL and surrogates."""
-    if text.isascii():
-        return text.lower().replace("\0", " ")
-    folded = normalize("NFKD", text.encode("utf-8", "replace").decode("utf-8").casefold())
-    return normalize("NFC", _ACCENTS.sub("", folded)).replace("\0", " ")
 
 
 def _pieces(together: str) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
-from mcp_memory.text.terms import STOP_WORDS
+from mcp_memory.text.humps import humps
+from mcp_memory.text.terms import STOP_WORDS, fold, folded
 
 _NAME = re.compile(r"\w+")
 _JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]")
@@ -21,6 +23,21 @@ def parts_of(text: str) -> dict[str, list[str]]:
 def joined(word: str) -> str:
     """The same for `read_file` and, in lower case, `readFile`."""
     return word.replace("_", "")
+
+
+def said(text: str) -> frozenset[str]:
+    """The folded words of a text, and of its identifiers the parts, by which the index finds them, too: `retry`, `with`
+    and `pause` of `retry_with_pause`, `connect` and `timeout` of `connectTimeout`."""
+    whole = folded(text)
+    names = [word for word in whole if "_" in word]
+    parts = {fold(part) for name in names for part in (joined(name), *name.split("_")) if part}
+    parts.update(map(fold, humps(text)))
+    return whole | parts if parts else whole
+
+
+def is_said(word: str, told: Collection[str]) -> bool:
+    """Whether a question's word is in what `said` tells of a text, in whatever way an identifier is written."""
+    return fold(joined(word)) in told or fold(word) in told
 
 
 def _words(name: str) -> list[str]:

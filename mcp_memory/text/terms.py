@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from mcp_memory.text.plain import ACCENTS, plain
+
 _SOUTH_EAST_ASIAN = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}]+")
-"""With the marks of these scripts, which are no letters and stand within words."""
+_WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}{ACCENTS}]+")
+"""With the marks of these scripts and accents written apart, which are no letters and stand within words."""
 _EAST_ASIAN = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
 """Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, where no blank says where a word ends."""
@@ -80,11 +82,14 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 @lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
-    """A key that forms of an English word share (`paint`, `paints`, `painted`, `painting`).
+    """A key that forms of an English word share (`paint`, `paints`, `painted`, `painting`), and words that differ in
+    accents alone (`Zürich`, `zurich`).
 
     A light suffix stripper, after the first step of Porter's algorithm (1980): enough to tell whether a passage
     has a word of the question. Ranking does not rest on it; the index's own stemmer does that.
     """
+    if not word.isascii():
+        word = plain(word)
     if not word.isascii() or not word.isalpha():
         return word
     for suffix, ending in _SUFFIXES:

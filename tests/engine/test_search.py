@@ -178,6 +178,34 @@ class TestHits:
         assert known.confidence > 0.8
         assert unknown.confidence < 0.4
 
+    @pytest.mark.parametrize(
+        ("asked", "as_well_as"),
+        [
+            ("zurich", "Zürich"), ("Zu\u0308rich", "Zürich"), ("backoff", "retry_with_backoff"),
+            ("timeout", "connectTimeout"), ("bicycel", "bicycle"),
+        ],
+    )  # fmt: skip
+    async def test_what_finds_as_much_is_as_sure(
+        self, index: Fails, toy: ToyEmbedder, asked: str, as_well_as: str
+    ) -> None:
+        """A word without its accents, a part of an identifier and a mistyped word find the passage as well."""
+        fill(index, {"a.md": "From Zürich by bicycle: call retry_with_backoff in connectTimeout."}, toy)
+        found, other = [await searcher(index, toy).search(each, limit=1, filters=ALL) for each in (asked, as_well_as)]
+        assert found.signs["closest"] == other.signs["closest"] == 1.0
+
+    @pytest.mark.parametrize("asked", ["🎉🔥", "?!... ---"])
+    async def test_without_a_word_nothing_is_an_answer(self, index: Fails, asked: str) -> None:
+        class Blind(ToyEmbedder):
+            """As a model to which all texts that it cannot read are the same."""
+
+            def embed_query(self, text: str) -> Any:
+                return self.embed_documents(["unknown"])[0]
+
+        fill(index, {"a.md": "unknown", **FILES}, Blind())
+        result = await searcher(index, Blind()).search(asked, limit=1, filters=ALL)
+        assert result.signs["cosine"] > 0.4
+        assert result.note
+
     async def test_the_limit_holds(self, find: Callable[..., Any]) -> None:
         for limit in (1, 2, 100):
             hits = (await find("lake", limit=limit)).hits
@@ -191,6 +219,14 @@ class TestHits:
         assert reason["terms"] == ["ada", "paint", "lake"]
         assert reason["boosts"] == {"lead Ada": 0.7, "time": 0.1}
         assert (await find("lake")).hits[0].explain is None
+
+    async def test_explain_names_what_the_index_matched_by(self, index: Fails, toy: ToyEmbedder) -> None:
+        fill(index, {"a.md": "# Zürich trip\n\nCall retry_with_backoff in connectTimeout from Köln near Basel."}, toy)
+        query = "zurich backoff timeout koln trpi"
+        first = (await searcher(index, toy).search(query, limit=1, filters=ALL, explain=True)).hits[0]
+        assert first.explain and first.explain["terms"] == ["zurich", "backoff", "timeout", "koln"]
+        first = (await searcher(index, toy).search("retry baesl", limit=1, filters=ALL, explain=True)).hits[0]
+        assert first.explain and first.explain["terms"] == ["retry", "baesl (basel)"]
 
     async def test_long_chunks_are_cut_short_ones_never(self, index: Fails) -> None:
         text = "zebra " + "word " * 300

@@ -252,7 +252,7 @@ class TestTerms:
     def test_forms_of_a_word_fold_together(self, forms: list[str]) -> None:
         assert len({fold(form) for form in forms}) == 1
 
-    @pytest.mark.parametrize("word", ["bus", "is", "king", "red", "grass", "überall", "v2s"])
+    @pytest.mark.parametrize("word", ["bus", "is", "king", "red", "grass", "v2s"])
     def test_what_is_no_suffix_stays(self, word: str) -> None:
         assert fold(word) == word
 
