@@ -67,6 +67,8 @@ class Problem:
 
     path: str
     reason: str
+    unread: bool = False
+    """Its bytes could not be had: what is known of it, if anything, may be out of date."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Engine:
         self.model = Model(config.embedder, config.search.confidence, config.models, builder, self.health)
         self._swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
-        self._staleness = Staleness(vault, self.indexer, self.watcher, self.health)
+        self._staleness = Staleness(vault, self.indexer, self.writer, self.watcher, self.health)
         fresh = Freshness(vault, self.writer, config.chunking, self._staleness.is_lost)
         self.searcher = Searcher(
             index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,

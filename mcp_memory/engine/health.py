@@ -31,6 +31,8 @@ class Progress:
     def of(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
         """For work on so many things: call what it gives with how many are done. Too few to show are not shown."""
         shown = total > at_least
+        if shown:
+            self.step(phase, 0, total)
         try:
             yield lambda done: self.step(phase, done, total) if shown else None
         finally:

@@ -20,6 +20,9 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import NotePath
 from mcp_memory.storage.base import FolderId, Listing
 
+READING = "reading"
+"""The phase of progress in which a sweep reads many files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
@@ -86,7 +89,7 @@ class Indexer:
         listing = await self._listing()
         to_read, gone = await self._compared(listing, known)
         self._writer.report(listing)
-        with self._health.progress.of("reading", len(to_read), at_least=BATCH_FILES) as done:
+        with self._health.progress.of(READING, len(to_read), at_least=BATCH_FILES) as done:
             changed = await self._writer.read_and_write(to_read, known, done)
         arrived = [now.etag for path, now in self._writer.known.items() if path not in known]
         gone = await in_thread(

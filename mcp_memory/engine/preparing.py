@@ -71,8 +71,9 @@ class Preparer:
             except NotFound:
                 continue  # gone since the listing; the next sweep sees that
             except McpMemoryError as error:
-                batch.problems[path] = Problem(path, error.message)
-                if isinstance(error, (Refused, PathRefused)):
+                unusable = isinstance(error, (Refused, PathRefused))
+                batch.problems[path] = Problem(path, error.message, unread=not unusable)
+                if unusable:
                     batch.unusable.append(path)
                 continue
             batch.known[path] = _known(file)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from mcp_memory.engine.health import Health
-from mcp_memory.engine.indexer import Indexer
+from mcp_memory.engine.indexer import READING, Indexer
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Watcher
+from mcp_memory.engine.writer import IndexWriter
+from mcp_memory.text.counts import counted
 
 
 class Staleness:
-    def __init__(self, vault: Vault, indexer: Indexer, watcher: Watcher, health: Health) -> None:
+    def __init__(self, vault: Vault, indexer: Indexer, writer: IndexWriter, watcher: Watcher, health: Health) -> None:
         self._vault = vault
+        self._writer = writer
         self._indexer = indexer
         self._watcher = watcher
         self._health = health
@@ -28,6 +31,21 @@ class Staleness:
             return "the index was damaged and is being rebuilt from the files"
         if fault := self._health.faults.get("sweep") or self._health.faults.get("index"):
             return f"the latest changes may be missing: {fault.reason}"
+        behind = self._behind()
         if self._indexer.last is None:
-            return "the first sweep of the vault is not finished"
-        return None
+            return f"the first sweep of the vault is not finished{f': {behind}' if behind else ''}"
+        return "; ".join(filter(None, (behind, self._unread()))) or None
+
+    def _behind(self) -> str | None:
+        """A sweep with much to read; what little one reads is there before anybody could look."""
+        now = self._health.progress
+        if now.phase != READING or now.done >= now.total:
+            return None
+        return f"{counted(now.total - now.done, 'file')} may be newer than the index and are being read"
+
+    def _unread(self) -> str | None:
+        """Their names are data, not words of ours: `doctor` tells them."""
+        unread = sum(problem.unread for problem in self._writer.problems.values())
+        if not unread:
+            return None
+        return f"{counted(unread, 'file')} could not be read and may be newer than the index (see mcp-memory doctor)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import threading
@@ -13,6 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.notes import NoteFile
+from mcp_memory.errors import StorageFailed
+from mcp_memory.models import NotePath
 
 from .world import World, made, more
 
@@ -145,6 +149,52 @@ async def test_a_file_that_was_only_touched_is_as_it_was(world: World) -> None:
         file.touch()
         found = await engine.search("red kettle", mode="keyword")
         assert found.degraded is None and found.hits
+
+
+async def test_files_that_cannot_be_read_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write(PATH, KETTLE)
+    world.write("notes/shed.md", SHED)
+    async with world.engine() as engine:
+        read = engine.vault.read
+
+        def fails(path: NotePath) -> NoteFile:
+            if path == PATH:
+                raise StorageFailed("input/output error [EIO]")
+            return read(path)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(engine.vault, "read", fails)
+            world.write(PATH, "The kettle is blue by now.")
+            await engine.upkeep.reconcile()
+            told = "1 file could not be read and may be newer than the index (see mcp-memory doctor)"
+            assert (await engine.search("ladder", mode="keyword")).degraded == told
+            assert told in await engine.recall("ladder")
+        await engine.upkeep.reconcile()
+        assert (await engine.search("ladder", mode="keyword")).degraded is None
+
+
+async def test_while_many_files_are_being_read_an_answer_says_how_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write(PATH, KETTLE)
+    async with world.engine() as engine:
+        for number in range(200):
+            world.write(f"new/n{number}.md", f"The spade {number} is new.")
+        read, reached, goes_on = engine.vault.read, threading.Event(), threading.Event()
+
+        def slow(path: NotePath) -> NoteFile:
+            reached.set()
+            goes_on.wait(20)
+            return read(path)
+
+        monkeypatch.setattr(engine.vault, "read", slow)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(engine.upkeep.reconcile)
+            await anyio.to_thread.run_sync(reached.wait, 20)
+            said = (await engine.search("kettle", mode="keyword")).degraded
+            goes_on.set()
+        assert said and re.fullmatch(r"20\d files may be newer than the index and are being read", said)
+        assert (await engine.search("kettle", mode="keyword")).degraded is None
 
 
 async def test_a_vault_that_is_away_answers_from_the_last_good_index(world: World) -> None:
