@@ -198,6 +198,19 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A passage that would be among the hits, but for filters."""
+
+    id: NoteId
+    path: NotePath
+    start_line: int
+    end_line: int
+    title: str
+    filters: tuple[str, ...]
+    """Those that its note does not pass, by the names that a caller knows them by."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """`confidence` is 0 to 1; `degraded` says why the answer is not the full one, or is None. `signs`: by name, what
     the confidence was taken from."""
@@ -209,6 +222,8 @@ class SearchResult:
     note: str | None = None
     """One line for the reader, say which filter emptied the set."""
     signs: Mapping[str, float] = field(default_factory=dict[str, float])
+    left_out: tuple[LeftOut, ...] = ()
+    """Told where the ranking is explained; best first."""
 
 
 class Outcome(StrEnum):

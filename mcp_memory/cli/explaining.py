@@ -20,6 +20,14 @@ def explained(hits: Sequence[dict[str, Any]]) -> str:
     return "\n".join([*lines, _ABOUT])
 
 
+def left_out(passages: Sequence[dict[str, Any]]) -> str:
+    """One line each: what would be among the hits, and which filters it does not pass."""
+    return "\n".join(
+        visible(f"left out by {', '.join(each['filters'])}: {each['path']}:{each['start_line']}  {each['title']}")
+        for each in passages
+    )
+
+
 def _row(number: int, hit: dict[str, Any]) -> tuple[str, ...]:
     why = hit["explain"]
     boosts = " ".join(f"{name} {value:+.2f}" for name, value in why["boosts"].items())

@@ -9,7 +9,7 @@ import click
 
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, is_terminal, say, tell
-from mcp_memory.cli.explaining import explained
+from mcp_memory.cli.explaining import explained, left_out
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.connection import PERSON
 from mcp_memory.errors import InvalidInput
@@ -67,11 +67,15 @@ def search(
         tell(f"note: {answer['degraded']}")
     if not answer["hits"]:
         say(answer.get("note") or "nothing found")
+        if answer.get("left_out"):
+            say(left_out(answer["left_out"]))
         return
     for hit in answer["hits"]:
         _show_hit(hit)
     if explain:
         say(explained(answer["hits"]))
+        if answer.get("left_out"):
+            say(left_out(answer["left_out"]))
     if answer.get("note"):
         tell(f"note: {answer['note']}")
     signs = ", ".join(f"{name} {value:.2f}" for name, value in answer.get("signs", {}).items())

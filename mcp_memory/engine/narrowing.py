@@ -1,4 +1,4 @@
-"""Why a search found nothing: which of the caller's filters left no note to look at."""
+"""What a caller's filters took out of an answer, and which of them left no note to look at."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, Shelf
+from mcp_memory.models import Filters, NoteRecord, Shelf
+
+FIELDS = {
+    "path": "path_prefix", "kinds": "kinds", "tags": "tags", "project": "project", "since": "since", "until": "until",
+    "session": "session",
+}  # fmt: skip
+"""Each filter by the name that a caller knows it by."""
+
+ARCHIVED = "include_archived=false"
 
 
 def emptied_by(index: Index, filters: Filters) -> str:
@@ -23,22 +31,26 @@ def emptied_by(index: Index, filters: Filters) -> str:
     return "there are no notes yet"
 
 
+def widened(filters: Filters) -> Filters:
+    """Without what a caller can set; what nobody may see stays out."""
+    return Filters(shelves=filters.shelves | {Shelf.ACTIVE, Shelf.ARCHIVED})
+
+
+def not_passed(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
+    """The filters that leave this note out."""
+    every = Filters(shelves=frozenset(Shelf))
+    one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
+    failed = [name for name, alone in one_each if not alone.admits(note)]
+    retired = note.shelf is Shelf.ARCHIVED and Shelf.ARCHIVED not in filters.shelves
+    if retired or not replace(every, now=filters.now).admits(note):
+        failed.append(ARCHIVED)
+    return tuple(failed)
+
+
 def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:
-    """Each filter that is set, by the name that a caller knows it by, with the filters that remain without it."""
-    if filters.path_prefix is not None:
-        yield "path", replace(filters, path_prefix=None)
-    if filters.kinds is not None:
-        yield "kinds", replace(filters, kinds=None)
-    if filters.tags is not None:
-        yield "tags", replace(filters, tags=None)
-    if filters.project is not None:
-        yield "project", replace(filters, project=None)
-    if filters.since is not None:
-        yield "since", replace(filters, since=None)
-    if filters.until is not None:
-        yield "until", replace(filters, until=None)
-    if filters.session is not None:
-        yield "session", replace(filters, session=None)
+    """Each filter that is set, with the filters that remain without it."""
+    for name, field in FIELDS.items():
+        if getattr(filters, field) is not None:
+            yield name, replace(filters, **{field: None})
     if Shelf.ARCHIVED not in filters.shelves:
-        archived = replace(filters, shelves=filters.shelves | {Shelf.ARCHIVED}, now=None)
-        yield "include_archived=false", archived
+        yield ARCHIVED, replace(filters, shelves=filters.shelves | {Shelf.ARCHIVED}, now=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from mcp_memory.engine.lost import Lost
@@ -24,6 +25,8 @@ def search_payload(result: SearchResult) -> Payload:
         payload["degraded"] = result.degraded
     if result.note:
         payload["note"] = result.note
+    if result.left_out:
+        payload["left_out"] = [{**asdict(each), "filters": list(each.filters)} for each in result.left_out]
     if any(hit.explain is not None for hit in result.hits):
         payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
     return payload

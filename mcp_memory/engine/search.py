@@ -20,7 +20,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
-from mcp_memory.engine.narrowing import emptied_by
+from mcp_memory.engine.narrowing import emptied_by, not_passed, widened
 from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
 from mcp_memory.engine.schooling import Taught
 from mcp_memory.engine.threads import Crew, in_thread
@@ -31,7 +31,7 @@ from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_que
 from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
-from mcp_memory.models import Filters, Passage, SearchResult
+from mcp_memory.models import Filters, LeftOut, Passage, SearchResult
 from mcp_memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ class Searcher:
         elif hits and ranking.confidence < self._config.confidence.weak_below:
             note = WEAK
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
-        return SearchResult(hits, round(ranking.confidence, 3), self._clock(), degraded, note, ranking.signs.known)
+        left_out = await self._left_out(query, filters, limit, mode) if explain else ()
+        sure, signs = round(ranking.confidence, 3), ranking.signs.known
+        return SearchResult(hits, sure, self._clock(), degraded, note, signs, left_out)
 
     async def rank(
         self,
@@ -258,6 +260,15 @@ class Searcher:
             read=self._index.get,
             weighed=lambda passages: weigh(scores, passages, question, weights),
             most=most_boost(question, weights),
+        )
+
+    async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[LeftOut, ...]:
+        """What would be among the first `limit` without filters. Raises as `search`."""
+        wide = await self.rank(query, filters=widened(filters), limit=limit, mode=mode)
+        return tuple(
+            LeftOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
+            for each in (ranked.passage for ranked in wide.passages)
+            if (failed := not_passed(each.note, filters))
         )
 
     async def _why_nothing(self, filters: Filters) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.models import Etag, Hit, NoteId, NotePath, Outcome, Receipt, SearchResult, Status
+from mcp_memory.models import Etag, Hit, LeftOut, NoteId, NotePath, Outcome, Receipt, SearchResult, Status
 
 Payload = Mapping[str, Any]
 
@@ -63,7 +63,13 @@ def search_result(payload: Payload) -> SearchResult:
         degraded=payload.get("degraded"),
         note=payload.get("note"),
         signs=payload.get("signs", {}),
+        left_out=tuple(map(_left_out, payload.get("left_out", ()))),
     )
+
+
+def _left_out(payload: Payload) -> LeftOut:
+    told: dict[str, Any] = {**payload, "filters": tuple(payload["filters"])}
+    return LeftOut(**told)
 
 
 def receipt(payload: Payload) -> Receipt:

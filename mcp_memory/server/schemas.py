@@ -30,6 +30,17 @@ _HIT = _object(
     optional=("explain",),
 )
 
+_LEFT_OUT = _object(
+    {
+        "id": _STRING,
+        "path": _STRING,
+        "start_line": _INTEGER,
+        "end_line": _INTEGER,
+        "title": _STRING,
+        "filters": {"type": "array", "items": _STRING},
+    }
+)
+
 SEARCH_SCHEMA = _object(
     {
         "hits": {"type": "array", "items": _HIT},
@@ -41,8 +52,13 @@ SEARCH_SCHEMA = _object(
         },
         "note": {"type": "string", "description": "A remark: that the answer is weak, or which filter left nothing."},
         "signs": {"type": "object", "description": "With explain: what the confidence was taken from."},
+        "left_out": {
+            "type": "array",
+            "items": _LEFT_OUT,
+            "description": "With explain: what would be among the hits, but for the filters named.",
+        },
     },
-    optional=("degraded", "note", "signs"),
+    optional=("degraded", "note", "signs", "left_out"),
 )
 
 APPEND_SCHEMA = _object(

@@ -58,7 +58,7 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         mode: Annotated[
             Literal["hybrid", "semantic", "keyword"], Field(description="Default hybrid; keyword for exact words.")
         ] = "hybrid",
-        explain: Annotated[bool, Field(description="Add to each hit why it was ranked there.")] = False,
+        explain: Annotated[bool, Field(description="Add why each hit is there, and what filters left out.")] = False,
     ) -> ToolResult:
         """Search what this person and earlier sessions stored: decisions, preferences, fixes, facts, daily logs.
 

@@ -141,6 +141,8 @@ def test_json_everywhere(served: Place):
     *_, head, row, _, confidence = served.run("search", "--explain", "rye on Tuesdays").ok().out.splitlines()
     assert head.split()[:5] == ["words", "section", "vectors", "boosts", "sum"]
     assert row.split()[:2] == ["1", "#1"] and row.endswith("rye, tuesdays") and confidence.startswith("confidence")
+    left_out = served.run("search", "--explain", "--kind", "fix", "rye").ok().out
+    assert left_out.splitlines()[-1].startswith(f"left out by kinds: {note['path']}:")
     assert "We mill rye" in served.run("recall", "--json", "--id", note["id"]).ok().json["text"]
     assert served.run("forget", "--json", note["id"], "--reason", "a test").ok().json["status"] == "deleted"
     assert served.run("search", "--json", "rye").ok().json["hits"] == []

@@ -220,6 +220,29 @@ class TestHits:
         assert reason["boosts"] == {"lead Ada": 0.7, "time": 0.1}
         assert (await find("lake")).hits[0].explain is None
 
+    async def test_explain_names_what_filters_left_out_and_which(self, index: Fails, toy: ToyEmbedder) -> None:
+        retired = {
+            "old.md": "---\nstatus: archived\n---\nOsaka was wet.",
+            "gone.md": "---\nstatus: deleted\n---\nOsaka.",
+        }
+        fill(index, {**FILES, **retired}, toy)
+        made = searcher(index, toy)
+
+        async def told(**filters: Any) -> dict[str, tuple[str, ...]]:
+            asked = replace(ALL, **filters)
+            found = await made.search("Osaka on Monday", limit=2, filters=asked, mode="keyword", explain=True)
+            assert not {each.path for each in found.left_out} & {hit.path for hit in found.hits}
+            return {each.path: each.filters for each in found.left_out}
+
+        trip, old = "notes/decision/japan.md", "old.md"
+        hidden = ("include_archived=false",)
+        assert await told() == {old: hidden}
+        assert await told(kinds=frozenset({"log"})) == {trip: ("kinds",), old: ("kinds", *hidden)}
+        assert await told(project="work", tags=frozenset({"x"})) == {trip: ("tags", "project"), old: ("tags", *hidden)}
+        assert await told(path_prefix="memory", shelves=frozenset(Shelf)) == {trip: ("path",), old: ("path",)}
+        assert await told(since=NOW) == {trip: ("since",), old: ("since", *hidden)}
+        assert (await made.search("Osaka", limit=2, filters=ALL)).left_out == ()
+
     async def test_explain_names_what_the_index_matched_by(self, index: Fails, toy: ToyEmbedder) -> None:
         fill(index, {"a.md": "# Zürich trip\n\nCall retry_with_backoff in connectTimeout from Köln near Basel."}, toy)
         query = "zurich backoff timeout koln trpi"
