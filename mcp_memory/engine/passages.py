@@ -16,7 +16,7 @@ from mcp_memory.text.terms import words
 MAX_ABOVE_CHARS = 300
 """Title and tags stand beside every chunk, so long ones would be most of the index."""
 
-PASSAGES_VERSION = 7
+PASSAGES_VERSION = 8
 """Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
 
 

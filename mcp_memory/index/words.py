@@ -2,8 +2,9 @@
 
 A key is a 64-bit hash of a word's stem, so that a posting needs no dictionary of words; among a million words two
 share a key with a probability of 3e-8. Besides its words a text has a key for each pair that stands together without
-white space, which finds `read_file`, `v1.2` and `a-b` as a whole, and for each hump of `retryBookingSync`, which is
-found by its parts too. The name that a text begins with (`- Ada: …`) has a key of its own.
+white space, which finds `read_file`, `v1.2` and `a-b` as a whole, for each hump of `retryBookingSync`, which is found
+by its parts too, and for what a long hash is abbreviated to. The name that a text begins with (`- Ada: …`) has a key of
+its own.
 
 A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space that says where words end,
 so it becomes its overlapping pairs, and each character alone for questions of one character.
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
+from mcp_memory.text.hashes import abbreviations
 from mcp_memory.text.humps import humps
 from mcp_memory.text.plain import plain
 from mcp_memory.text.spelling import one_letter_away
@@ -58,6 +60,7 @@ def count(text: str) -> tuple[Counter[int], int]:
                 length += len(piece)
             else:
                 keys[_key(piece)] += 1
+                keys.update(map(_key, abbreviations(piece)))
                 length += 1
         if len(pieces) > 1:
             keys.update(_compounds(pieces))
@@ -95,6 +98,7 @@ def _wanted(term: str) -> Iterator[int]:
         words = [piece for piece in pieces if not _is_run(piece)]
         compounds = list(_compounds(pieces))
         yield from compounds or map(_key, words)
+        yield from (_key(short) for word in words for short in abbreviations(word))
         for run in filter(_is_run, pieces):
             yield from map(_key, _pairs(run) if len(run) > 1 else run)
 

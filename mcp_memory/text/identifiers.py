@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from mcp_memory.text.hashes import abbreviations
 from mcp_memory.text.humps import humps
 from mcp_memory.text.terms import STOP_WORDS, fold, folded
 
@@ -27,17 +28,18 @@ def joined(word: str) -> str:
 
 def said(text: str) -> frozenset[str]:
     """The folded words of a text, and of its identifiers the parts, by which the index finds them, too: `retry`, `with`
-    and `pause` of `retry_with_pause`, `connect` and `timeout` of `connectTimeout`."""
+    and `pause` of `retry_with_pause`, `connect` and `timeout` of `connectTimeout`, `9fceb02` of a longer hash."""
     whole = folded(text)
     names = [word for word in whole if "_" in word]
     parts = {fold(part) for name in names for part in (joined(name), *name.split("_")) if part}
     parts.update(map(fold, humps(text)))
+    parts.update(short for word in whole for short in abbreviations(word))
     return whole | parts if parts else whole
 
 
 def is_said(word: str, told: Collection[str]) -> bool:
-    """Whether a question's word is in what `said` tells of a text, in whatever way an identifier is written."""
-    return fold(joined(word)) in told or fold(word) in told
+    """Whether a question's word is in what `said` tells of a text, in whatever way an identifier or a hash is written."""
+    return any(each in told for each in (fold(word), fold(joined(word)), *abbreviations(word)))
 
 
 def _words(name: str) -> list[str]:

@@ -86,6 +86,14 @@ def test_a_name_in_humps_is_found_whole_and_by_its_parts(name: str, parts: list[
     assert length == count(f"call {name.lower()} now")[1]
 
 
+def test_a_hash_is_found_by_what_it_is_abbreviated_to_and_the_other_way_round() -> None:
+    whole = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+    for asked, written in [(whole[:7], whole), (whole[:12], whole), (whole[:9], whole[:12]), (whole, whole[:7])]:
+        assert set(any_of(asked)) & count(f"fixed in {written}")[0].keys(), (asked, written)
+    assert not set(any_of("9fceb03")) & count(whole)[0].keys()
+    assert count(whole)[1] == 1
+
+
 def test_notes_rank_the_same_in_one_segment_and_in_many() -> None:
     rng = np.random.default_rng(3)
     notes = [
