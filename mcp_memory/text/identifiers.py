@@ -38,7 +38,7 @@ def said(text: str) -> frozenset[str]:
 
 
 def is_said(word: str, told: Collection[str]) -> bool:
-    """Whether a question's word is in what `said` tells of a text, in whatever way an identifier or a hash is written."""
+    """Whether a question's word is in what `said` tells of a text, however an identifier or a hash is written."""
     return any(each in told for each in (fold(word), fold(joined(word)), *abbreviations(word)))
 
 
