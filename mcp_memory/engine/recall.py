@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from mcp_memory.engine.assemble import Assembly, Frame, choose, fit, render, size, with_notice
+from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.compaction.forgotten import quotes_forgotten, withheld
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.excerpts import Excerpt, about, heading_of, once, stretches
@@ -37,6 +38,9 @@ characters nothing is lost on dialogues and documentation, at 150 .2 points of e
 
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Of which every session is told, in this order; a commitment until it expires."""
+
+WHOLE_NOTE = "Whole note: memory_recall path=…"
+SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{SOURCE}"
 
 PAGE_SHARE = 0.6
 """Of the room of an answer, a topic's page has at most so much: the rest is for what notes of other topics say."""
@@ -88,8 +92,9 @@ class Recaller:
         page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
-        said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
-        frame = self._frame("Relevant memories", budget_tokens, said)
+        notes = (ranked.degraded, await self._searcher.remark(ranked, filters))
+        said = [*remarks, *(f"Note: {note}." for note in notes if note)]
+        frame = self._frame("Relevant memories", budget_tokens, said, "" if known else WHOLE_NOTE)
         # What is stored tells less about a prompt than its meaning does: without that the bar is a question's.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
         if ranked.confidence < least:
@@ -105,10 +110,11 @@ class Recaller:
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
-        excerpts, children = await in_thread(
+        excerpts, children, of_sessions = await in_thread(
             lambda: self._verbatim(paths, lines), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
-        frame = self._frame("Notes", budget_tokens)
+        behind = SAID_IN_SESSIONS if of_sessions else ""
+        frame = self._frame("Notes", budget_tokens, more=WHOLE_NOTE if lines else behind)
         assembly = fit(excerpts, frame.room(budget_tokens))
         if children:
             assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
@@ -149,13 +155,13 @@ class Recaller:
 
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
-    ) -> tuple[list[Excerpt], list[NotePath]]:
-        """The excerpts, and the notes that these notes link to."""
+    ) -> tuple[list[Excerpt], list[NotePath], bool]:
+        """The excerpts, the notes that these notes link to, and whether a session is known that wrote any of them."""
         files = [(self._visible(path), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not Shelf.DELETED]
-        return once(excerpts), children[:MOST_LINKS]
+        return once(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files)
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self._clock()
@@ -191,9 +197,9 @@ class Recaller:
             return withheld(file, self._vault, self._index)
         return file
 
-    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> Frame:
+    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = (), more: str = "") -> Frame:
         as_of = self._clock().isoformat(timespec="minutes")
-        return Frame(title, as_of, tuple(remarks)).within(budget_tokens)
+        return Frame(title, as_of, tuple(remarks), more).within(budget_tokens)
 
 
 def _chosen(

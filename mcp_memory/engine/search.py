@@ -126,11 +126,7 @@ class Searcher:
         """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded when no leg answers."""
         ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain, is_prompt=is_prompt)
         hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
-        note = None
-        if not hits and not ranking.stale:
-            note = await self._why_nothing(filters)
-        elif hits and ranking.confidence < self._config.confidence.weak_below:
-            note = WEAK
+        note = await self.remark(ranking, filters)
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
         left_out = await self._left_out(query, filters, limit, mode) if explain else ()
         sure, signs = round(ranking.confidence, 3), ranking.signs.known
@@ -177,6 +173,14 @@ class Searcher:
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
         return Ranking(tuple(ranked), sure, signs, degraded, stale)
+
+    async def remark(self, ranking: Ranking, filters: Filters) -> str | None:
+        """That an answer is weak, or which filter left nothing."""
+        if ranking.passages:
+            return WEAK if ranking.confidence < self._config.confidence.weak_below else None
+        if ranking.stale:
+            return None
+        return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")
 
     async def warm(self, swept: anyio.Event) -> None:
         """Once there was a sweep, read words and vectors into memory, before the first question has to wait for it."""
@@ -270,9 +274,6 @@ class Searcher:
             for each in (ranked.passage for ranked in wide.passages)
             if (failed := not_passed(each.note, filters))
         )
-
-    async def _why_nothing(self, filters: Filters) -> str:
-        return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")
 
     def _legs_of(self, found: Gathered) -> Legs:
         dense = found.dense or Rows()

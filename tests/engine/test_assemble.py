@@ -11,8 +11,19 @@ from random import Random
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.engine.assemble import Assembly, Frame, continued, fit, length, pack, render, visible, with_notice
-from mcp_memory.engine.excerpts import Excerpt, about, heading_of, merge, once
+from mcp_memory.engine.assemble import (
+    Assembly,
+    Frame,
+    continued,
+    fit,
+    length,
+    pack,
+    render,
+    varied,
+    visible,
+    with_notice,
+)
+from mcp_memory.engine.excerpts import Excerpt, about, excerpt_of, heading_of, merge, once
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
 from mcp_memory.text.chunking import ChunkingConfig, chunk
 from mcp_memory.text.tokens import count_tokens
@@ -249,12 +260,23 @@ def test_a_document_is_read_on_but_no_log_and_no_conversation() -> None:
     assert list(continued([turns[0], other, turns[1]])) == [turns[0], other, turns[1]]
 
 
+def test_of_near_copies_the_best_few_come_first() -> None:
+    copies = [passages_of(f"{n}.md", f"The nightly backup of host {n} failed once more.")[0] for n in range(9)]
+    other = passages_of("other.md", "Backups are kept for 30 days in the cellar.")[0]
+    short = [passages_of(f"s{n}.md", "Yes, do it")[0] for n in range(5)]
+    assert list(varied([*copies, other])) == [*copies[:3], other, *copies[3:]]
+    assert list(varied([*short, other])) == [*short, other], "too short to say the same"
+    packed = pack(varied([*copies, other]), length([excerpt_of(each) for each in copies[:5]]))
+    assert [each.path for each in packed] == ["0.md", "1.md", "2.md", "other.md"]
+
+
 @given(notes, st.randoms())
 def test_reading_on_loses_and_doubles_nothing(texts: str, chance: Random) -> None:
     found = passages_of("a.md", texts, ChunkingConfig(join_chars=0))
     chance.shuffle(found)
-    assert sorted(continued(found), key=id) == sorted(found, key=id)
-    assert list(continued(found))[:1] == found[:1], "the best stays first"
+    for way in (continued, varied):
+        assert sorted(way(found), key=id) == sorted(found, key=id)
+        assert list(way(found))[:1] == found[:1], "the best stays first"
 
 
 def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:

@@ -223,6 +223,28 @@ async def test_what_nothing_answers_is_met_with_silence_where_a_phase_wants_that
             assert ("Note number" in answer) is told
             assert ("Nothing relevant is stored." in answer) is not told
         assert "kettle is red" in await engine.recall("is the kettle red?", phase="prompt")
+        weak, sure = [await engine.recall(asked) for asked in ("run a marathon in Osaka", "is the kettle red?")]
+        assert re.search(r"^[0-9a-f]{8}>>>\n(?:.*\n)*Note: weak", weak, re.MULTILINE) and "Note: weak" not in sure
+
+
+async def test_it_is_said_which_filter_left_nothing(world: World) -> None:
+    world.write("notes/kettle.md", "The kettle is red and stands in the kitchen.")
+    async with world.engine() as engine:
+        assert re.search(
+            r"Nothing relevant is stored\.\n(?:.*\n)?Note: .*kinds", await engine.recall("red", kinds=["fix"])
+        )
+
+
+async def test_an_answer_says_how_to_get_more(world: World) -> None:
+    async with world.engine() as engine:
+        wrote = await engine.append("The kettle is red.\n\nIt whistles.", kind="fact", session="s-1")
+        loose = await engine.append("The mug is blue.", kind="fact")
+        for answer in (await engine.recall("kettle"), await engine.recall(path=wrote.path, lines="9")):
+            assert answer.endswith("\nWhole note: memory_recall path=…")
+        whole = await engine.recall(ids=[wrote.id])
+        assert whole.endswith("\nWhat was said in sessions: memory_search path=@transcripts")
+        assert "memory_" not in await engine.recall(ids=[loose.id])
+        assert "memory_" not in await engine.recall("zeppelin", kinds=["fix"])
 
 
 async def test_a_vault_without_anything_starts_with_nothing(world: World) -> None:
