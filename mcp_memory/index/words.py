@@ -24,7 +24,7 @@ import numpy as np
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
 from mcp_memory.text.hashes import abbreviations
-from mcp_memory.text.humps import humps
+from mcp_memory.text.identifiers import humps
 from mcp_memory.text.plain import plain
 from mcp_memory.text.spelling import one_letter_away
 

@@ -6,19 +6,27 @@ import re
 from collections.abc import Collection
 
 from mcp_memory.text.hashes import abbreviations
-from mcp_memory.text.humps import humps
 from mcp_memory.text.terms import STOP_WORDS, fold, folded
 
 _NAME = re.compile(r"\w+")
-_JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PARTS = re.compile(r"[A-Za-z0-9]+")
+_INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
+_HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")
+
+
+def humps(text: str) -> list[str]:
+    """`retry`, `booking` and `sync` of `retryBookingSync`, in order; of all such names in a text."""
+    if not _INNER.search(text):  # most texts have none, and this is seen in half the time
+        return []
+    return [hump.lower() for name in _CAMEL.findall(text) for hump in _HUMPS.findall(name)]
 
 
 def parts_of(text: str) -> dict[str, list[str]]:
     """Of each identifier in a text its words, in lower case and without those of grammar; by the identifier itself as
     `terms` has it."""
-    names = [name for name in _NAME.findall(text) if name.isascii() and _JOINT.search(name)]
-    return {name.lower(): [part for part in _words(name) if part not in STOP_WORDS] for name in names}
+    words = {name.lower(): _words(name) for name in _NAME.findall(text) if name.isascii()}
+    return {name: [part for part in parts if part not in STOP_WORDS] for name, parts in words.items() if len(parts) > 1}
 
 
 def joined(word: str) -> str:
@@ -43,4 +51,4 @@ def is_said(word: str, told: Collection[str]) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    return [part.lower() for part in _PART.findall(name)]
+    return [word for part in _PARTS.findall(name) for word in humps(part) or [part.lower()]]
