@@ -9,6 +9,7 @@ from mcp_memory.text.hashes import abbreviations
 from mcp_memory.text.terms import STOP_WORDS, fold, folded
 
 _NAME = re.compile(r"\w+")
+_JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]")
 _PARTS = re.compile(r"[A-Za-z0-9]+")
 _INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
@@ -25,8 +26,10 @@ def humps(text: str) -> list[str]:
 def parts_of(text: str) -> dict[str, list[str]]:
     """Of each identifier in a text its words, in lower case and without those of grammar; by the identifier itself as
     `terms` has it."""
-    words = {name.lower(): _words(name) for name in _NAME.findall(text) if name.isascii()}
-    return {name: [part for part in parts if part not in STOP_WORDS] for name, parts in words.items() if len(parts) > 1}
+    if not _JOINT.search(text):
+        return {}
+    names = [name for name in _NAME.findall(text) if name.isascii() and _JOINT.search(name)]
+    return {name.lower(): [part for part in _words(name) if part not in STOP_WORDS] for name in names}
 
 
 def joined(word: str) -> str:
