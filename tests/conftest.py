@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -18,9 +19,14 @@ telemetry.switch_off()
 def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder in which the bundled model is compiled already: pass it to `open_embedder` or a daemon.
 
-    Compiling takes some ten seconds; `MCP_MEMORY_TEST_MODEL_CACHE` names a folder that later runs use again.
+    Compiling takes some ten seconds, so that all workers of a run share one folder, and wait for the first to be done
+    without loading what compiles. `MCP_MEMORY_TEST_MODEL_CACHE` names a folder that later runs use again.
     """
     kept = os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE")
-    cache = Path(kept) if kept else tmp_path_factory.mktemp("model-cache")
-    open_embedder(EmbedderConfig(), cache).close()
+    ours = tmp_path_factory.getbasetemp()
+    run = ours.parent if "PYTEST_XDIST_WORKER" in os.environ else ours
+    cache = Path(kept) if kept else run / "model-cache"
+    with (run / "model-cache.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        open_embedder(EmbedderConfig(), cache).close()
     return cache

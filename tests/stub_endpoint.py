@@ -6,8 +6,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import LoopbackServer
 
 Answer = tuple[int, Any, dict[str, str]]
 """Status, body and headers. Bytes are sent as they are and an iterator piece by piece, anything else as JSON."""
@@ -55,7 +57,7 @@ class StubEndpoint:
             def log_message(self, *arguments: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = LoopbackServer(Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}/v1"
 
 

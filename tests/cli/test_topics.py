@@ -46,9 +46,10 @@ CAT = "The cat is called Minka."
 def stocked(tmp_path: Path, model_cache: Path) -> Iterator[Place]:
     """A daemon with the real model, and notes about two subjects and a cat."""
     place = Place(tmp_path, model_cache, SETTINGS).make()
-    with place.started():
-        for text in [*BREAD, *STARS, CAT]:
-            place.run("append", text).ok()
+    with place.started() as running:
+        with Wire(running, client="tests") as wire:
+            for text in [*BREAD, *STARS, CAT]:
+                assert wire.api("append", {"content": text}).status == 200
         yield place
 
 

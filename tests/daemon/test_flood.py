@@ -40,17 +40,18 @@ def test_another_clients_calls_go_on_and_all_is_freed(served: Served):
     before = process.num_fds()
     sessions = [Wire(served, client=f"session-{n % 8}") for n in range(SESSIONS)]
     assert [call(session) for session in sessions] == [200] * SESSIONS
-    held: list[socket.socket] = []
     with a_client_that_calls(served) as times:
-        held += [connect(served, b"POST /mcp HTTP/1.1\r\nHost: half") for _ in range(HALF_OPEN)]
-        held += [connect(served, many_recalls(served, large["id"]), receive_bytes=4096) for _ in range(READERS)]
+        held = [connect(served, b"POST /mcp HTTP/1.1\r\nHost: half") for _ in range(HALF_OPEN)]
+        readers = [connect(served, many_recalls(served, large["id"]), receive_bytes=4096) for _ in range(READERS)]
         with trickling(served):
             with ThreadPoolExecutor(LARGE) as pool:
                 assert set(pool.map(lambda _: send_10_mb(served), range(LARGE))) == {413}
             for n in range(RAPID):
                 hang_up(connect(served), rudely=n % 2 == 0)
             assert [call(session) for session in sessions] == [200] * SESSIONS
-            for connection in held:
+            # Read any sooner, they would be given all of it, and stay as idle as any other.
+            eventually(lambda: not {each.getsockname() for each in readers} & peers(process))
+            for connection in [*held, *readers]:
                 assert ends(connection)
     print(f"{len(times)} calls meanwhile, median {statistics.median(times):.1f} ms, longest {max(times):.0f} ms")
     for session in sessions:
@@ -142,6 +143,11 @@ def trickling(served: Running) -> Iterator[None]:
     finally:
         over.set()
         trickler.join()
+
+
+def peers(process: psutil.Process) -> set[tuple[str, int]]:
+    """Who is connected with it."""
+    return {tuple(each.raddr) for each in process.net_connections() if each.raddr}
 
 
 def many_recalls(served: Running, note: str) -> bytes:

@@ -14,11 +14,11 @@ from mcp_memory.daemon.instance import holder
 from mcp_memory.settings.settings import load
 from tests.daemon.place import Place
 
-MANY = 32
+MANY = 16
 LONG_S = 180
 
 
-def test_of_32_starts_at_once_one_makes_a_daemon_and_all_say_where_it_is(place: Place, tmp_path: Path):
+def test_of_many_starts_at_once_one_makes_a_daemon_and_all_say_where_it_is(place: Place, tmp_path: Path):
     """Half of them in the background, half in the foreground; who wins does not matter."""
     alone = Place(tmp_path / "alone", place.models, place.more).make()
     began = time.perf_counter()

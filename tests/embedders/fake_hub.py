@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from tests.loopback import LoopbackServer
 
 
 class FakeHub:
@@ -56,7 +58,7 @@ class FakeHub:
             def log_message(self, *arguments: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = LoopbackServer(Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}"
 
     def __enter__(self) -> FakeHub:

@@ -48,22 +48,30 @@ def _odds(taught: Taught, embedder: Embedder, prompt: str) -> float:
     return taught.wanting.of(prompt, embedder.embed_query(prompt))
 
 
-def test_what_a_model_learned_is_kept_for_the_next_time(tmp_path: Path) -> None:
-    embedder = ToyEmbedder()
+@pytest.fixture(scope="module")
+def schooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Taught]:
+    """Where it is kept what a toy learned in two seconds, and that."""
+    folder = tmp_path_factory.mktemp("school")
+    return folder, School(folder, BUNDLED).teach(ToyEmbedder())
+
+
+def test_what_a_model_learned_is_kept_for_the_next_time(tmp_path: Path, schooled: tuple[Path, Taught]) -> None:
+    embedder, (folder, learned) = ToyEmbedder(), schooled
     assert School(tmp_path, BUNDLED).look_up(embedder) is None
-    learned = School(tmp_path, BUNDLED).teach(embedder)
-    kept = School(tmp_path, BUNDLED).look_up(embedder)
+    kept = School(folder, BUNDLED).look_up(embedder)
     assert kept is not None and np.allclose(kept.wanting.weights, learned.wanting.weights, atol=1e-3)
     assert kept.wanting.wordings == learned.wanting.wordings and len(kept.wanting.wordings) > 1000
     assert kept.confidence.prompts == learned.confidence.prompts != BUNDLED.prompts
     assert kept.confidence.words == BUNDLED.words, "they have nothing to do with the model"
 
 
-def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path) -> None:
+def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path, schooled: tuple[Path, Taught]) -> None:
     embedder = ToyEmbedder()
-    School(tmp_path, BUNDLED).teach(embedder)
-    (file,) = tmp_path.glob("taught-*.json")
-    said = json.loads(file.read_text())
+    (whole,) = schooled[0].glob("taught-*.json")
+    file = tmp_path / whole.name
+    said = json.loads(whole.read_text())
+    file.write_text(json.dumps(said))
+    assert School(tmp_path, BUNDLED).look_up(embedder) is not None
     changes = (
         {"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}, {"signs": {}},
         {"signs": {"prompts": [1]}}, {"doubt": float("nan")}, {"weights": [float("inf")] * embedder.dimension},
@@ -88,9 +96,8 @@ def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
     assert school.taught(embedder) is None and not [*tmp_path.iterdir()]
 
 
-def test_the_thresholds_mean_the_same_for_another_model(tmp_path: Path) -> None:
-    embedder = ToyEmbedder()
-    taught = School(tmp_path, BUNDLED).teach(embedder)
+def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, Taught]) -> None:
+    embedder, (_, taught) = ToyEmbedder(), schooled
     passages = embedder.embed_documents([json.loads(line)["text"] for line in PASSAGES.read_text().splitlines()])
     kinds: dict[tuple[bool, bool], list[float]] = {}
     for row in map(json.loads, QUESTIONS.read_text().splitlines()):

@@ -1,4 +1,10 @@
-"""What silence is worth for people who taught it nothing: lower bounds of what was measured."""
+"""What silence is worth for people who taught it nothing.
+
+The figures are the worst of the bundled model compiled to int8, int7 and fp32, since another processor's int8 gives
+other numbers, too: between the three, up to two prompts of a person are on the other side of the threshold. A bound is
+such a figure less `ROOM`, and for AUROC less what one wanted prompt is worth that falls from the first place to the
+last.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ import pytest
 
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.schooling import examples
-from mcp_memory.evaluation.metrics import auroc, share_below
+from mcp_memory.evaluation.metrics import auroc
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.index.confidence_config import UNWANTED
@@ -20,22 +26,25 @@ FOLDER = Path(__file__).with_name("strangers")
 
 MORE = pytest.mark.skipif(not EXHAUSTIVE, reason="two people of five are enough for each run; MCP_MEMORY_EXHAUSTIVE=1")
 
+ROOM = 2
+"""Prompts."""
+
 SAID_BY_MANY = 20
 """Characters: `thanks!` is nobody's own."""
 
 
 @pytest.mark.parametrize(
-    ("name", "least_auroc", "most_silenced", "least_silent"),
+    ("name", "ranked", "silenced", "silent"),  # AUROC; prompts that want memory and get none; that want none
     [
-        ("ecology", 0.94, 0.1, 0.78),  # the only one that had no part in choosing anything
-        pytest.param("embedded", 0.91, 0.1, 0.74, marks=MORE),
-        pytest.param("startup", 0.95, 0.03, 0.73, marks=MORE),
-        pytest.param("novelist", 0.92, 0.07, 0.8, marks=MORE),
-        ("sysadmin", 0.91, 0.07, 0.8),
+        ("ecology", 0.955, 7, 75),  # the only one that had no part in choosing anything
+        pytest.param("embedded", 0.927, 8, 72, marks=MORE),
+        pytest.param("startup", 0.969, 1, 70, marks=MORE),
+        pytest.param("novelist", 0.939, 3, 41, marks=MORE),
+        ("sysadmin", 0.932, 3, 42),
     ],
 )
 def test_prompts_of_a_stranger(
-    name: str, least_auroc: float, most_silenced: float, least_silent: float, tmp_path: Path, model_cache: Path
+    name: str, ranked: float, silenced: int, silent: int, tmp_path: Path, model_cache: Path
 ) -> None:
     prompts = read_set(FOLDER / name / "prompts.jsonl")
     rows = [json.loads(line) for line in (FOLDER / name / "prompts.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -45,9 +54,9 @@ def test_prompts_of_a_stranger(
     (answers,) = anyio.run(run, prompts, EngineConfig(tmp_path, tmp_path, model_cache), [Variant()], tmp_path, print)
     wanted = [answer.confidence for answer in answers if answer.question.answerable]
     others = [answer.confidence for answer in answers if not answer.question.answerable]
-    assert (auroc(wanted, others) or 0) >= least_auroc
-    assert share_below(wanted, UNWANTED) <= most_silenced
-    assert share_below(others, UNWANTED) >= least_silent
+    assert (auroc(wanted, others) or 0) >= ranked - 1 / len(wanted)
+    assert sum(each < UNWANTED for each in wanted) <= silenced + ROOM
+    assert sum(each < UNWANTED for each in others) >= silent - ROOM
 
 
 def test_no_stranger_taught_it() -> None:

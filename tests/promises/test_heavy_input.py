@@ -26,6 +26,9 @@ pytestmark = pytest.mark.anyio
 
 WORDS = "violet words stand here and there"
 
+NOTES = 100
+"""Of 30 passages each, which makes a dozen batches."""
+
 
 # -- heavy notes -----------------------------------------------------------------------------------------------------
 
@@ -170,11 +173,11 @@ async def test_a_small_note_does_not_wait_until_a_heavy_one_is_cut(world: World)
 
 
 async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(world: World) -> None:
-    for number in range(200):
+    for number in range(NOTES):
         paragraphs = "\n\n".join(f"{WORDS} {number} {n} " + "x" * 300 for n in range(30))
         world.write(f"bulk/n{number}.md", paragraphs)
     async with world.engine() as engine:
-        for number in range(200):
+        for number in range(NOTES):
             with (world.root / f"bulk/n{number}.md").open("a") as file:
                 file.write("changed\n")
         batches: list[int] = []
@@ -190,7 +193,7 @@ async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(
             await eventually(lambda: len(batches) >= 2)
             receipt = await engine.append("freshword", kind="fact")
             # Notes written meanwhile took their turn while most of the sweep was still to come.
-            assert 0 < sum(batches) < 200 * 30
+            assert 0 < sum(batches) < NOTES * 30
             assert await found(engine, "freshword") == [receipt.path]
         assert max(batches) < BATCH_CHUNKS + 40
 

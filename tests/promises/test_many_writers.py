@@ -1,4 +1,4 @@
-"""Invariant 3: eight processes append to one daily log and one topic at once. A hundred entries each; a thousand with
+"""Invariant 3: eight processes append to one daily log and one topic at once. Fifty entries each; a thousand with
 MCP_MEMORY_EXHAUSTIVE=1."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mcp_memory.text.frontmatter import parse
 from tests.daemon.place import Place
 from tests.engine.world import EXHAUSTIVE, REPOSITORY
 
-COUNT = 1000 if EXHAUSTIVE else 100
+COUNT = 1000 if EXHAUSTIVE else 50
 NAMES = [f"writer{letter}" for letter in "abcdefgh"]
 
 

@@ -7,13 +7,14 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from tests.daemon.place import Place
+from tests.loopback import LoopbackServer
 
 Said = tuple[int, str, bytes] | None
 """Status, content type and body; None hangs up."""
@@ -69,13 +70,7 @@ def peer(place: Place, reply: Callable[[Peer, dict[str, Any]], Said]) -> Iterato
         def log_message(self, *_: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            pass
-
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with LoopbackServer(Handler) as server:
         port = server.server_address[1]
         Address("127.0.0.1", port, "", 1, __version__, str(place.vault)).write(place.state.daemon)
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -17,6 +17,7 @@ from mcp_memory.errors import McpMemoryError, PathRefused
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.hidden import HiddenName, conflict_name
 from mcp_memory.storage.paths import fold, printable, unnameable, validate_existing, validate_new
+from tests.engine.world import more
 
 PIECES = st.sampled_from(
     ["..", ".", "", "/", "\\", "a", "b", "link", "up", "etc", "passwd", ".md", "x.md", "\x00", "\n", "%2e", "~", "C:",
@@ -27,7 +28,7 @@ PATHS = st.one_of(
 )
 
 
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=more(1_500), deadline=None)
 @given(PATHS)
 def test_an_accepted_path_names_a_place_below_the_root(path: str) -> None:
     try:

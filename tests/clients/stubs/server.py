@@ -6,12 +6,13 @@ import json
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from tests.clients.stubs.script import Reply, Turn, reply_to
+from tests.loopback import LoopbackServer
 
 Json = Mapping[str, Any]
 
@@ -92,11 +93,9 @@ class ModelStub:
             log.write(line + "\n")
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LoopbackServer):
     def __init__(self, stub: ModelStub) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.stub = stub
 
 
