@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 MOST = 255
 """A word counts at most so often in one row: beyond that BM25 tells no difference."""
+
+_AT_ONCE = 1 << 20
+"""Postings that are copied in one go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +59,63 @@ def stretches(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np
 
 def collect(keys: NDArray[np.uint64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Postings:
     """One posting an element; those of one key must come with their rows ascending."""
-    # Where whole sorted stretches are joined, a stable sort is a merge: linear in the number of postings.
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
-    starts = np.append(first, len(ordered)).astype(np.int64)
-    return Postings(ordered[first], starts, rows[order], counts[order])
+    order = _stable_order(keys)
+    return Postings(*_spans(keys[order], np.arange(len(keys)), len(keys)), rows[order], counts[order])
 
 
 def join(parts: Sequence[tuple[Postings, NDArray[np.int64]]]) -> Postings:
     """All parts as one. Beside each part: the new number of each of its rows, −1 for a row that is left out."""
     keys: list[NDArray[np.uint64]] = []
+    sizes: list[NDArray[np.int64]] = []
     rows: list[NDArray[np.uint32]] = []
     counts: list[NDArray[np.uint8]] = []
     for part, renumbered in parts:
-        moved = renumbered[part.rows]
-        kept = moved >= 0
-        keys.append(np.repeat(part.keys, np.diff(part.starts))[kept])
-        rows.append(moved[kept].astype(np.uint32))
-        counts.append(part.counts[kept])
-    return collect(np.concatenate(keys), np.concatenate(rows), np.concatenate(counts))
+        moved, held, counted = renumbered[part.rows], np.diff(part.starts), part.counts
+        if (renumbered < 0).any():
+            kept = moved >= 0
+            held = np.diff(np.concatenate([[0], np.cumsum(kept)])[part.starts])
+            moved, counted = moved[kept], counted[kept]
+        keys.append(part.keys[held > 0])
+        sizes.append(held[held > 0])
+        rows.append(moved.astype(np.uint32))
+        counts.append(counted)
+    return _merged(np.concatenate(keys), np.concatenate(sizes), np.concatenate(rows), np.concatenate(counts))
+
+
+def _merged(
+    keys: NDArray[np.uint64], sizes: NDArray[np.int64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]
+) -> Postings:
+    """Of stretches of so many postings, each of one key; those of the same key come in the order of their rows. Putting
+    stretches in order, and copying each whole, takes a fifth of the time that it takes for every single posting."""
+    order = np.argsort(keys, kind="stable")
+    starts = (np.cumsum(sizes) - sizes)[order]
+    keys, sizes = keys[order], sizes[order]
+    ends = np.cumsum(sizes)
+    merged = Postings(*_spans(keys, ends - sizes, len(rows)), np.empty_like(rows), np.empty_like(counts))
+    cuts = np.unique(np.searchsorted(ends, np.arange(0, len(rows), _AT_ONCE))).tolist()
+    for some, until in pairwise([*cuts, len(keys)]):
+        found = stretches(starts[some:until], sizes[some:until])
+        to = slice(int(ends[until - 1]) - len(found), int(ends[until - 1]))
+        merged.rows[to], merged.counts[to] = rows[found], counts[found]
+    return merged
+
+
+def _spans(
+    ordered: NDArray[np.uint64], starts: NDArray[np.int64], end: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Each key once, and where its postings start; behind them where all end. `starts`: of each of `ordered`."""
+    if not len(ordered):
+        return ordered, np.zeros(1, dtype=np.int64)
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[first], np.append(starts[first], end)
+
+
+def _stable_order(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """As a stable argsort. Plain numbers are sorted several times as fast as their places, so each place is put into
+    the lower bits of its key; where two keys differ in those bits alone, that does not tell them apart."""
+    places = np.uint64((1 << len(keys).bit_length()) - 1)
+    packed = (keys & ~places) | np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    order = (packed & places).astype(np.intp)
+    ordered = keys[order]
+    return np.argsort(keys, kind="stable") if (ordered[1:] < ordered[:-1]).any() else order

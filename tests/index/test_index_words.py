@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mcp_memory.index import wordlist
 from mcp_memory.index.bm25 import Corpus, Part
 from mcp_memory.index.contract import DIMENSION, make_upsert, start, texts_of
+from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import ORDINAL_BITS
 from mcp_memory.index.segment import merged
 from mcp_memory.index.sqlite import SqliteIndex
@@ -183,3 +184,14 @@ def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pyt
     assert not counted
     remembered.encode("a.md", chunks, places)
     assert counted
+
+
+@pytest.mark.parametrize("at", range(0, 20, 4))
+def test_a_damaged_head_is_noticed(at: int) -> None:
+    data = bytearray(wordlist.encode([(0, "alpha beta"), (1, "gamma")], {0: "top"}))
+    whole = bytes(data)
+    data[at] ^= 1
+    wordlist.segment([(1, whole)])
+    for damaged in (bytes(data), whole[:at], whole[:-1], whole + b"0"):
+        with pytest.raises(DamagedRow):
+            wordlist.segment([(1, whole), (2, damaged)])
