@@ -97,6 +97,12 @@ class IndexUnavailable(McpMemoryError):
     code = "index_unavailable"
 
 
+class StillReading(IndexUnavailable):
+    """A large index is being read into memory: it answers in some seconds."""
+
+    code = "still_reading"
+
+
 class GitUnavailable(McpMemoryError):
     """There is no git, it refuses the repository, or it did not end in time; no file was changed."""
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 import numpy as np
 
 from mcp_memory.embedders.base import Embedder
+from mcp_memory.engine.loading import Loader
 from mcp_memory.engine.threads import Crew
-from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
-from mcp_memory.index.base import Index, Rows, Watermark
+from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
+from mcp_memory.index.base import Index, Part, Rows, Watermark
 from mcp_memory.latest import Latest
 from mcp_memory.models import Filters
 from mcp_memory.text.identifiers import parts_of
@@ -70,12 +72,19 @@ class Gathered:
     """Of the question, those that some chunk begins with."""
     faults: list[str] = field(default_factory=list[str])
     """What is missing from the answer and why, for the reader."""
-    error: McpMemoryError | None = None
-    """The last failure of a leg."""
+    without_words: StillReading | None = None
+    """Why nothing is known of sections and names either."""
+    errors: list[McpMemoryError] = field(default_factory=list[McpMemoryError])
+    """Why legs failed."""
 
     @property
     def answered(self) -> bool:
         return any(leg is not None for leg in (self.lexical, self.section, self.dense))
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether there is no answer because the index is still being read."""
+        return bool(self.errors) and not self.answered and all(isinstance(each, StillReading) for each in self.errors)
 
 
 class LegRunner:
@@ -84,6 +93,7 @@ class LegRunner:
     def __init__(self, index: Index, config: LegConfig) -> None:
         self._index = index
         self._config = config
+        self._loader = Loader(index)
         self._vectors = QueryVectors()
         self._latest: Latest[tuple[Hashable, ...], Any] = Latest(ROWS_KEPT)
         self._meaning, self._words = Crew(), Crew()
@@ -102,6 +112,28 @@ class LegRunner:
 
         Raises the failure of a leg when not one leg answered.
         """
+        ask = partial(self._ask, text, words, filters, mode, embedder=embedder, without_model=without_model)
+        found = await ask()
+        if found.is_unread:
+            await self.run(self._loader.wait, "reading the index into memory")
+            found = await ask()
+        if found.is_unread:
+            said = dict.fromkeys(each.message for each in found.errors)
+            raise StillReading("; ".join(said), hint=found.errors[0].hint)
+        if found.errors and not found.answered:
+            raise found.errors[-1]
+        return found
+
+    async def _ask(
+        self,
+        text: str,
+        words: Sequence[str],
+        filters: Filters,
+        mode: Mode,
+        *,
+        embedder: Embedder | None,
+        without_model: str,
+    ) -> Gathered:
         found = Gathered()
 
         async def dense() -> None:
@@ -117,9 +149,13 @@ class LegRunner:
                 tasks.start_soon(keywords)
         if mode == "semantic" and found.dense is None:
             await keywords()
-        if found.error and not found.answered:
-            raise found.error
+        elif mode == "semantic" and found.without_words:
+            found.faults.append(f"the order may change: {found.without_words.message}")
         return found
+
+    def read(self, part: Part, within_s: float) -> None:
+        """In a worker thread: have it in memory. Raises StillReading after that time."""
+        self._loader.read(part, within_s)
 
     def vector_of(self, embedder: Embedder, text: str) -> Vectors | None:
         """Of a question that was just looked up; None where its vector was not to be had."""
@@ -153,10 +189,18 @@ class LegRunner:
             return
 
         def look() -> tuple[list[str], Rows, int]:
-            return self._remembered((embedder.fingerprint, text, replace(filters, now=None)), ask)
+            try:
+                self._loader.require("words", "vectors")
+            except StillReading as error:
+                found.without_words = error
+            with_words = not found.without_words
+            return self._remembered((embedder.fingerprint, text, with_words, replace(filters, now=None)), ask)
 
         def ask(mark: Watermark) -> tuple[list[str], Rows, int]:
-            names = found.names = self._index.leads(possible_names(text))  # known also where vectors fail
+            if not found.without_words:
+                found.names = self._index.leads(possible_names(text))  # known also where vectors fail
+            names = found.names
+            self._loader.require("vectors")
             require_vectors_of(self._index, embedder)
             vector = self._vectors.of(embedder, text, names if self._config.drop_names else ())
             return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending
@@ -167,7 +211,7 @@ class LegRunner:
             look_up = self._meaning.run(look, deadline_s=deadline_s, what="the vector search")
             found.names, found.dense, pending = await look_up
         except McpMemoryError as error:
-            found.error = error
+            found.errors.append(error)
             found.faults.append(f"keywords only: {error.message}")
             return
         if pending > self._config.few_pending:
@@ -182,6 +226,7 @@ class LegRunner:
         parts = parts_of(text)
 
         def look() -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
+            self._loader.require("words")
             if with_names:
                 found.names = self._index.leads(possible_names(text))
             return self._remembered((*words, *parts, replace(filters, now=None)), ask)
@@ -203,7 +248,7 @@ class LegRunner:
             answer = await self.run(look, "the keyword search")
             found.frequencies, found.meant, found.chunks, found.lexical, found.section = answer
         except McpMemoryError as error:
-            found.error = error
+            found.errors.append(error)
             found.faults.append(f"without the keyword search: {error.message}")
 
 

@@ -25,7 +25,7 @@ from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_o
 from mcp_memory.engine.schooling import Taught
 from mcp_memory.engine.threads import Crew, in_thread
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
-from mcp_memory.index.base import Index, Rows
+from mcp_memory.index.base import Index, Part, Rows
 from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
 from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage
@@ -35,6 +35,8 @@ from mcp_memory.models import Filters, LeftOut, Passage, SearchResult
 from mcp_memory.text.terms import terms
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from mcp_memory.embedders.base import Vectors
 
 log = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ MOST_ROUNDS = 4
 """How often passages of files that are gone are replaced by the next best; each time more are looked at."""
 
 WARM_S = 120.0
-"""A million passages whose words were never read before take 15 s, and 4 s after that."""
+"""A million passages whose words were never read before take 4 s."""
 
 WEAK = "weak: probably nothing that is stored answers this"
 
@@ -154,7 +156,8 @@ class Searcher:
                 text, words, filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
             legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
-            best, whole, stale = await self._best(legs, question, max(limit, TOGETHER), filters, found.faults)
+            fused = partial(fuse, legs, self._config.fusion, _apart if found.without_words else self._index.sections)
+            best, whole, stale = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
                 break
         if stale:
@@ -185,16 +188,17 @@ class Searcher:
     async def warm(self, swept: anyio.Event) -> None:
         """Once there was a sweep, read words and vectors into memory, before the first question has to wait for it."""
         await swept.wait()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, "words")
+            tasks.start_soon(self._read, "vectors")
+
+    async def _read(self, part: Part) -> None:
         try:
-            await in_thread(self._read_all, deadline_s=WARM_S, what="reading the index into memory")
+            await in_thread(
+                lambda: self._legs.read(part, WARM_S), deadline_s=WARM_S, what="reading the index into memory"
+            )
         except McpMemoryError as error:  # a question will say so, too
             log.warning("the index is not in memory yet: %s", error.code)
-
-    def _read_all(self) -> None:
-        self._index.frequencies(["any"])
-        active = next((each for each in self._index.generations() if each.active), None)
-        if active and active.dimension:
-            self._index.dense(np.zeros(active.dimension, dtype=np.float32), 1, Filters())
 
     def meaning(self, query: str) -> Vectors | None:
         """The vector, shape (dimension,), of a question that was just ranked; None where it was not to be had."""
@@ -214,26 +218,24 @@ class Searcher:
         return signs, taught.confidence
 
     async def _best(
-        self, legs: Legs, question: Question, limit: int, filters: Filters, faults: list[str]
+        self, fused: Callable[[], Rows], question: Question, limit: int, filters: Filters, faults: list[str]
     ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
         """The best passages, as their files say now; whether all that the legs named were still there, since a note
         that is written between the look-up and the reading gets new rows; and what is to be said of changed files."""
         try:
             return await self._lookers.run(
-                lambda: self._compared(legs, question, limit, filters), deadline_s=LOOK_S, what="looking at the files"
+                lambda: self._compared(fused, question, limit, filters), deadline_s=LOOK_S, what="looking at the files"
             )
         except DeadlineExceeded:
             faults.append("the files answer too slowly to be compared with the index")
-        best, whole = await self._legs.run(
-            lambda: self._ranked(self._scores(legs), question, limit), "ranking passages"
-        )
+        best, whole = await self._legs.run(lambda: self._ranked(_scores(fused()), question, limit), "ranking passages")
         return best, whole, ()
 
     def _compared(
-        self, legs: Legs, question: Question, limit: int, filters: Filters
+        self, fused: Callable[[], Rows], question: Question, limit: int, filters: Filters
     ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
         """In a worker thread: ranking and looking in one turn, since each turn costs a third of a millisecond."""
-        scores, told, looked_at = self._scores(legs), Checked(), limit
+        scores, told, looked_at = _scores(fused()), Checked(), limit
         rounds_left = MOST_ROUNDS
         while True:
             rounds_left -= 1
@@ -251,10 +253,6 @@ class Searcher:
             for chunk in gone:  # the next best move up
                 del scores[chunk]
             looked_at += len(gone)
-
-    def _scores(self, legs: Legs) -> dict[int, float]:
-        fused = fuse(legs, self._config.fusion, self._index.sections)
-        return dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
 
     def _ranked(self, scores: Mapping[int, float], question: Question, limit: int) -> tuple[list[Weighed], bool]:
         weights = self._config.boosts
@@ -280,6 +278,15 @@ class Searcher:
         full = len(dense) >= self._config.legs.candidates
         most = ceiling(found.frequencies.values(), found.chunks)
         return Legs(found.lexical or Rows(), found.section or Rows(), dense, dense_is_full=full, ceiling=most)
+
+
+def _scores(fused: Rows) -> dict[int, float]:
+    return dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
+
+
+def _apart(chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As `Index.sections` while nothing is known of sections: no two passages stand in the same."""
+    return np.arange(len(chunk_ids))
 
 
 def _plain(query: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -102,6 +102,20 @@ class Watermark:
     notes: int
     chunks: int
     vectors_pending: int
+
+
+Part = Literal["words", "vectors"]
+"""What a search looks through, of which an engine may have to read much before the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Of how many `passages` the next search would have to wait for the words, or for the vectors: how much of the
+    reading is done, 0 to 1; None where they are in memory, or will be in no time."""
+
+    passages: int = 0
+    words: float | None = None
+    vectors: float | None = None
 
 
 class Index(ABC):
@@ -219,6 +233,14 @@ class Index(ABC):
 
     @abstractmethod
     def watermark(self) -> Watermark: ...
+
+    @abstractmethod
+    def unread(self) -> Unread:
+        """What the next search of the active generation would wait for. Waits for nobody itself."""
+
+    @abstractmethod
+    def read(self, part: Part) -> None:
+        """Have it in memory; who else asks meanwhile waits. For a million passages this takes some seconds."""
 
     @abstractmethod
     def close(self) -> None:

@@ -28,6 +28,11 @@ class Block:
     ids: NDArray[np.int64]
     vectors: NDArray[np.int8]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether a comparison finds the lengths in memory; with a million vectors they take a tenth of a second."""
+        return "lengths" in vars(self)
+
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
         """(n,): of each vector. Known once, a comparison is half the work: only the products are left."""

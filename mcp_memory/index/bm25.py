@@ -51,6 +51,11 @@ class Corpus:
 
     parts: Sequence[Part] = ()
 
+    @property
+    def rows(self) -> int:
+        """Dead ones too."""
+        return sum(part.segment.rows for part in self.parts)
+
     @cached_property
     def chunks(self) -> NDArray[np.int64]:
         """(n,): the ids of all rows, dead ones too, ascending."""

@@ -14,33 +14,51 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from mcp_memory.errors import IndexUnavailable
+from mcp_memory.index.base import Generation
 from mcp_memory.models import Problem
+
+FEW = 5000
+"""Passages that are read within a search: some 20 ms."""
 
 Held = TypeVar("Held")
 
 
 class Follower(ABC, Generic[Held]):
-    """Thread-safe: `_lock` guards `_held`, by the generation's number."""
+    """Thread-safe: `_lock` guards `_held`, by the generation's number. Who only wants to know looks without it, since a
+    long reading keeps it."""
 
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
         self._folder = folder
         self._report = report
         self._lock = threading.Lock()
         self._held: dict[int, Held] = {}
+        self._done: dict[int, float] = {}
+        self._closed = False
 
-    def save(self) -> None:
-        """Write what the files lack, so that the next start reads less from the database."""
+    def unread(self, connection: sqlite3.Connection, generation: Generation) -> float | None:
+        """How much of a long reading is done, 0 to 1; None where the next search has none to do. Never waits.
+        `connection` stands in the snapshot that it would read."""
+        held = self._held.get(generation.number)
+        if held is not None and self._is_near(held, connection):
+            return None
+        return self._done.get(generation.number, 0.0)
+
+    def close(self) -> None:
+        """Write what the files lack, so that the next start reads less from the database. A reading under way ends with
+        IndexUnavailable."""
+        self._closed = True
         with self._lock:
-            for held in self._held.values():
-                self._write(held)
+            known = list(self._held.values())
+        for held in known:
+            self._write(held)
 
     def forget(self, generation: int | None = None) -> None:
         """The generation (or every one) is gone, and so is what we hold of it."""
         with self._lock:
-            if generation is None:
-                self._held.clear()
-            else:
-                self._held.pop(generation, None)
+            for number in [*self._held] if generation is None else [generation]:
+                self._held.pop(number, None)
+                self._done.pop(number, None)
         for file in self._files() if generation is None else [self._file(generation)]:
             file.unlink(missing_ok=True)
 
@@ -51,6 +69,16 @@ class Follower(ABC, Generic[Held]):
         for file in self._files():
             if file not in trusted:
                 file.unlink(missing_ok=True)
+
+    def _tell(self, generation: int, done: float) -> None:
+        """Called now and then during a reading. Raises IndexUnavailable where nobody wants it any more."""
+        if self._closed:
+            raise IndexUnavailable("the index is closed")
+        self._done[generation] = done
+
+    @abstractmethod
+    def _is_near(self, held: Held, connection: sqlite3.Connection) -> bool:
+        """Whether hardly more than `FEW` passages came since."""
 
     @abstractmethod
     def _file(self, generation: int) -> Path: ...
@@ -64,7 +92,8 @@ class Follower(ABC, Generic[Held]):
         """Whether there is a file of the database with this uid, and it is not ahead."""
 
     @abstractmethod
-    def _write(self, held: Held) -> None: ...
+    def _write(self, held: Held) -> None:
+        """Without `_lock`."""
 
 
 def last_number(connection: sqlite3.Connection, table: str) -> int:

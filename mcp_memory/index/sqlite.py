@@ -18,11 +18,12 @@ import numpy as np
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index import generations, reading, writing
-from mcp_memory.index.base import Change, Delete, Generation, Index, Rows, Watermark
+from mcp_memory.index.base import Change, Delete, Generation, Index, Part, Rows, Unread, Watermark
 from mcp_memory.index.best import among_best, best
 from mcp_memory.index.bm25 import Corpus
 from mcp_memory.index.database import Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
+from mcp_memory.index.follower import FEW
 from mcp_memory.index.postings import stretches
 from mcp_memory.index.schema import Tables
 from mcp_memory.index.vectors import VectorStore, quantise
@@ -46,6 +47,7 @@ class _Snapshot:
     connection: sqlite3.Connection
     generation: Generation
     tables: Tables
+    chunks: int
     token: int
 
 
@@ -245,9 +247,24 @@ class SqliteIndex(Index):
             row = connection.execute("SELECT notes, chunks, pending FROM generations WHERE active").fetchone()
             return Watermark(token, *(row or (0, 0, 0)))
 
+    def unread(self) -> Unread:
+        with self._snapshot() as now:
+            if now is None or now.chunks <= FEW:
+                return Unread()
+            followers = [self._words, *([self._vectors] if now.generation.dimension else [])]
+            return Unread(now.chunks, *(each.unread(now.connection, now.generation) for each in followers))
+
+    def read(self, part: Part) -> None:
+        """As a search does, for nothing: also what it works out once of all that it has read, and who is admitted."""
+        if part == "words":
+            self.lexical(["any"], 1, Filters())
+            self.section(["any"], 1, Filters())
+        elif active := next((each for each in self.generations() if each.active), None):
+            self.dense(np.zeros(active.dimension, dtype=np.float32), 1, Filters())
+
     def close(self) -> None:
-        self._vectors.save()
-        self._words.save()
+        self._vectors.close()
+        self._words.close()
         self._database.close()
 
     # -- inside ------------------------------------------------------------------------------------------------
@@ -256,14 +273,14 @@ class SqliteIndex(Index):
         """None while no generation is active."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT number, fingerprint, embedding, dimension, token FROM generations, state WHERE active"
+                "SELECT number, fingerprint, embedding, dimension, chunks, token FROM generations, state WHERE active"
             ).fetchone()
             if row is None:
                 yield None
                 return
-            number, fingerprint, embedding, dimension, token = row
+            number, fingerprint, embedding, dimension, chunks, token = row
             generation = Generation(number, fingerprint, embedding, dimension, active=True)
-            yield _Snapshot(connection, generation, Tables(number), token)
+            yield _Snapshot(connection, generation, Tables(number), chunks, token)
 
     @contextmanager
     def _corpus(self) -> Generator[tuple[_Snapshot | None, Corpus]]:

@@ -27,7 +27,7 @@ from mcp_memory.index.base import Generation, Rows
 from mcp_memory.index.best import among_best, best
 from mcp_memory.index.block import Block, chained, joined
 from mcp_memory.index.filters import Admitted
-from mcp_memory.index.follower import Follower, last_number
+from mcp_memory.index.follower import FEW, Follower, last_number
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import Tables
 from mcp_memory.models import Problem
@@ -92,8 +92,11 @@ class VectorStore(Follower["_Slots"]):
                 path = sidecar_path(self._folder, generation.number)
                 slots = _Slots(path, uid, generation, self._report)
                 self._held[generation.number] = slots
-            slots.catch_up(connection)
+            slots.catch_up(connection, lambda done: self._tell(generation.number, done))
             return slots.blocks()
+
+    def _is_near(self, held: _Slots, connection: sqlite3.Connection) -> bool:
+        return held.is_near(connection)
 
     def _file(self, generation: int) -> Path:
         return sidecar_path(self._folder, generation)
@@ -106,7 +109,8 @@ class VectorStore(Follower["_Slots"]):
         return slot is not None and slot <= last_number(connection, Tables(generation).vectors)
 
     def _write(self, held: _Slots) -> None:
-        held.flush()
+        with self._lock:
+            held.flush()
 
 
 def worth_scanning(block: Block, admitted: Admitted) -> Block:
@@ -148,7 +152,15 @@ class _Slots:
         empty = Block(np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
         return [*([self._mapped] if self._mapped else []), *self._fresh] or [empty]
 
-    def catch_up(self, connection: sqlite3.Connection) -> None:
+    def is_near(self, connection: sqlite3.Connection) -> bool:
+        """Whether hardly more than `FEW` vectors came since; of those before all is known that each scan needs."""
+        newer = f"SELECT 1 FROM {self._tables.vectors} WHERE slot > ? LIMIT {FEW + 1}"
+        (count,) = connection.execute(f"SELECT count(*) FROM ({newer})", [self._slot]).fetchone()
+        return count <= FEW and (self._mapped is None or self._mapped.is_known)
+
+    def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
+        """Raises what `tell` raises, and has then read less."""
+        last = max(1, last_number(connection, self._tables.vectors))
         rows = connection.execute(
             f"SELECT slot, chunk, vector FROM {self._tables.vectors} JOIN embeddings ON embeddings.id = embedding"
             " WHERE slot > ? ORDER BY slot",
@@ -156,6 +168,7 @@ class _Slots:
         )
         while batch := rows.fetchmany(_READ_ROWS):
             self._add(batch)
+            tell(self._slot / last)
             if self._fresh_rows >= _FLUSH_ROWS:
                 self.flush()
                 self._drop_dead(connection)

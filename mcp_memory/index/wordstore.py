@@ -11,9 +11,10 @@ What stands in memory is kept in a file too, which only makes the next start qui
 from __future__ import annotations
 
 import sqlite3
+import threading
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from mcp_memory.index import wordlist
 from mcp_memory.index.bm25 import Corpus, Part
-from mcp_memory.index.follower import Follower, last_number
+from mcp_memory.index.follower import FEW, Follower, last_number
 from mcp_memory.index.postings import Postings
 from mcp_memory.index.schema import ORDINAL_BITS, Tables
 from mcp_memory.index.segment import Segment, merged
@@ -41,8 +42,17 @@ _SAVE_ROWS = 4096
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
+_READING = 0.6
+"""The share of the time in which notes are read; then they become one segment."""
+
+
 class WordStore(Follower["_Words"]):
     """What it hands out never changes."""
+
+    def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
+        super().__init__(folder, report)
+        self._saving = threading.Lock()
+        """Taken before `_lock`: nobody who looks for words waits for the disk."""
 
     def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> Corpus | None:
         """The words at this token, in whose snapshot `connection` stands. None where another reader has already seen
@@ -55,10 +65,18 @@ class WordStore(Follower["_Words"]):
             if token < words.token:
                 return None
             if token > words.token:
-                words.catch_up(connection)
+                words.catch_up(connection, lambda done: self._tell(generation, done))
                 words.token = token
-                self._save(words, always=False)
-            return words.corpus
+            corpus = words.corpus
+        self._save(words, always=False)
+        return corpus
+
+    def forget(self, generation: int | None = None) -> None:
+        with self._saving:  # or the file would come back
+            super().forget(generation)
+
+    def _is_near(self, held: _Words, connection: sqlite3.Connection) -> bool:
+        return held.is_near(connection)
 
     def _file(self, generation: int) -> Path:
         return file_of(self._folder, generation)
@@ -76,10 +94,17 @@ class WordStore(Follower["_Words"]):
         self._save(held, always=True)
 
     def _save(self, words: _Words, *, always: bool) -> None:
+        if not always and not words.have_grown:
+            return
+        if not self._saving.acquire(blocking=always):  # somebody else is at it
+            return
         try:
-            words.save(always=always)
+            if self._held.get(words.generation) is words:
+                words.save(self._lock, always=always)
         except OSError as error:
             self._report(Problem(words.path.name, f"cannot be written: {error.strerror}"))
+        finally:
+            self._saving.release()
 
 
 def file_of(folder: Path, generation: int) -> Path:
@@ -93,8 +118,8 @@ class _Words:
         self.path = path
         self.token = -1
         self.corpus = Corpus()
+        self.generation = generation
         self._uid = uid
-        self._generation = generation
         self._tables = Tables(generation)
         self._number = self._gone = 0
         self._saved_rows = 0
@@ -103,7 +128,19 @@ class _Words:
         if mark := _mark(path, uid, generation):
             self._load(mark)
 
-    def catch_up(self, connection: sqlite3.Connection) -> None:
+    @property
+    def have_grown(self) -> bool:
+        """By so much that the next start shall not read it from the database."""
+        return self.corpus.rows - self._saved_rows > max(_SAVE_ROWS, self._saved_rows // 4)
+
+    def is_near(self, connection: sqlite3.Connection) -> bool:
+        """Whether hardly more than `FEW` passages came since; of many notes at once only the first are looked at."""
+        newer = f"SELECT size FROM {self._tables.notes} WHERE number > ? LIMIT {FEW}"
+        (passages,) = connection.execute(f"SELECT coalesce(sum(size), 0) FROM ({newer})", [self._number]).fetchone()
+        return passages <= FEW
+
+    def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
+        """Raises what `tell` raises, and is then as it was."""
         parts, number, gone = list(self.corpus.parts), self._number, self._gone
         (oldest,) = connection.execute(f"SELECT min(seq) FROM {self._tables.gone}").fetchone()
         if oldest is not None and oldest > gone + 1:
@@ -119,24 +156,28 @@ class _Words:
         added = connection.execute(
             f"SELECT number, words FROM {self._tables.words} WHERE number > ? ORDER BY number", [number]
         )
-        fresh: list[Part] = []
+        fresh, last = list[Part](), max(1, last_number(connection, self._tables.notes))
         while batch := added.fetchmany(_READ_NOTES):
             number = batch[-1][0]
             fresh.append(_whole(wordlist.segment(batch)))
+            tell(_READING * number / last)
         if fresh:  # as one: merged batch by batch, a million chunks would be sorted again and again
             parts = _settled([*parts, _alive(fresh)])
         self.corpus, self._number, self._gone = Corpus(parts), number, gone
 
-    def save(self, *, always: bool) -> None:
-        """Raises OSError, after which nothing is tried again."""
-        rows = sum(part.segment.rows for part in self.corpus.parts)
-        due = always or rows - self._saved_rows > max(_SAVE_ROWS, self._saved_rows // 4)
-        at = (self._number, self._gone)
-        if not due or not rows or not self._writable or at == self._saved_at:
+    def save(self, lock: threading.Lock, *, always: bool) -> None:
+        """By one thread at a time; `lock` guards what searches see. Raises OSError, after which nothing is tried
+        again."""
+        with lock:
+            corpus, at, due = self.corpus, (self._number, self._gone), always or self.have_grown
+        if not due or not corpus.rows or not self._writable or at == self._saved_at:
             return
-        part = _alive(self.corpus.parts)
-        self.corpus, whole = Corpus([part]), part.segment
-        mark = np.array([self._generation, *at], dtype=np.int64)
+        part = _alive(corpus.parts)
+        with lock:
+            if self.corpus is corpus:
+                self.corpus = Corpus([part])
+        whole = part.segment
+        mark = np.array([self.generation, *at], dtype=np.int64)
         fresh = self.path.with_name(f"{self.path.name}.new")
         self._writable = False
         fresh.unlink(missing_ok=True)

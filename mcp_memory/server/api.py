@@ -26,6 +26,7 @@ from mcp_memory.errors import (
     NotFound,
     PreconditionFailed,
     Refused,
+    StillReading,
 )
 from mcp_memory.hooks.command import ROUTE
 from mcp_memory.server.calls import Calls
@@ -48,6 +49,7 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (AlreadyExists, 409),
     (PreconditionFailed, 412),
     (Busy, 503),
+    (StillReading, 503),
     (DeadlineExceeded, 504),
 )
 
