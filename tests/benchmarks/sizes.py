@@ -25,7 +25,7 @@ from mcp_memory.daemon.serve import SWITCH_S
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.engine.search import SearchConfig, Searcher
-from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.errors import StillReading
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Filters
 from tests.benchmarks.bench_index import RNG, build, timed, words
@@ -35,7 +35,10 @@ from tests.benchmarks.site import bare, models
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GOALS_MS = {100_000: 10.0, 1_000_000: 30.0}
-OPEN_GOAL_MS = 100.0
+OPEN_GOAL_MS, ANSWER_GOAL_MS = 100.0, 150.0
+AGAIN_S = 0.02
+"""Until who got a poor answer asks again: without a pause there would be no core left to read with."""
+
 CALLS, AT_ONCE, OPENED = 300, 8, 5
 ONE_IN_A_HUNDRED = Filters(tags=frozenset({"rare"}))
 NO_GOAL = float("inf")
@@ -67,12 +70,11 @@ def _size(chunks: int, folder: Path, embedder: Embedder) -> Iterator[Figure]:
     yield Figure(f"{chunks:,} chunks: open", percentile(opened, 50), "ms", OPEN_GOAL_MS)
     with bare() as port:
         empty = _empty_ms(port)
-    name = f"{chunks:,} chunks: opened until the first whole answer"
     with _opened(folder, embedder) as searcher:
-        yield Figure(f"{name}, for the first time", anyio.run(_until_whole, searcher), "ms", NO_GOAL)
+        yield from anyio.run(_cold, searcher, f"{chunks:,} chunks, never read before")
         yield from anyio.run(_searches, searcher, chunks, empty)
     with _opened(folder, embedder) as searcher:
-        yield Figure(name, anyio.run(_until_whole, searcher), "ms", NO_GOAL)
+        yield from anyio.run(_cold, searcher, f"{chunks:,} chunks")
 
 
 @contextmanager
@@ -84,12 +86,22 @@ def _opened(folder: Path, embedder: Embedder) -> Iterator[Searcher]:
         index.close()
 
 
-async def _until_whole(searcher: Searcher) -> float:
-    """Milliseconds."""
-    start = time.perf_counter()
-    while await _is_poor(searcher):
-        pass
-    return (time.perf_counter() - start) * 1e3
+async def _cold(searcher: Searcher, name: str) -> list[Figure]:
+    """As in a daemon after its first sweep: the index is read while somebody asks."""
+    swept, begun = anyio.Event(), time.perf_counter()
+    swept.set()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(searcher.warm, swept)
+        faults, first = await _faults(searcher), time.perf_counter() - begun
+        said = faults or "whole"
+        while faults:
+            await anyio.sleep(AGAIN_S)
+            faults = await _faults(searcher)
+        whole = time.perf_counter() - begun
+    return [
+        Figure(f"{name}: opened until the first answer", first * 1e3, "ms", ANSWER_GOAL_MS, about=said),
+        Figure(f"{name}: opened until the first whole answer", whole * 1e3, "ms", NO_GOAL),
+    ]
 
 
 def _empty_ms(port: int) -> float:
@@ -125,12 +137,12 @@ async def _searches(searcher: Searcher, chunks: int, empty_ms: float) -> list[Fi
     ]
 
 
-async def _is_poor(searcher: Searcher) -> bool:
-    """A large index is read into memory by whoever asks first, who may find that late."""
+async def _faults(searcher: Searcher) -> str | None:
+    """What is missing from an answer, None where nothing is."""
     try:
-        return bool((await searcher.search(_question(), limit=6, filters=Filters())).degraded)
-    except DeadlineExceeded:
-        return True
+        return (await searcher.search(_question(), limit=6, filters=Filters())).degraded
+    except StillReading as error:
+        return f"no answer: {error.message}"
 
 
 async def _timed(search: Search, questions: Sequence[str], filters: Filters) -> list[float]:
