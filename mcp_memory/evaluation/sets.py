@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.storage.paths import validate_existing
 
 FIRST_BUDGET = "evidence@500tok"
 
@@ -66,9 +68,9 @@ class QuestionSet:
 
 
 def notes_of(vault: Path) -> list[Path]:
-    """The notes below a folder, relative to it, in order; nothing hidden, and no source's."""
-    found = sorted(file.relative_to(vault) for file in vault.rglob("*.md") if file.is_file())
-    return [file for file in found if not any(part.startswith((".", "@")) for part in file.parts)]
+    """The notes below a folder that an engine would find there, relative to it, in order; no source's."""
+    listed = FilesystemBackend(vault, read_only=True, marker=None).list().files
+    return sorted(Path(path) for path in listed if not path.startswith("@"))
 
 
 class LineLengths:
@@ -91,44 +93,89 @@ class LineLengths:
 
 def read_set(place: Path) -> QuestionSet:
     """A set's folder, or one of the files of questions in it. Raises NotFound where there is no set, InvalidInput for a
-    line that is no question."""
+    line that is no question, whose gold is no place in its vault, and for a file without any."""
     file = place / "queries.jsonl" if place.is_dir() else place
     vaults = file.parent / "vault"
     if not file.is_file() or not vaults.is_dir():
         raise NotFound(
             f"{place} is no question set", hint="it needs queries.jsonl and vault/; see mcp-memory eval --help"
         )
-    lines = file.read_text(encoding="utf-8").splitlines()
+    golden = _Golden(vaults)
+    lines = _text(file).split("\n")
     questions = [
-        _question(line, vaults, f"{file}, line {number}") for number, line in enumerate(lines, 1) if line.strip()
+        _question(line, golden, f"{file}, line {number}") for number, line in enumerate(lines, 1) if line.strip()
     ]
+    if not questions:
+        raise InvalidInput(f"{file} holds no question", hint="one a line, as JSON; see mcp-memory eval --help")
     is_whole = place.is_dir()
     name = file.parent.name if is_whole else f"{file.parent.name}-{file.stem}"
-    found = QuestionSet(name, vaults, questions, _baselines(place) if is_whole else {})
-    for vault in found.by_vault():
-        if not vault.is_dir():
-            raise InvalidInput(f"{file} names a vault that is not there: {vault}")
-    return found
+    return QuestionSet(name, vaults, questions, _baselines(place) if is_whole else {})
 
 
-def _question(line: str, vaults: Path, place: str) -> Question:
+def _text(file: Path) -> str:
+    data = file.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(
+            f"{file}, line {line} is not UTF-8: {error.reason}", hint="save the file as UTF-8"
+        ) from error
+
+
+class _Golden:
+    """What gold may name: lines of notes that an engine finds in the set's vaults. Nothing else is looked at."""
+
+    def __init__(self, vaults: Path) -> None:
+        self._vaults = vaults
+        self._known: dict[str, tuple[frozenset[str], LineLengths]] = {}
+
+    def vault(self, name: str) -> tuple[frozenset[str], LineLengths]:
+        """Raises InvalidInput for one that is not there."""
+        if name not in self._known:
+            folder = self._vaults / validate_existing(name) if name else self._vaults
+            if not folder.is_dir():
+                raise InvalidInput(f"it names a vault that is not there: {folder}")
+            self._known[name] = frozenset(file.as_posix() for file in notes_of(folder)), LineLengths(folder)
+        return self._known[name]
+
+    def span(self, gold: Mapping[str, Any] | str, vault: str) -> Span:
+        """Raises InvalidInput for what is no place in the vault."""
+        notes, lengths = self.vault(vault)
+        path = validate_existing(gold if isinstance(gold, str) else str(gold["path"]))
+        if path not in notes:
+            raise InvalidInput(f"gold names {path!r}, and no such note is in {self._vaults / vault}")
+        last = len(lengths(path) or ())
+        start, end = 1, last
+        if not isinstance(gold, str):
+            start = int(gold["line"])
+            end = int(gold.get("end_line", start))
+        if not last:
+            raise InvalidInput(f"gold names {path!r}, which is empty")
+        if end < start:
+            raise InvalidInput(f"gold in {path!r} ends at line {end}, before it begins at {start}")
+        if not 1 <= start <= end <= last:
+            raise InvalidInput(f"gold names lines {start} to {end} of {path!r}, which has the lines 1 to {last}")
+        return Span(path, start, end)
+
+
+def _question(line: str, golden: _Golden, place: str) -> Question:
     try:
         row = json.loads(line)
         conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
-        gold = tuple(_span(each, vaults / conversation) for each in row.get("gold") or ())
+        golden.vault(conversation)
+        gold = tuple(golden.span(each, conversation) for each in row.get("gold") or ())
         answerable = bool(row.get("answerable", row.get("wanted", True)))
         if answerable and not gold:
-            raise InvalidInput(f"{place}: an answerable question without gold")
+            raise InvalidInput("an answerable question without gold")
         text = row["question"] if "question" in row else row["prompt"]
         return Question(str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error.message}", hint="see mcp-memory eval --help") from error
+    except KeyError as error:
+        raise InvalidInput(f"{place} is no question: it has no {error}", hint="see mcp-memory eval --help") from error
+    except (ValueError, TypeError, AttributeError) as error:
         raise InvalidInput(f"{place} is no question: {error}", hint="see mcp-memory eval --help") from error
-
-
-def _span(gold: Mapping[str, Any] | str, vault: Path) -> Span:
-    if isinstance(gold, str):
-        return Span(gold, 1, len((vault / gold).read_text(encoding="utf-8").splitlines()))
-    return Span(str(gold["path"]), int(gold["line"]), int(gold.get("end_line", gold["line"])))
 
 
 def _baselines(folder: Path) -> dict[str, dict[str, float]]:
