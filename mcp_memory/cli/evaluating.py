@@ -83,7 +83,7 @@ def evaluate(
     settings = common.settings()
     config = _config(settings)
     variants = [Variant(search=config.search), *(without(part, config.search) for part in dict.fromkeys(ablated))]
-    questions = read_set(folder) if folder else own_questions(_vault(settings), OWN_QUESTIONS)
+    questions = read_set(folder) if folder else own_questions(_own(config), OWN_QUESTIONS)
     if not questions.questions:
         raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
     lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
@@ -160,10 +160,10 @@ def _show(questions: QuestionSet, whole: Report, evidence: Sequence[str]) -> Non
         say(f"a search takes {whole.latency_ms['p50']:.1f} ms, 95 of 100 at most {whole.latency_ms['p95']:.1f} ms")
 
 
-def _vault(settings: Settings) -> Path:
-    if not settings.vault_path.is_dir():
-        raise NotFound(f"there is no vault at {settings.vault_path}", hint="check the path: mcp-memory config show")
-    return settings.vault_path
+def _own(config: EngineConfig) -> EngineConfig:
+    if not config.root.is_dir():
+        raise NotFound(f"there is no vault at {config.root}", hint="check the path: mcp-memory config show")
+    return config
 
 
 def _config(settings: Settings) -> EngineConfig:

@@ -75,6 +75,14 @@ def plant(root: Path, data: bytes) -> bool:
     return True
 
 
+def home_of(root: Path) -> str:
+    """Where home is, or would be once the folder is a vault; nothing is written. Raises ConfigInvalid, OSError."""
+    try:
+        return _parse(root / MARKER).home
+    except FileNotFoundError:
+        return _new_home(root)
+
+
 def home_in(data: bytes) -> str:
     """Where home is, by the bytes of a marker. Raises ConfigInvalid."""
     return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
@@ -138,10 +146,9 @@ class Guard:
 def _made(root: Path) -> Marker:
     try:
         root.mkdir(parents=True, exist_ok=True)
-        empty = all(entry.name.startswith(".") for entry in root.iterdir())
+        marker = Marker(str(ULID()), _new_home(root), made=True)
     except OSError as error:
         raise StorageFailed(f"cannot open the vault {root}: {error.strerror}") from error
-    marker = Marker(str(ULID()), "" if empty else HOME_IN_A_STRANGERS_FOLDER, made=True)
     try:
         _publish(root, marker)
     except FileExistsError:  # another process was first
@@ -149,6 +156,11 @@ def _made(root: Path) -> Marker:
     except OSError:
         return replace(marker, made=False, writable=False, present=False)
     return marker
+
+
+def _new_home(root: Path) -> str:
+    is_empty = all(entry.name.startswith(".") for entry in root.iterdir())
+    return "" if is_empty else HOME_IN_A_STRANGERS_FOLDER
 
 
 def _parse(file: Path) -> Marker:

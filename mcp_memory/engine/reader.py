@@ -26,8 +26,9 @@ class Reader:
         layout: Layout,
         kinds: Kinds,
         max_note_bytes: int,
-        undo: Undo,
+        undo: Undo | None,
     ) -> None:
+        """Without an `undo` nothing is known to be forgotten but what files say of themselves."""
         self.layout = layout
         self.kinds = kinds
         self._backend = backend
@@ -105,7 +106,7 @@ class Reader:
         """The note that these bytes are; what was forgotten is, also where somebody brought the very bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
         record = file.record
-        if not path.startswith("@"):
+        if self._undo and not path.startswith("@"):
             if self._undo.hides(etag):
                 record = replace(record, shelf=Shelf.DELETED)
             if record.is_log and (hidden := self._undo.entries(path)):

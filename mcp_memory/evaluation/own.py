@@ -11,12 +11,24 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from datetime import UTC
 
+from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.filters import filters_from
+from mcp_memory.engine.kinds import Kinds
+from mcp_memory.engine.marker import home_of
+from mcp_memory.engine.notes import Layout
+from mcp_memory.engine.passages import to_upsert
+from mcp_memory.engine.reader import Reader
+from mcp_memory.engine.undo import Undo
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import Question, QuestionSet, Span, notes_of
-from mcp_memory.models import Chunk
-from mcp_memory.text import chunking, frontmatter
-from mcp_memory.text.logs import is_log_path
+from mcp_memory.models import Chunk, Filters, NotePath
+from mcp_memory.storage.causes import naming_the_cause
+from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.text import frontmatter
+from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.text.terms import STOP_WORDS
 
 TITLE, SHORTENED, REWORDED = "title", "shortened", "reworded"
@@ -31,8 +43,12 @@ _SENTENCE = re.compile(r"[^.!?\n]+")
 _WORD = re.compile(r"\w[\w'-]*")
 
 
-def own_questions(vault: Path, most: int, seed: int = 1) -> QuestionSet:
-    """Up to `most` questions of each kind, from as many notes as that takes; the same vault gives the same ones."""
+def own_questions(config: EngineConfig, most: int, seed: int = 1) -> QuestionSet:
+    """Up to `most` questions of each kind, from as many notes as that takes; the same vault gives the same ones. Only
+    notes are asked about that a search without filters looks at. Raises ConfigInvalid, StorageFailed for a vault that
+    cannot be read."""
+    vault = config.root
+    reader, filters = _looking_at(config)
     chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
     files = notes_of(vault)
     chance.shuffle(files)
@@ -40,24 +56,40 @@ def own_questions(vault: Path, most: int, seed: int = 1) -> QuestionSet:
     for file in files:
         if all(len(known) >= most for known in found.values()):
             break
-        for kind, words, span in _asked(vault / file, file.as_posix(), chance):
+        for kind, words, span in _asked(NotePath(file.as_posix()), reader, filters, chance):
             if len(found[kind]) < most:
                 found[kind].append(Question(f"{kind}-{len(found[kind])}", words, "", kind, True, (span,)))
     return QuestionSet("own", vault, [question for known in found.values() for question in known])
 
 
-def _asked(file: Path, path: str, chance: random.Random) -> Iterator[tuple[str, str, Span]]:
+def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
+    """What reads the notes as an engine does, and what a search then asks of them."""
+    now, kinds = after_last_log(config.root), Kinds(config.kinds)
+    zone, forgotten = now.tzinfo or UTC, config.state / "undo"
+    with naming_the_cause(str(config.root)):
+        layout = Layout(home_of(config.root), zone)
+    reader = Reader(
+        FilesystemBackend(config.root, read_only=True, marker=None),
+        {},
+        layout=layout,
+        kinds=kinds,
+        max_note_bytes=config.vault.max_note_bytes,
+        undo=Undo(forgotten) if forgotten.is_dir() else None,
+    )
+    return reader, filters_from(known=kinds, now=now, tz=zone)
+
+
+def _asked(path: NotePath, reader: Reader, filters: Filters, chance: random.Random) -> Iterator[tuple[str, str, Span]]:
     try:
-        text = frontmatter.decode(file.read_bytes()).text
-    except OSError:
+        file = reader.read(path)
+    except McpMemoryError:
         return  # gone since it was listed, or not ours to read
-    if not text:
+    if not filters.admits(file.record):
         return
-    document = frontmatter.parse(text)
-    is_log = is_log_path(path) is not None
-    chunks = chunking.chunk(text, document.body_start, chunking.ChunkingConfig(), log=is_log)
-    title = document.meta.get("title")
-    if chunks and isinstance(title, str) and not is_log and len(_telling(title)) >= 2:
+    upsert = to_upsert(file.record, file.text, file.body_start, ChunkingConfig())
+    chunks = [each.chunk for each in upsert.chunks]
+    title = frontmatter.parse(file.text).meta.get("title")
+    if chunks and isinstance(title, str) and not file.record.is_log and len(_telling(title)) >= 2:
         yield TITLE, title, Span(path, chunks[0].start_line, chunks[-1].end_line)
     sentences = [(chunk, words) for chunk in chunks for words in _sentences(chunk)]
     for kind, ask in ((SHORTENED, _shortened), (REWORDED, _reworded)):

@@ -15,7 +15,7 @@ import anyio
 
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.marker import open_marker
+from mcp_memory.engine.marker import MARKER, open_marker
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.threads import in_thread
@@ -174,10 +174,14 @@ async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str,
 
 def _copied(vault: Path, target: Path) -> int:
     """The notes of a vault, put where an engine may mark the folder as its own; how many there are. What an earlier
-    run left and the vault no longer has is taken away. Marked here already: the README that an engine writes into a
-    vault it makes would count among the notes of the first run, and of that only."""
+    run left and the vault no longer has is taken away. With the vault's own mark, since that says where home is, so
+    what is archived. Marked here already: the README that an engine writes into a vault it makes would count among the
+    notes of the first run, and of that only."""
     with naming_the_cause(str(target)):
         count = _copy(vault, target)
+        if (vault / MARKER).is_file():
+            (target / MARKER).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(vault / MARKER, target / MARKER)
     open_marker(target)
     return count
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.engine.marker import open_marker
 from tests.daemon.place import Place
 
 SENTENCES = {
@@ -71,6 +72,23 @@ def test_on_ones_own_notes_beside_a_running_daemon(served: Place) -> None:
     assert set(facts["categories"]) == {"title", "shortened", "reworded", "overall"}
     assert facts["categories"]["title"]["note_recall@5"]["mean"] == 1.0
     assert "cannot show" in served.run("eval", "--own").ok().out
+
+
+def test_of_ones_own_notes_only_those_that_a_search_returns(place: Place) -> None:
+    open_marker(place.vault)  # home is the root
+    (place.vault / ".memoryignore").write_text("private/\n")
+    notes = {"a.md": "", "_archive/b.md": "", "_inbox/c.md": "", "private/d.md": "", "e.md": "status: superseded\n"}
+    for path, meta in notes.items():
+        file = place.vault / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"---\ntitle: The queue decision\n{meta}---\n\n{SENTENCES['queue']} See {path}.\n")
+    run = place.root / "run.jsonl"
+    facts = place.run("eval", "--own", "--json", "--run", str(run)).ok().json
+    assert facts["questions"] == 3
+    assert facts["categories"]["overall"]["note_recall@1"]["mean"] == 1.0
+    hits = [hit["path"] for line in run.read_text().splitlines() for hit in json.loads(line)["hits"]]
+    assert set(hits) == {"a.md"}, "the copy's home is the vault's, too"
+    assert not (place.root / "state").exists()
 
 
 def test_a_source_of_the_user_answers_no_question_of_a_set(place: Place, questions: Path) -> None:

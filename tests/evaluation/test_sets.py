@@ -1,4 +1,4 @@
-"""Question sets are read strictly; questions about one's own notes are made without a label."""
+"""Question sets are read strictly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.evaluation.own import REWORDED, SHORTENED, TITLE, own_questions
 from mcp_memory.evaluation.sets import Span, read_set
 
 GOOD = {"id": "q1", "question": "why Postgres?", "gold": [{"path": "a.md", "line": 3}]}
@@ -101,27 +100,6 @@ def test_a_file_that_is_not_utf_8_or_holds_no_question(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no question set"):
         read_set(tmp_path)
-
-
-def test_own_questions_come_from_the_notes_and_name_where_they_stand(tmp_path: Path) -> None:
-    (tmp_path / "memory").mkdir()
-    (tmp_path / ".hidden").mkdir()
-    sentence = "The release pipeline publishes signed wheels after every tagged build on the main branch."
-    (tmp_path / "a.md").write_text(f"---\ntitle: Release pipeline rules\n---\n\n# Rules\n\n{sentence}\n")
-    (tmp_path / "memory" / "2026-01-02.md").write_text(f"# 2026-01-02\n\n## 10:00 Work\n\n- {sentence}\n")
-    (tmp_path / ".hidden" / "b.md").write_text(sentence)
-    (tmp_path / "short.md").write_text("Too short.\n")
-    found = own_questions(tmp_path, 10)
-    kinds = [(each.category, each.gold[0].path) for each in found.questions]
-    assert (TITLE, "a.md") in kinds and {path for _, path in kinds} == {"a.md", "memory/2026-01-02.md"}
-    assert {kind for kind, _ in kinds} == {TITLE, SHORTENED, REWORDED}
-    for question in found.questions:
-        (gold,) = question.gold
-        lines = (tmp_path / gold.path).read_text().splitlines()[gold.start - 1 : gold.end]
-        assert question.category == TITLE or sentence in " ".join(lines)
-        assert question.text not in sentence
-    assert own_questions(tmp_path, 10) == found
-    assert len(own_questions(tmp_path, 1).questions) == 3
 
 
 def test_prompts_are_a_set_too(tmp_path: Path) -> None:
