@@ -14,6 +14,7 @@ from mcp_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mcp_memory.evaluation.metrics import Answer
+    from mcp_memory.evaluation.sets import QuestionSet
 
 
 @click.command()
@@ -36,7 +37,7 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
     import anyio
 
     from mcp_memory.daemon.compose import engine_config
-    from mcp_memory.evaluation.calibration import as_toml
+    from mcp_memory.evaluation.calibration import as_toml, check
     from mcp_memory.evaluation.calibration import calibrate as fitted
     from mcp_memory.evaluation.running import Variant, run, state_folder
     from mcp_memory.evaluation.sets import read_set
@@ -45,11 +46,15 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
 
     settings = common.settings()
     config = engine_config(settings)
+    sets: dict[str, QuestionSet] = {}
+    for questions in map(read_set, folders):
+        check(questions.name, questions.questions)
+        if questions.name in sets:
+            raise InvalidInput(f"two sets are called {questions.name}", hint="rename the folder of one")
+        sets[questions.name] = questions
     answers: dict[str, list[Answer]] = {}
     with state_folder(state) as place:
-        for questions in map(read_set, folders):
-            if questions.name in answers:
-                raise InvalidInput(f"two sets are called {questions.name}", hint="rename the folder of one")
+        for questions in sets.values():
             (answers[questions.name],) = anyio.run(run, questions, config, [Variant(search=config.search)], place, tell)
     model = PurePath(settings.embedder.model).name or ConfidenceConfig().model
     found = fitted(answers, settings.confidence, model)

@@ -14,6 +14,7 @@ import numpy as np
 from mcp_memory.engine.config import PhaseConfig
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, auroc, share_below
+from mcp_memory.evaluation.sets import Question
 from mcp_memory.index.confidence import Signs, confidence
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fitting import Tried, fitted
@@ -44,12 +45,7 @@ def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model
     """`model` is the name of the one that made the vectors. Raises InvalidInput for a set that has too few questions of
     one kind."""
     for name, answers in sets.items():
-        fewest = min(sum(a.question.answerable is kind for a in answers) for kind in (True, False))
-        if fewest < FEWEST:
-            raise InvalidInput(
-                f"{name} has {fewest} questions of one kind",
-                hint=f"it takes {FEWEST} that can be answered and {FEWEST} that cannot",
-            )
+        check(name, [answer.question for answer in answers])
     tried = {
         name: [Tried(Signs(**answer.signs), answer.question.answerable) for answer in answers]
         for name, answers in sets.items()
@@ -69,6 +65,19 @@ def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model
         silent,
         {name: (share_below(yes, bars[name]), share_below(no, bars[name])) for name, (yes, no) in sure.items()},
     )
+
+
+def check(name: str, questions: Sequence[Question]) -> None:
+    """Raises InvalidInput for a set that has too few questions of one kind."""
+    noun, words, mark = "questions", ("that cannot be answered", "that can be answered"), '"answerable": false'
+    if any(question.is_prompt for question in questions):
+        noun, words, mark = "prompts", ("that want no memory", "that want memory"), '"wanted": false'
+    counts = [sum(question.answerable is kind for question in questions) for kind in (False, True)]
+    if few := [f"{count} {kind}" for count, kind in zip(counts, words, strict=True) if count < FEWEST]:
+        raise InvalidInput(
+            f"{name} has too few {noun}: {' and '.join(few)}",
+            hint=f"a set needs at least {FEWEST} {noun} {words[True]}, and {FEWEST} {words[False]}, marked {mark}",
+        )
 
 
 def as_toml(config: ConfidenceConfig, sets: Sequence[str], prompt: PhaseConfig | None = None) -> str:

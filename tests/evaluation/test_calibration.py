@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.calibration import as_toml, calibrate
+from mcp_memory.evaluation.calibration import as_toml, calibrate, check
 from mcp_memory.evaluation.metrics import Answer
 from mcp_memory.evaluation.sets import Question
 from mcp_memory.index.confidence import Signs, confidence
@@ -77,9 +77,16 @@ def test_without_vectors_the_shipped_weights_stay() -> None:
 
 
 def test_it_takes_some_of_each_kind() -> None:
-    answers = [a for a in made(500, 8) if a.question.answerable]
-    with pytest.raises(InvalidInput, match="has 0 questions of one kind"):
-        calibrate({"one-sided": answers}, ConfidenceConfig(), "m")
+    answerable = [a for a in made(500, 8) if a.question.answerable]
+    with pytest.raises(
+        InvalidInput, match=r"one-sided has too few questions: 0 that cannot be answered \(.*\"answerable\": false"
+    ):
+        calibrate({"one-sided": answerable}, ConfidenceConfig(), "m")
+    prompts = [Question(str(at), "go on", answerable=at < 3, is_prompt=True) for at in range(9)]
+    with pytest.raises(
+        InvalidInput, match=r"prompts: 6 that want no memory and 3 that want memory \(.*\"wanted\": false"
+    ):
+        check("mine", prompts)
 
 
 def test_what_is_printed_is_a_configuration(tmp_path: Path) -> None:
