@@ -34,7 +34,9 @@ CAVEAT = (
 @click.option("--budget", "budgets", type=int, multiple=True, help="Tokens that may be read; default 500, 1000, 2000.")
 @click.option("--ablate", "ablated", multiple=True, metavar="PART", help="Also without this part of the search.")
 @click.option("--recall", "recalls", is_flag=True, help="Also what memory_recall tells, its whole text counted.")
-@click.option("--run", "run_file", type=click.Path(path_type=Path), help="Write what came back to this file.")
+@click.option(
+    "--run", "run_file", type=click.Path(dir_okay=False, path_type=Path), help="Write what came back to this file."
+)
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the index here, for the next run.")
 @located
 @as_json
@@ -80,6 +82,8 @@ def evaluate(
         raise InvalidInput("pass either a SET or --own", hint="mcp-memory eval --help")
     if any(not 50 <= budget <= 1_000_000 for budget in budgets):
         raise InvalidInput("a budget is 50 to 1000000 tokens")
+    if run_file and not run_file.parent.is_dir():
+        raise NotFound(f"there is no folder {run_file.parent}", hint=f"make it, or write {run_file.name} elsewhere")
     settings = common.settings()
     config = _config(settings)
     variants = [Variant(search=config.search), *(without(part, config.search) for part in dict.fromkeys(ablated))]
@@ -106,13 +110,16 @@ def evaluate(
             | {"baselines": questions.baselines}
         )
         return
-    _show(questions, whole, [f"evidence@{budget}tok" for budget in chosen])
+    name = _Names([questions.name, *whole.categories(), *whole.confidences, *questions.baselines])
+    _show(questions, whole, [f"evidence@{budget}tok" for budget in chosen], name)
     for variant, each in zip(variants[1:], others, strict=True):
-        _compare(f"by {variant.name}", [difference(whole, each, metric) for metric in _columns(whole, chosen)])
+        gains = [difference(whole, each, metric) for metric in _columns(whole, chosen)]
+        say(f"{name(f'by {variant.name}')}{_compared(gains)}")
     if recalled:
         figures = [recalled.figure(metric).mean for metric in recalled.metrics]
-        say(f"{'memory_recall':<{_NAME}}{len(told):>6}{''.join(f'{figure:>11.3f}' for figure in figures)}")
-        _compare("  beside the hits", [difference(recalled, whole, metric) for metric in recalled.metrics])
+        say(f"{name('memory_recall')}{len(told):>6}{''.join(f'{figure:>11.3f}' for figure in figures)}")
+        gains = [difference(recalled, whole, metric) for metric in recalled.metrics]
+        say(f"{name('  beside the hits')}{_compared(gains)}")
     if others or recalled:
         say("\nby PART: what it adds; * where a difference is more than chance (95 %, paired bootstrap).")
     if recalled:
@@ -121,12 +128,22 @@ def evaluate(
         say(f"\n{CAVEAT}")
 
 
-_NAME = 26
+class _Names:
+    """The table's first column: as wide as the longest name, within bounds. Called with a name: its cell."""
+
+    LEAST, MOST = 25, 60
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.width = min(max(self.LEAST, *map(len, names)), self.MOST)
+
+    def __call__(self, name: str) -> str:
+        short = name if len(name) <= self.width else f"{name[: self.width - 1]}…"
+        return f"{short:<{self.width}} "
 
 
-def _compare(name: str, gains: Sequence[Interval]) -> None:
+def _compared(gains: Sequence[Interval]) -> str:
     cells = "".join(f"{gain.mean:+9.3f}{' *' if gain.excludes_zero else '  '}" for gain in gains)
-    say(f"{name:<{_NAME}}{'':>6}{cells}")
+    return f"{'':>6}{cells}"
 
 
 def _columns(whole: Report, budgets: Sequence[int]) -> list[str]:
@@ -134,28 +151,29 @@ def _columns(whole: Report, budgets: Sequence[int]) -> list[str]:
     return [*wanted, *(metric for metric in ("mrr@10", "note_recall@5") if metric in whole.metrics)]
 
 
-def _show(questions: QuestionSet, whole: Report, evidence: Sequence[str]) -> None:
+def _show(questions: QuestionSet, whole: Report, evidence: Sequence[str], name: _Names) -> None:
     columns = [*evidence, "mrr@10", "note_recall@5"]
     titles = [metric.replace("evidence@", "ev@").replace("note_recall", "note") for metric in columns]
-    head(f"{questions.name:<{_NAME}}{'n':>6}{''.join(f'{title:>11}' for title in titles)}")
+    head(f"{name(questions.name)}{'n':>6}{''.join(f'{title:>11}' for title in titles)}")
     for category in whole.categories() if whole.scores else []:
         figures = [whole.figure(metric, category).mean for metric in columns]
         count = len(whole.values(columns[0], category))
-        say(f"{category[: _NAME - 1]:<{_NAME}}{count:>6}{''.join(f'{figure:>11.3f}' for figure in figures)}")
+        say(f"{name(category)}{count:>6}{''.join(f'{figure:>11.3f}' for figure in figures)}")
     if whole.scores:
         spread = [whole.figure(metric) for metric in columns]
-        say(f"{'  from':<{_NAME}}{'':>6}{''.join(f'{each.low:>11.3f}' for each in spread)}")
-        say(f"{'  to':<{_NAME}}{'':>6}{''.join(f'{each.high:>11.3f}' for each in spread)}")
-    for name, known in questions.baselines.items():
+        say(f"{name('  from')}{'':>6}{''.join(f'{each.low:>11.3f}' for each in spread)}")
+        say(f"{name('  to')}{'':>6}{''.join(f'{each.high:>11.3f}' for each in spread)}")
+    for other, known in questions.baselines.items():
         cells = "".join(f"{known[m]:>11.3f}" if known.get(m) is not None else f"{'–':>11}" for m in columns)
-        say(f"{name[: _NAME - 1]:<{_NAME}}{'':>6}{cells}")
+        say(f"{name(other)}{'':>6}{cells}")
     for kind, value in whole.aurocs.items():
         say(f"tells answerable from {kind}: AUROC {value:.3f}")
     if whole.aurocs:
-        say(f"\n{'silent below a confidence of':<{_NAME + 6}}{''.join(f'{each:>11.2f}' for each in whole.thresholds)}")
+        bars = "".join(f"{each:>11.2f}" for each in whole.thresholds)
+        say(f"\n{'silent below a confidence of':<{name.width + 7}}{bars}")
         for kind, confidences in whole.confidences.items():
             shares = "".join(f"{whole.silenced(kind, each):>11.3f}" for each in whole.thresholds)
-            say(f"{kind[: _NAME - 1]:<{_NAME}}{len(confidences):>6}{shares}")
+            say(f"{name(kind)}{len(confidences):>6}{shares}")
     if whole.latency_ms:
         say(f"a search takes {whole.latency_ms['p50']:.1f} ms, 95 of 100 at most {whole.latency_ms['p95']:.1f} ms")
 

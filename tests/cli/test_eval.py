@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,36 @@ def test_a_source_of_the_user_answers_no_question_of_a_set(place: Place, questio
 
 def test_a_run_file_that_cannot_be_written_is_named(place: Place, questions: Path) -> None:
     ran = place.run("eval", str(questions), "--run", str(place.root / "no such folder" / "run.jsonl"))
-    assert (ran.code, "run.jsonl" in ran.err, "Traceback" in ran.err) == (1, True, False)
+    assert (ran.code, "no such folder" in ran.err, "run.jsonl" in ran.err) == (4, True, True)
+    assert "notes," not in ran.err, "said before anything is run"
+    ran = place.run("eval", str(questions), "--run", str(place.root))
+    assert (ran.code, "is a directory" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("length", [10, 40, 80])
+def test_names_stand_in_a_column_as_wide_as_they_need(place: Place, questions: Path, length: int) -> None:
+    name = "reference/" + "x" * (length - 10)
+    figures = {"categories": {"overall": {"evidence@500tok": 0.5}}}
+    (questions / "baselines.json").write_text(json.dumps({"sets": {questions.name: {name: figures}}}))
+    shown = place.run("eval", str(questions), "--ablate", "section", "--recall").ok().out.splitlines()
+    head = next(line for line in shown if line.startswith(questions.name))
+    end = head.index("ev@500tok") + len("ev@500tok")
+    whole = name if length < 60 else f"{name[:59]}…"
+    for start in (f"{whole} ", "queue", "overall", "  from", "  to", "by section", "memory_recall", "  beside"):
+        row = next(line for line in shown if line.startswith(start))
+        assert re.search(r" [+-]?\d\.\d{3}( [* ])?$", row[:end]), row
+
+
+def test_calibrating_says_which_questions_are_missing_before_anything_is_run(place: Place, questions: Path) -> None:
+    ran = place.run("calibrate", str(questions))
+    assert (ran.code, "1 that cannot be answered and 2 that can be" in ran.err, "notes," in ran.err) == (2, True, False)
+    assert '"answerable": false' in ran.err
+
+
+def test_a_set_without_a_question_is_not_taken_for_ones_own_notes(place: Place, questions: Path) -> None:
+    (questions / "queries.jsonl").write_text("")
+    ran = place.run("eval", str(questions))
+    assert (ran.code, "holds no question" in ran.err, "sentence" in ran.err) == (2, True, False)
 
 
 def test_an_index_that_is_kept_is_used_again(place: Place, questions: Path) -> None:
