@@ -14,7 +14,8 @@ quarter of those about what nobody ever said."""
 UNWANTED = 0.34
 """Below this a prompt wants no memory: the highest that silences 5 % of the prompts that want some, on the mean of the
 five people that the weights were fitted on. It silences 4 % of the developer's, and 89 % of those that want none; of
-four strangers' 9, 0, 7 and 3 %, and 77, 76, 84 and 84 %; of a fifth's, who had no part in any of it, 9 and 81 %."""
+four strangers' 9, 0, 7 and 3 %, and 77, 76, 84 and 84 %; of a fifth's, who had no part in any of it, 9 and 81 %. The
+int8 arithmetic of another processor takes a prompt or two of each across it."""
 
 
 @dataclass(frozen=True, slots=True)
