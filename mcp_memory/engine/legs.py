@@ -96,7 +96,10 @@ class LegRunner:
         self._loader = Loader(index)
         self._vectors = QueryVectors()
         self._latest: Latest[tuple[Hashable, ...], Any] = Latest(ROWS_KEPT)
-        self._meaning, self._words = Crew(), Crew()
+        self._words = Crew()
+        # A model of ours keeps the processors busy by itself: with two questions at a time each of eight clients waits
+        # half as long again. One that is asked elsewhere is only waited for.
+        self._meaning, self._meaning_elsewhere = Crew(1), Crew()
 
     async def gather(
         self,
@@ -208,7 +211,8 @@ class LegRunner:
         try:
             # Of its own: a model that hangs must not take the turns of those who look for words.
             deadline_s = self._config.deadline_s
-            look_up = self._meaning.run(look, deadline_s=deadline_s, what="the vector search")
+            crew = self._meaning if embedder.resident else self._meaning_elsewhere
+            look_up = crew.run(look, deadline_s=deadline_s, what="the vector search")
             found.names, found.dense, pending = await look_up
         except McpMemoryError as error:
             found.errors.append(error)
