@@ -26,7 +26,7 @@ MOST_NAMED = 10
 
 _DRAWN = 4
 """What goes on a document's chosen passage is taken so many places before its own. Evidence within 500 tokens on
-documentation .618 -> .667; where entries stand for themselves it costs 1 point, so it is not done there."""
+documentation .618 -> .661; where entries stand for themselves it costs 1 point, so it is not done there."""
 
 _COPIES, _ALIKE, _COMPARED = 3, 0.7, 5
 """So many passages may share this part of their words with one another (Jaccard), if they have so many at least: ten

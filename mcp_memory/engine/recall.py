@@ -92,13 +92,14 @@ class Recaller:
         page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
-        notes = (ranked.degraded, await self._searcher.remark(ranked, filters))
-        said = [*remarks, *(f"Note: {note}." for note in notes if note)]
-        frame = self._frame("Relevant memories", budget_tokens, said, "" if known else WHOLE_NOTE)
+        said = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         # What is stored tells less about a prompt than its meaning does: without that the bar is a question's.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
         if ranked.confidence < least:
-            return Recalled(frame, Assembly(()))
+            return Recalled(self._frame("Relevant memories", budget_tokens, said), Assembly(()))
+        note = await self._searcher.remark(ranked, filters)
+        said += [f"Note: {note}."] if note else []
+        frame = self._frame("Relevant memories", budget_tokens, said, "" if known else WHOLE_NOTE)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
         wants_page = ranked.passages and self._config.topic_pages and known is None

@@ -222,6 +222,7 @@ async def test_what_nothing_answers_is_met_with_silence_where_a_phase_wants_that
             answer = await engine.recall("run a marathon in Osaka, Kyoto or Nara", phase=phase)
             assert ("Note number" in answer) is told
             assert ("Nothing relevant is stored." in answer) is not told
+            assert ("Note: weak" in answer) is told, "silence needs no excuse"
         assert "kettle is red" in await engine.recall("is the kettle red?", phase="prompt")
         weak, sure = [await engine.recall(asked) for asked in ("run a marathon in Osaka", "is the kettle red?")]
         assert re.search(r"^[0-9a-f]{8}>>>\n(?:.*\n)*Note: weak", weak, re.MULTILINE) and "Note: weak" not in sure
