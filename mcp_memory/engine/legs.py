@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
-import numpy as np
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.loading import Loader
+from mcp_memory.engine.query_vectors import QueryVectors
 from mcp_memory.engine.threads import Crew
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
 from mcp_memory.index.base import Index, Part, Rows, Watermark
 from mcp_memory.latest import Latest
 from mcp_memory.models import Filters
 from mcp_memory.text.identifiers import parts_of
-from mcp_memory.text.leads import possible_names, without
-from mcp_memory.text.terms import telling
+from mcp_memory.text.leads import possible_names
 
 if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors
@@ -115,7 +112,21 @@ class LegRunner:
 
         Raises the failure of a leg when not one leg answered.
         """
-        ask = partial(self._ask, text, words, filters, mode, embedder=embedder, without_model=without_model)
+
+        async def ask() -> Gathered:
+            found = Gathered()
+            async with anyio.create_task_group() as tasks:
+                if mode != "keyword":
+                    tasks.start_soon(self._dense, found, text, filters, embedder, without_model)
+                if mode != "semantic":
+                    tasks.start_soon(self._keywords, found, text, words, filters, with_names)
+            if mode == "semantic" and found.dense is None:
+                await self._keywords(found, text, words, filters, with_names)
+            elif mode == "semantic" and found.without_words:
+                found.faults.append(f"the order may change: {found.without_words.message}")
+            return found
+
+        with_names = embedder is None or mode == "keyword"
         found = await ask()
         if found.is_unread:
             await self.run(self._loader.wait, "reading the index into memory")
@@ -125,35 +136,6 @@ class LegRunner:
             raise StillReading("; ".join(said), hint=found.errors[0].hint)
         if found.errors and not found.answered:
             raise found.errors[-1]
-        return found
-
-    async def _ask(
-        self,
-        text: str,
-        words: Sequence[str],
-        filters: Filters,
-        mode: Mode,
-        *,
-        embedder: Embedder | None,
-        without_model: str,
-    ) -> Gathered:
-        found = Gathered()
-
-        async def dense() -> None:
-            await self._dense(found, text, filters, embedder, without_model)
-
-        async def keywords() -> None:
-            await self._keywords(found, text, words, filters, with_names=embedder is None or mode == "keyword")
-
-        async with anyio.create_task_group() as tasks:
-            if mode != "keyword":
-                tasks.start_soon(dense)
-            if mode != "semantic":
-                tasks.start_soon(keywords)
-        if mode == "semantic" and found.dense is None:
-            await keywords()
-        elif mode == "semantic" and found.without_words:
-            found.faults.append(f"the order may change: {found.without_words.message}")
         return found
 
     def read(self, part: Part, within_s: float) -> None:
@@ -222,7 +204,7 @@ class LegRunner:
             found.faults.append(f"{pending} passages have no vector yet")
 
     async def _keywords(
-        self, found: Gathered, text: str, words: Sequence[str], filters: Filters, *, with_names: bool
+        self, found: Gathered, text: str, words: Sequence[str], filters: Filters, with_names: bool
     ) -> None:
         if not words:
             return
@@ -272,35 +254,3 @@ def require_vectors_of(index: Index, embedder: Embedder) -> None:
     active = next((each for each in index.generations() if each.active), None)
     if active is None or active.embedding != embedder.fingerprint:
         raise EmbedderUnavailable("the vectors of this model are still being made")
-
-
-class QueryVectors:
-    """The vectors of the latest questions, by model and text; thread-safe."""
-
-    def __init__(self, kept: int = 256) -> None:
-        self._latest: Latest[tuple[str, bytes], Vectors] = Latest(kept)
-
-    def of(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
-        """The question's vector, shape (dimension,), or, where it has `names` of those who say something, the middle
-        between it and that of the question without them: a name tells whose words are wanted, and pulls the vector
-        towards all that mention it. +1 point on logs of dialogues, +3 where several entries are needed.
-        Raises EmbedderUnavailable."""
-        whole = self.get(embedder, text)
-        rest = without(text, names) if names else ""
-        if not telling(rest):
-            return whole
-        middle = whole + self.get(embedder, rest)
-        return middle / max(float(np.linalg.norm(middle)), 1e-9)
-
-    def get(self, embedder: Embedder, text: str) -> Vectors:
-        """Shape (dimension,). Raises EmbedderUnavailable."""
-        known = self.known(embedder, text)
-        return self._latest.put(_key(embedder, text), embedder.embed_query(text)) if known is None else known
-
-    def known(self, embedder: Embedder, text: str) -> Vectors | None:
-        """The vector if it is remembered."""
-        return self._latest.get(_key(embedder, text))
-
-
-def _key(embedder: Embedder, text: str) -> tuple[str, bytes]:
-    return embedder.fingerprint, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteRecord, Shelf
+from mcp_memory.models import Filters, LeftOut, NoteRecord, Passage, Shelf
 
 FIELDS = {
     "path": "path_prefix", "kinds": "kinds", "tags": "tags", "project": "project", "since": "since", "until": "until",
@@ -34,6 +34,15 @@ def emptied_by(index: Index, filters: Filters) -> str:
 def widened(filters: Filters) -> Filters:
     """Without what a caller can set; what nobody may see stays out."""
     return Filters(shelves=filters.shelves | {Shelf.ACTIVE, Shelf.ARCHIVED})
+
+
+def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[LeftOut, ...]:
+    """Those of notes that do not pass, and what they do not pass."""
+    return tuple(
+        LeftOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
+        for each in passages
+        if (failed := not_passed(each.note, filters))
+    )
 
 
 def not_passed(note: NoteRecord, filters: Filters) -> tuple[str, ...]:

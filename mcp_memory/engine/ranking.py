@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
+from mcp_memory.index.confidence import Signs
 from mcp_memory.index.fusion import DENSE, FusionWeights, Legs
 from mcp_memory.models import Hit, Passage
 from mcp_memory.text.identifiers import is_said, said
@@ -35,6 +36,18 @@ class Ranked:
     passage: Passage
     score: float
     explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Passages, best first, no text twice. `confidence`: 0 to 1, that the answer is in memory at all."""
+
+    passages: tuple[Ranked, ...]
+    confidence: float
+    signs: Signs
+    degraded: str | None = None
+    stale: tuple[str, ...] = ()
+    """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
 
 
 def weigh(

@@ -20,8 +20,8 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
-from mcp_memory.engine.narrowing import emptied_by, not_passed, widened
-from mcp_memory.engine.ranking import Ranked, Weighed, best_of, explained, hit_of, scored, weigh
+from mcp_memory.engine.narrowing import emptied_by, left_out, widened
+from mcp_memory.engine.ranking import Ranked, Ranking, Weighed, best_of, explained, hit_of, scored, weigh
 from mcp_memory.engine.schooling import Taught
 from mcp_memory.engine.threads import Crew, in_thread
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
@@ -75,18 +75,6 @@ class SearchConfig:
     """The longest chunk there is by default: evidence is never clipped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Passages, best first, no text twice. `confidence`: 0 to 1, that the answer is in memory at all."""
-
-    passages: tuple[Ranked, ...]
-    confidence: float
-    signs: Signs
-    degraded: str | None = None
-    stale: tuple[str, ...] = ()
-    """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
-
-
 class Searcher:
     """Any number of searches at once; remembers nothing but the vectors of the latest questions."""
 
@@ -130,9 +118,9 @@ class Searcher:
         hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
         note = await self.remark(ranking, filters)
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
-        left_out = await self._left_out(query, filters, limit, mode) if explain else ()
+        others = await self._left_out(query, filters, limit, mode) if explain else ()
         sure, signs = round(ranking.confidence, 3), ranking.signs.known
-        return SearchResult(hits, sure, self._clock(), degraded, note, signs, left_out)
+        return SearchResult(hits, sure, self._clock(), degraded, note, signs, others)
 
     async def rank(
         self,
@@ -267,11 +255,7 @@ class Searcher:
     async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[LeftOut, ...]:
         """What would be among the first `limit` without filters. Raises as `search`."""
         wide = await self.rank(query, filters=widened(filters), limit=limit, mode=mode)
-        return tuple(
-            LeftOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
-            for each in (ranked.passage for ranked in wide.passages)
-            if (failed := not_passed(each.note, filters))
-        )
+        return left_out((ranked.passage for ranked in wide.passages), filters)
 
     def _legs_of(self, found: Gathered) -> Legs:
         dense = found.dense or Rows()

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.engine.kinds import Kinds
-from mcp_memory.engine.legs import LegConfig, QueryVectors, rarest
+from mcp_memory.engine.legs import LegConfig, rarest
 from mcp_memory.engine.notes import Layout, read_note
 from mcp_memory.engine.passages import to_upsert
+from mcp_memory.engine.query_vectors import QueryVectors
 from mcp_memory.engine.search import SearchConfig, Searcher
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Rows, Upsert
