@@ -78,20 +78,20 @@ def apply(change: Change, now: datetime) -> Path | None:
     saw, Busy where its program is writing it, and StorageFailed; the old bytes are intact then."""
     if change.is_nothing:
         return None
-    target, private, backup = _target(change.target), change.target.private, None
+    target, backup = _target(change.target), None
     with naming_the_cause(str(target)), _locked(change.target.lock):
         if read(change.file) != change.old:
             raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
         if change.keeps_old and change.old is not None:
             backup = _free_name(change.file, now)
-            _write(backup, change.old, like=target, private=private)
+            _write(backup, change.old, like=target)
         if change.new is None:
             target.unlink()
             _sync(target.parent)
             _remove_empty(target.parent)
         else:
-            target.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-            _write(target, change.new, like=target, private=private)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(target, change.new, like=target)
         for place in change.spent:
             place.unlink(missing_ok=True)
     return backup
@@ -126,11 +126,13 @@ def _free_name(file: Path, now: datetime) -> Path:
     return next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
 
 
-def _write(place: Path, content: bytes, *, like: Path, private: bool) -> None:
-    """Whole or not at all, with the mode and group of `like`, and on the disk when this returns."""
+def _write(place: Path, content: bytes, *, like: Path) -> None:
+    """Whole or not at all, with the mode and group of `like`, and on the disk when this returns.
+
+    Where `like` is not there nobody else may read it: its program puts tokens in later, and leaves the mode as it is.
+    """
     draft = place.with_name(f".{place.name}.{os.urandom(6).hex()}")
-    mode = 0o600 if private or like.exists() else 0o666
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(content)

@@ -176,6 +176,20 @@ def test_a_token_goes_into_no_file_that_others_can_read(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_what_is_made_for_a_client_is_private_from_the_start(tmp_path: Path) -> None:
+    """Clients put their own tokens into these files later, and leave the mode as they find it."""
+    before = os.umask(0o022)
+    try:
+        for client in ("claude-code", "codex", "openclaw"):
+            install(tmp_path, client)
+    finally:
+        os.umask(before)
+    made = [place for place in tmp_path.rglob("*") if place.is_file()]
+    assert len(made) >= 7
+    assert {stat.S_IMODE(place.stat().st_mode) for place in made} == {0o600}
+    assert {stat.S_IMODE(place.stat().st_mode) for place in tmp_path.iterdir() if place.is_dir()} == {0o700}
+
+
 def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").mkdir()
     with pytest.raises(Refused, match="no regular file"):
