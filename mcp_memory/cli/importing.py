@@ -22,6 +22,7 @@ from mcp_memory.porting.item import OURS, Kind, LeftOut, Source
 from mcp_memory.porting.recognise import kinds, read, source_at
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.counts import counted
+from mcp_memory.text.orders import are_orders
 
 SHOWN_ROWS, SHOWN_NAMES = 40, 5
 """What is listed of many; --json names all."""
@@ -96,6 +97,7 @@ def _remarks(settings: Settings, rows: Sequence[Row], checked: archive.Archive |
     new = [row.path for row in rows if row.deed == "new"]
     marker = settings.vault_path / MARKER
     said = [f"every session reads {path}" for path in new if f"/{path}".endswith("/MEMORY.md") or ALWAYS_LOAD in path]
+    said += [f"agents read {path} as orders" for path in new if are_orders(path) and not path.endswith("MEMORY.md")]
     if checked and marker.is_file() and (old := home_in(checked.marker)) != (now := home_in(marker.read_bytes())):
         said.append(f"home was {old or 'the root'} and is {now or 'the root'} here: what lay in home is a person's now")
     elif new and not dry_run:

@@ -17,6 +17,7 @@ from mcp_memory.errors import PathRefused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates, frontmatter, logs
+from mcp_memory.text.orders import are_orders
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
@@ -149,6 +150,12 @@ def slug(title: str) -> str:
     except PathRefused:  # a device on Windows: con, aux, com1
         return f"{stem}-note"
     return stem
+
+
+def file_stem(title: str) -> str:
+    """A note's file name without `.md`: the title's slug, with a word more where agents would read it as orders."""
+    stem = slug(title)
+    return f"{stem}-note" if are_orders(f"{stem}.md") else stem
 
 
 def short_slug(title: str) -> str:

@@ -13,7 +13,7 @@ from mcp_memory.engine import draft as drafts
 from mcp_memory.engine.draft import Draft
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.marks import retired_at
-from mcp_memory.engine.notes import ALWAYS_LOAD, NoteFile, slug
+from mcp_memory.engine.notes import ALWAYS_LOAD, INBOX, NoteFile, file_stem
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.stored import Stored
 from mcp_memory.engine.vouching import Vouching
@@ -21,8 +21,11 @@ from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, Sto
 from mcp_memory.models import NoteId, NotePath, Outcome, Shelf
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
+from mcp_memory.text.orders import are_orders, plain_name
 from mcp_memory.topics.page import is_page
 from mcp_memory.topics.plan import FRESH
+
+OTHER_NAME = "choose another name"
 
 _NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")
 """More digits are a date or another's own numbering."""
@@ -90,15 +93,18 @@ class NotePublisher:
             if inner is None:
                 raise Refused(f"{draft.path} is outside home", hint=f"start with {layout.home or 'notes'}/")
             # Folded: on some disks, and for every other writer of such names, the spelling makes no difference.
-            folded = inner.casefold()
-            if folded.startswith(f"{ALWAYS_LOAD}/"):
-                raise Refused("only a person writes to _always-load/", hint="use another folder")
+            folded = plain_name(inner)
+            for folder in (ALWAYS_LOAD, INBOX):
+                if folded.startswith(f"{folder}/"):
+                    raise Refused(f"only a person writes to {folder}/", hint="use another folder")
             if folded == "memory.md" or folded.startswith("memory/"):
                 raise Refused(f"{draft.path} is kept for MEMORY.md and the daily log", hint="use kind='log', or notes/")
             if is_page(folded):
-                raise Refused(f"{draft.path} is the page of a topic", hint="choose another name")
+                raise Refused(f"{draft.path} is the page of a topic", hint=OTHER_NAME)
+            if are_orders(draft.path):
+                raise Refused(f"agents read {draft.path} as orders: only a person writes it", hint=OTHER_NAME)
             return NotePath(draft.path)
-        folder, stem = draft.folder or draft.kind.folder, slug(draft.heading)
+        folder, stem = draft.folder or draft.kind.folder, file_stem(draft.heading)
         if folder.endswith(FRESH):  # numbered in their order
             return layout.in_home(f"{folder}/{self._next_number(folder):03}-{stem}{tail}.md")
         return layout.in_home(f"{folder}/{stem}{tail}.md")

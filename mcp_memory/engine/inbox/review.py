@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from mcp_memory.engine.forgetting import Forgetting
 from mcp_memory.engine.inbox.register import AT_ONCE, Fate, Register
-from mcp_memory.engine.notes import NoteFile, slug
+from mcp_memory.engine.notes import NoteFile, file_stem
 from mcp_memory.engine.target import Targets
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
@@ -204,7 +204,7 @@ class Review:
 
     def _moved(self, file: NoteFile) -> NoteFile:
         record = file.record
-        folder, stem = self._vault.kinds.get(record.kind).folder, slug(record.title)
+        folder, stem = self._vault.kinds.get(record.kind).folder, file_stem(record.title)
         for tail in ("", "-2", "-3", f"-{record.id[-6:].lower()}", f"-{record.id.lower()}"):
             with suppress(AlreadyExists):
                 target = self._vault.layout.in_home(f"{folder}/{stem}{tail}.md")
