@@ -38,10 +38,14 @@ def share(common: Common, topic: str, target: Path, linked: bool, dry_run: bool,
     """
     from mcp_memory.engine.sharing.folder import ShareFolder
     from mcp_memory.engine.sharing.parcel import Parcel
+    from mcp_memory.engine.sharing.shares import SharedFolders
 
     settings = common.settings()
     folder = ShareFolder(target, settings.vault_path)
     parcel = Parcel.from_json(ask(settings, "share", {"target": topic}))
+    if not dry_run:
+        folder.planned(parcel)  # what cannot be filled is not remembered
+        SharedFolders(settings.state.root).add(folder.folder)
     deeds = folder.planned(parcel) if dry_run else folder.fill(parcel, linked=linked)
     report = {
         "topic": parcel.topic,

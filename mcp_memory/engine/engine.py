@@ -46,6 +46,7 @@ from mcp_memory.engine.porting import Porting
 from mcp_memory.engine.recall import Recaller
 from mcp_memory.engine.recall_request import recall_request
 from mcp_memory.engine.search import Searcher
+from mcp_memory.engine.sharing.shares import SharedFolders
 from mcp_memory.engine.staleness import Staleness
 from mcp_memory.engine.target import Targets
 from mcp_memory.engine.threads import in_thread
@@ -102,7 +103,7 @@ class Engine:
             vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
         )
         self._forgetting = Forgetting(vault, self.writer, self.model, self.watcher, config.vault)
-        self.erasing = Erasing(vault, index, self.writer, config.state / "index")
+        self.erasing = Erasing(vault, index, self.writer, config.state / "index", SharedFolders(config.state))
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
             vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),

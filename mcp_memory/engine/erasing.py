@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+
+import anyio
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.compaction.forgotten import sources_of
 from mcp_memory.engine.findings import original_of
 from mcp_memory.engine.notes import NoteFile
+from mcp_memory.engine.sharing.shares import SharedFolders
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, Shelf
+from mcp_memory.storage.hidden import SUFFIX, HiddenName
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, with_related
 from mcp_memory.topics.plan import is_topic_name
 
 DEADLINE_S = 120.0
 MOST_PAGES = 1_000_000
+DISPLACED_S = 3.0
+"""What a write has displaced is looked at again, and goes, after one."""
 
 _SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
 """What vim, Emacs and their kin leave beside a file."""
@@ -44,11 +50,14 @@ class Erasure:
 class Erasing:
     """Works on a whole note, or on one entry of a log."""
 
-    def __init__(self, vault: Vault, index: Index, writer: IndexWriter, index_folder: Path) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, writer: IndexWriter, index_folder: Path, shares: SharedFolders
+    ) -> None:
         self._vault = vault
         self._index = index
         self._writer = writer
         self._index_folder = index_folder
+        self._shares = shares
 
     async def plan(self, path: NotePath, entry: str | None) -> Erasure:
         """What an erasure would do. Raises NotFound, Refused for a note in a read-only source."""
@@ -66,8 +75,22 @@ class Erasing:
                 await self._writer.put(
                     await in_thread(lambda each=each: self._vault.read(each), deadline_s=30, what="reading")
                 )
-        await in_thread(self._index.purge, deadline_s=DEADLINE_S, what="cleaning the index")
-        return planned
+        is_clean = await in_thread(self._index.purge, deadline_s=DEADLINE_S, what="cleaning the index")
+        left = [self._of_temporary(path) for path in await self._hidden_left()]
+        if not is_clean:
+            left.append(self._of_index())
+        return replace(planned, beyond=[*dict.fromkeys([*left, *planned.beyond])])
+
+    async def _hidden_left(self) -> list[str]:
+        """What is still there under our hidden names: of other notes' writes only what will stay, unless it is of
+        another process."""
+        known = {left.path for left in self._vault.standing_leftovers()}
+        left = known
+        with anyio.move_on_after(DISPLACED_S):
+            while (left := await in_thread(self._hidden, what="looking for temporary files")) - known:
+                await anyio.sleep(0.1)
+                await in_thread(self._vault.settle, what="looking again at displaced files")
+        return sorted(left)
 
     def _planned(self, path: NotePath, entry: str | None) -> Erasure:
         if path.startswith("@"):
@@ -158,6 +181,17 @@ class Erasing:
         except NotFound:
             return None
 
+    def _hidden(self) -> set[str]:
+        root = self._vault.roots()[""]
+        return {file.relative_to(root).as_posix() for file in root.rglob(f"*{SUFFIX}") if HiddenName.parse(file.name)}
+
+    def _of_temporary(self, path: str) -> str:
+        return f"a temporary file, perhaps with its bytes: {self._vault.roots()[''] / path}"
+
+    def _of_index(self) -> str:
+        files = self._index_folder / "index.db*"
+        return f"the index, as long as another process reads it: {files}; it is cleaned when that ends"
+
     def _set_aside(self) -> list[Path]:
         return sorted(self._index_folder.glob("*.corrupt-*"))
 
@@ -173,12 +207,14 @@ class Erasing:
                 if swap.exists():
                     yield f"an editor's own copy: rm {shlex.quote(str(swap))}"
         for left in self._vault.standing_leftovers():
-            yield f"a temporary file with unknown bytes: {root / left.path}"
+            yield self._of_temporary(left.path)
         for folder in self._named_after(path):
             yield f"the name of the folder {folder}, as far as it is made of its words: mcp-memory compact renames it"
         for page in self._pages(path, self._ids(path, entry)):
             if not self._vault.filing.wrote(self._vault.read(page)):
                 yield f"the page {page}, which a person wrote on: look at it"
+        for folder, topic in self._shares.telling_of({entry} if entry else self._ids(path, entry) | {path}):
+            yield f"the folder {folder}, which {topic} was shared with: share it again or remove it"
         if repository := next((each for each in (root, *root.parents) if (each / ".git").exists()), None):
             yield f"the history of the git repository {repository}: git filter-repo rewrites it"
         yield "sessions in which it was said: the clients' transcripts, and what was captured of them (@transcripts)"

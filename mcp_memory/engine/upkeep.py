@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -63,6 +64,8 @@ class Upkeep:
             if not self._indexer.pruning_paused:
                 standing = self._writer.standing
                 self._vault.prune_undo(set(standing.values()), standing.keys())
+            with suppress(IndexUnavailable):  # the next sweep tries again, and tells who asks the index
+                self._index.cut_log()
 
         await in_thread(tidy, deadline_s=60, what="looking after the vault")
 

@@ -261,7 +261,7 @@ class Vault:
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Raises StorageFailed."""
-        self._backend.settle(min_age_s=0, path=path)  # also where a file that was overwritten holds it no longer
+        self._backend.erase_displaced(path)  # also where a file that was overwritten holds it no longer
         self._traces.erase(path, entry, ids)
 
     def standing_leftovers(self) -> list[Problem]:

@@ -158,8 +158,14 @@ class Index(ABC):
         """Store vectors (shape (len(hashes), dimension), unit length); returns the token."""
 
     @abstractmethod
-    def purge(self) -> None:
-        """Leave nothing on disk of what was deleted: no cached vector that no chunk has, no log, no free page."""
+    def purge(self) -> bool:
+        """Leave nothing on disk of what was deleted: no cached vector that no chunk has, no log, no free page. False
+        where another process still reads the state before; then `cut_log` does the rest."""
+
+    @abstractmethod
+    def cut_log(self) -> bool:
+        """What a purge had to leave because somebody was reading goes now; False where it still cannot. Cheap where
+        there is nothing to do."""
 
     # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
     @abstractmethod

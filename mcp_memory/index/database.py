@@ -24,7 +24,7 @@ from mcp_memory.models import Problem
 
 _KEPT_DAMAGED = 2
 _IDLE_READERS = 8
-_BUSY_S = 5.0
+BUSY_S = 5.0
 _DRAIN_S = 30.0
 _CACHE_KIB, _READER_CACHE_KIB = 2_000, 500
 _JOURNAL_BYTES = 16 << 20
@@ -68,6 +68,7 @@ class Database:
         self._epoch = 0
         self._token = 0
         self._inode = 0
+        self._is_cut = False
         self._writer: sqlite3.Connection | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -114,16 +115,36 @@ class Database:
                 raise
 
     def vacuum(self) -> None:
-        """Write the file anew without its free pages, and cut off the log. Raises IndexUnavailable."""
+        """Write the file anew without its free pages; `cut_log` is to follow. Raises IndexUnavailable."""
         with self._writing:
             self._require_open()
             try:
                 if self._writer is None:
                     self._writer = self._connect()
+                self._is_cut = False
                 self._writer.execute("VACUUM")
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.Error as error:
                 raise self._failure(error, self._epoch) from error
+
+    def cut_log(self, *, busy_s: float = 0.0) -> bool:
+        """Whether nothing that a `vacuum` dropped is in the log or the file any more, or was there at the start: both
+        keep it while somebody reads the state before, for whom it waits `busy_s`. Raises IndexUnavailable."""
+        with self._writing:
+            self._require_open()
+            if self._is_cut:
+                return True
+            try:
+                if self._writer is None:
+                    self._writer = self._connect()
+                self._writer.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
+                try:
+                    ((is_busy, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                finally:
+                    self._writer.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
+            except sqlite3.Error as error:
+                raise self._failure(error, self._epoch) from error
+            self._is_cut = not is_busy
+            return self._is_cut
 
     def next_token(self, connection: sqlite3.Connection) -> int:
         """Counts up; to be called inside `write`. A fresh file goes on where the damaged one stopped."""
@@ -167,7 +188,7 @@ class Database:
     def _connect(self, *, create: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
         """Without `create` a missing file is an error: SQLite would make an empty one without a word."""
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             connection.execute(f"PRAGMA cache_size = -{cache_kib}")
             # Derived: after a power cut the last moments may be missing, and are indexed again from the files.

@@ -21,7 +21,7 @@ from mcp_memory.index import generations, reading, writing
 from mcp_memory.index.base import Change, Delete, Generation, Index, Part, Rows, Unread, Watermark
 from mcp_memory.index.best import among_best, best
 from mcp_memory.index.bm25 import Corpus
-from mcp_memory.index.database import Database
+from mcp_memory.index.database import BUSY_S, Database
 from mcp_memory.index.filters import AdmissionCache, Admitted, condition
 from mcp_memory.index.follower import FEW
 from mcp_memory.index.postings import stretches
@@ -133,13 +133,17 @@ class SqliteIndex(Index):
                 writing.count(connection, number, tally)
             return self._database.next_token(connection)
 
-    def purge(self) -> None:
+    def purge(self) -> bool:
         with self._database.write() as connection:
             generations.forget_unused(connection)
             self._database.next_token(connection)
         self._database.vacuum()
         self._vectors.forget()
         self._words.forget()
+        return self._database.cut_log(busy_s=BUSY_S)
+
+    def cut_log(self) -> bool:
+        return self._database.cut_log()
 
     # -- legs --------------------------------------------------------------------------------------------------
     def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:

@@ -61,7 +61,7 @@ class Listing:
 
 
 class StorageBackend(ABC):
-    """Five verbs on files, two narrow removals for bytes that we generated, `erase` for a person, and `settle`."""
+    """Five verbs on files, two narrow removals for bytes that we generated, two for a person, and `settle`."""
 
     @property
     @abstractmethod
@@ -114,8 +114,13 @@ class StorageBackend(ABC):
     @abstractmethod
     def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
         """A person wants it gone for good, whoever wrote it: the file, or all of its bytes but `rest`, and with them
-        what writes through this back end have displaced under that path. What an editor saved in the last instant is
-        kept beside it even now. Raises NotFound, PreconditionFailed."""
+        what was displaced, as `erase_displaced` does. What an editor saved in the last instant is kept beside it even
+        now. Raises NotFound, PreconditionFailed."""
+
+    @abstractmethod
+    def erase_displaced(self, path: NotePath) -> None:
+        """Take away now what writes have displaced under that path, and all that ended processes left behind, as far
+        as its bytes are known."""
 
     @abstractmethod
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> list[NotePath]:

@@ -41,6 +41,9 @@ from mcp_memory.storage.renames import KernelRenames, Renames, move_free
 
 _Result = TypeVar("_Result")
 
+YOUNG_S = 10.0
+"""A leftover of this age may belong to a write of another process that is still under way."""
+
 _MAX_TRIES = 5
 """How often a new name is tried while somebody removes its folder."""
 
@@ -70,6 +73,7 @@ class FilesystemBackend(StorageBackend):
         self._locks = PathLocks(locks, self._root, deadline_s)
         self._publisher = Publisher(self._renames)
         self._folders = DurableFolders(self._locks)
+        self._opened_s = time.monotonic()
 
     @property
     def root(self) -> Path:
@@ -183,12 +187,16 @@ class FilesystemBackend(StorageBackend):
             self.remove_generated(path, expected)
         else:
             written = self.write(path, rest, expected)
-        self.settle(min_age_s=0, path=path)
-        self.sweep_leftovers()
+        self.erase_displaced(path)
         folder, _ = split(path)
         with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
             sync(parent)
         return written
+
+    def erase_displaced(self, path: NotePath) -> None:
+        self.settle(min_age_s=0, path=path)
+        # What is older than this back end no write of its own is using, however young it is.
+        self.sweep_leftovers(min_age_s=min(YOUNG_S, time.monotonic() - self._opened_s))
 
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
         due = self._publisher.due(min_age_s, *(split(path) if path else ()))
@@ -212,7 +220,7 @@ class FilesystemBackend(StorageBackend):
                 copies.append(_in(held.folder_path, copy))
         return copies
 
-    def sweep_leftovers(self, *, min_age_s: float = 10.0) -> Swept:
+    def sweep_leftovers(self, *, min_age_s: float = YOUNG_S) -> Swept:
         """What interrupted writes left behind, of any process: swept where the bytes are known, else reported.
 
         Takes as long as a listing. Files younger than `min_age_s` or in use by a running write are left alone.

@@ -102,6 +102,9 @@ class MemoryBackend(StorageBackend):
         self.remove_generated(path, expected)
         return None
 
+    def erase_displaced(self, path: NotePath) -> None:
+        """As with `settle`, there is never anything."""
+
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
         """Nobody can hold a descriptor of a displaced value, so there is never anything to look at again."""
         del min_age_s, path

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import stat
+from pathlib import Path
 
 import pytest
 
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.errors import Refused
-from tests.daemon.place import Place
+from tests.daemon.conftest import KEYWORDS_ONLY
+from tests.daemon.place import Place, eventually
 
 
 def mode(path) -> int:
@@ -143,3 +146,53 @@ def test_what_others_use_stays(place: Place):
     assert sorted(folder.name for folder in place.models.iterdir()) == ["hub", "models", "of somebody"]
     assert [folder.name for folder in (place.models / "models").iterdir()] == ["mine"]
     assert other.is_dir()
+
+
+CANARY = "canaryxyzzy"
+
+
+def holders(place: Place) -> list[str]:
+    """Every file of vault and state that holds the canary, by content or by name: hidden files, database pages and
+    logs included."""
+    files = [file for folder in (place.vault, place.root / "state") for file in folder.rglob("*") if file.is_file()]
+    inner = {file.relative_to(place.root).as_posix(): file.read_bytes() for file in files}
+    return sorted(name for name, data in inner.items() if CANARY.encode() in data or CANARY in name)
+
+
+def test_no_file_holds_what_was_forgotten_and_erased_without_a_daemon(place: Place):
+    for kind in ("fact", "log"):
+        note = place.run("append", "--json", "-k", kind, f"The {CANARY} sings.").ok().json
+        place.run("forget", note["id"]).ok()
+        assert any(name.endswith(".mcpm") for name in holders(place)), "what the mark displaced is held for a while"
+        place.run("erase", "--yes", note["id"]).ok()
+        assert holders(place) == []
+
+
+def test_the_index_is_clean_as_soon_as_no_other_process_reads_it(tmp_path: Path):
+    place = Place(tmp_path, tmp_path / "models", {**KEYWORDS_ONLY, "MCP_MEMORY_WATCH_ACTIVE_SWEEP_S": "1"}).make()
+    with place.started():
+        note = place.run("append", "--json", "-k", "fact", f"The {CANARY} sings.").ok().json
+        reader = sqlite3.connect(place.state.index / "index.db", isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM state").fetchall()
+        said = place.run("erase", "--yes", "--json", note["id"]).ok().json["beyond"]
+        assert {name.rpartition("/")[2] for name in holders(place)} <= {"index.db", "index.db-wal"}
+        assert [line for line in said if str(place.state.index / "index.db") in line], "what holds it is named"
+        reader.close()
+        eventually(lambda: not holders(place))
+        again = place.run("append", "--json", "-k", "fact", f"The {CANARY} sings.").ok().json
+        clean = place.run("erase", "--yes", "--json", again["id"]).ok().json["beyond"]
+        assert holders(place) == []
+        assert "index.db" not in "".join(clean)
+
+
+def test_a_folder_that_a_topic_was_shared_with_is_named(place: Place):
+    topic = place.vault / "topics" / "01-birds"
+    note = place.run("append", "--json", "--path", "topics/01-birds/song.md", f"The {CANARY} sings.").ok().json
+    assert (topic / "song.md").exists()
+    to = place.root / "shared"
+    place.run("share", "01-birds", "--to", str(to)).ok()
+    said = place.run("erase", "--yes", "--json", note["id"]).ok().json["beyond"]
+    assert [line for line in said if str(to) in line and "topics/01-birds" in line]
+    apart = place.run("append", "--json", "-k", "fact", "Nobody shared that.").ok().json
+    assert str(to) not in "".join(place.run("erase", "--yes", "--json", apart["id"]).ok().json["beyond"])

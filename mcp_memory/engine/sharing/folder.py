@@ -181,7 +181,7 @@ class ShareFolder:
     def _share(self, parcel: Parcel) -> Share:
         """What the folder is now. Raises Refused where it is neither free nor of this topic."""
         try:
-            share = _share_in(json.loads(self._manifest()))
+            share = share_in(json.loads(self._manifest()))
         except (FileNotFoundError, NotADirectoryError, NotFound):
             with naming_the_cause(str(self.folder)):
                 taken = [each.name for each in os.scandir(self.folder)] if self.folder.exists() else []
@@ -217,7 +217,7 @@ class ShareFolder:
             return "none"
 
 
-def _share_in(said: Any) -> Share:
+def share_in(said: Any) -> Share:
     """Raises KeyError, TypeError."""
     files: Any = said["files"]
     if not isinstance(files, dict):

@@ -55,5 +55,8 @@ class WitnessedBackend(StorageBackend):
         self._changed(path)
         return written
 
+    def erase_displaced(self, path: NotePath) -> None:
+        self._inner.erase_displaced(path)
+
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
         return self._inner.settle(min_age_s=min_age_s, path=path)
