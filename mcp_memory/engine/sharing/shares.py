@@ -1,4 +1,4 @@
-"""Which folders topics were shared with: files that we wrote outside the vault, for whoever wants a note gone for good."""
+"""The folders that topics were shared with: what we wrote outside the vault, for whoever wants a note gone for good."""
 
 from __future__ import annotations
 
