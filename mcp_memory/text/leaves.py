@@ -40,8 +40,11 @@ _BLOCK = re.compile(r"\s*(?:```|~~~|#{1,6}(?:\s|$)|[-*+](?:\s|$)|[0-9]{1,9}[.)](
 """What a first line may begin with that does not bear a name in front."""
 
 _FENCE = re.compile(r"(?P<before>[^`~\n]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]{0,20})")
+_MOST_FENCE_MARKS = 40
+"""A longer run opens nothing again where it is cut: it would fill each leaf with marks instead of words."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
-_MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|_+(?!\w)")
+_MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|(?<!_)_+(?!\w)")
 _TITLE_WORDS, _TITLE_CHARS = 15, 100
 _TELLING_WORDS, _TELLING_CHARS = 5, 25
 
@@ -181,9 +184,9 @@ def _around(place: int, fences: Sequence[Span]) -> Span | None:
 
 
 def _marks(text: str, fence: Span) -> tuple[str, str]:
-    """What opens a fence like this one, and what closes it."""
+    """What opens a fence like this one, and what closes it; both empty for one that is cut like any other text."""
     match = _FENCE.match(text, *fence)
-    if not match:
+    if not match or len(match["marks"]) > _MOST_FENCE_MARKS:
         return "", ""
     deep = len(match["before"])
     return f"{' ' * min(deep, 3)}{match['marks']}{match['language']}\n", f"\n{' ' * min(deep, 20)}{match['marks']}"

@@ -217,3 +217,36 @@ def test_no_word_is_lost(messages: list[dict], most_tokens: int) -> None:
 def letters(text: str) -> str:
     """Without white space and without the marks of fences, which a cut adds to."""
     return re.sub(r"[`~]{3,}\s*[^\s`]{0,20}|\s+", "", text)
+
+
+@pytest.mark.parametrize("mark", ["`", "~"])
+@pytest.mark.parametrize("marks", [4050, 8190, 20_000, 100_000])
+def test_a_fence_of_thousands_of_marks_ends_and_is_not_repeated_in_each_leaf(mark: str, marks: int) -> None:
+    text = "Look:\n\n" + mark * marks + "\n" + "code\n" * 2000 + mark * marks + "\nDone."
+    leaves = leaves_of(turns_of(text))
+    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
+    assert sum(len(leaf.content) - 2 * leaf.content.count("\n") for leaf in leaves) <= GROWTH * len(text)
+    assert "".join(told(leaves)).count(mark) >= 2 * marks
+
+
+GROWTH = 1.2
+"""How many times as long as what was said leaves may be, but for the indentation of lines."""
+
+HOSTILE = st.lists(
+    st.tuples(st.sampled_from(["`", "~", "- ", "> ", "[", "word ", "\n", "\n\n", "# ", "  ", "x"]), st.integers(1, 9000)),
+    min_size=1,
+    max_size=8,
+).map(lambda pieces: "\n".join(piece * (times // len(piece) + 1) for piece, times in pieces))  # fmt: skip
+
+
+@given(HOSTILE)
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_said_is_cut_without_loss_and_grows_by_a_fifth_at_most(text: str) -> None:
+    (turn,) = read_turns([{"role": "user", "content": f"{text} end"}], UTC)
+    leaves = leaves_of([turn])
+    content = "".join(leaf.content for leaf in leaves)
+    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
+    assert len(content) - 2 * content.count("\n") <= GROWTH * len(turn.text) + 200
+    said = re.sub(r"^- User(?: \(continued\))?:", "", content.replace(GOES_ON, ""), flags=re.MULTILINE)
+    assert letters(said) == letters(turn.text)
+    assert all(said.count(mark) >= turn.text.count(mark) for mark in "`~")
