@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from time import time
+from typing import NamedTuple
 
 from mcp_memory.engine.durable import replace_file
 from mcp_memory.errors import StorageFailed
@@ -50,21 +53,62 @@ class LeafShelf:
         return written
 
     def prune(self) -> int:
-        """Remove what is too old, and the oldest of what is too much; returns how many leaves. Raises StorageFailed."""
-        found: list[tuple[float, int, str]] = []
+        """Remove what is too old, and, of what is too much, the oldest of whichever session is then the largest: one
+        that grew beyond all measure costs no other one its leaves. Returns how many leaves. Raises StorageFailed."""
         try:
-            for folder, _, names in os.walk(self.folder):
-                for name in names:
-                    path = os.path.join(folder, name)  # noqa: PTH118 -- by the thousand
-                    at = os.stat(path)  # noqa: PTH116 -- so, too
-                    found.append((at.st_mtime, at.st_size, path))
-            left, oldest, gone = sum(size for _, size, _ in found), time() - self._keep_days * DAY_S, 0
-            for written, size, path in sorted(found):
-                if written < oldest or left > self._keep_bytes:
-                    Path(path).unlink(missing_ok=True)
-                    left, gone = left - size, gone + 1
-                    with suppress(OSError):  # others are in there
-                        Path(path).parent.rmdir()
+            sessions, gone = self._sessions(), 0
+            oldest, left = time() - self._keep_days * DAY_S, sum(each.size for each in sessions)
+            for session in sessions:
+                while session.leaves and session.leaves[-1].written < oldest:
+                    left -= session.remove_oldest()
+                    gone += 1
+            queue = [(-each.size, number) for number, each in enumerate(sessions) if each.leaves]
+            heapify(queue)
+            while left > self._keep_bytes and queue:
+                _, number = queue[0]
+                left -= sessions[number].remove_oldest()
+                gone += 1
+                if sessions[number].leaves:
+                    heapreplace(queue, (-sessions[number].size, number))
+                else:
+                    heappop(queue)
         except OSError as error:
             raise StorageFailed(f"cannot look after {self.folder}: {error.strerror}") from error
         return gone
+
+    def _sessions(self) -> list[_Session]:
+        """The oldest first. Raises OSError."""
+        found: list[_Session] = []
+        for folder, _, names in os.walk(self.folder):
+            leaves: list[_Leaf] = []
+            for name in names:
+                path = os.path.join(folder, name)  # noqa: PTH118 -- by the thousand
+                at = os.stat(path)  # noqa: PTH116 -- so, too
+                leaves.append(_Leaf(at.st_mtime, at.st_size, path))
+            if leaves:
+                found.append(_Session(sorted(leaves, reverse=True), sum(leaf.size for leaf in leaves)))
+        return sorted(found, key=lambda session: session.leaves[-1])
+
+
+class _Leaf(NamedTuple):
+    written: float
+    size: int
+    path: str
+
+
+@dataclass(slots=True)
+class _Session:
+    """`leaves`: the latest first."""
+
+    leaves: list[_Leaf]
+    size: int
+
+    def remove_oldest(self) -> int:
+        """Returns how many bytes it had. Raises OSError."""
+        leaf = self.leaves.pop()
+        Path(leaf.path).unlink(missing_ok=True)
+        self.size -= leaf.size
+        if not self.leaves:
+            with suppress(OSError):  # others are in there
+                Path(leaf.path).parent.rmdir()
+        return leaf.size

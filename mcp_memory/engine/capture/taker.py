@@ -44,6 +44,9 @@ MOST_TRIES = 3
 
 STEP_S = 60.0
 
+MOST_THREADS = 4
+"""For the steps of captures, those that overran their deadline included: no transcript takes the threads of others."""
+
 log = logging.getLogger(__name__)
 
 
@@ -94,6 +97,7 @@ class Taker:
         self._written = written
         self._hear = hear
         self._taking = anyio.Lock()
+        self._threads = anyio.CapacityLimiter(MOST_THREADS)
         self._deaf: dict[Place, int] = {}
         self.last: str | None = None
         """When something was captured, ISO 8601."""
@@ -110,7 +114,9 @@ class Taker:
             return step, self._taken(place, before, step, self.shelf.put(step.pages))
 
         async with self._taking:
-            step, taken = await in_thread(read, deadline_s=STEP_S, what="reading a transcript")
+            step, taken = await in_thread(
+                read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads
+            )
             if step.messages and self._hear:
                 await self._tell(self._hear, place, step)
             await in_thread(
@@ -127,7 +133,12 @@ class Taker:
         bookmark = await in_thread(lambda: self.bookmarks.of(place.client, place.name), what="reading a bookmark")
         total: Taken | None = None
         while total is None or not total.at_end:
-            step = await in_thread(partial(self._step, place, bookmark), deadline_s=STEP_S, what="reading a transcript")
+            step = await in_thread(
+                partial(self._step, place, bookmark),
+                deadline_s=STEP_S,
+                what="reading a transcript",
+                limiter=self._threads,
+            )
             now = self._taken(place, bookmark, step, len(step.pages))
             total = now if total is None else total.then(now)
             bookmark = step.bookmark

@@ -379,6 +379,30 @@ async def test_old_leaves_go_and_too_much_of_them(desk: Desk):
     assert len(list((desk.state / "transcripts/claude-code").iterdir())) == 4
 
 
+async def test_where_there_is_too_much_the_largest_session_goes_first(desk: Desk):
+    desk.config = replace(desk.config, keep_bytes=60_000)
+    honest, hostile = desk.file("p/s-honest.jsonl"), desk.file("p/s-hostile.jsonl")
+    honest.write_bytes(line(1, "message-1 " + "word " * 1000))
+    await desk.take(honest)
+    hostile.write_bytes(b"".join(line(number, f"message-{number} " + "word " * 1500) for number in range(2, 22)))
+    await desk.take(hostile)
+    assert desk.taker().shelf.prune() > 0
+    kept = {number for text in desk.leaves().values() for number in numbers(text)}
+    assert {1, 21} < kept, "the oldest of the largest have gone"
+    assert sum(map(len, desk.leaves().values())) <= 60_000
+    assert desk.taker().shelf.prune() == 0
+
+
+@pytest.mark.parametrize("marks", [4050, 8190, 90_000])
+async def test_a_fence_of_thousands_of_marks_is_captured_and_takes_no_more_room_than_it_has(desk: Desk, marks: int):
+    text = "message-1\n\n" + "`" * marks + "\n" + "code and more code\n" * 500 + "`" * marks
+    desk.file().write_bytes(line(1, text) + line(2, "message-2"))
+    with anyio.fail_after(60):
+        await desk.take(desk.file())
+    assert numbers("".join(desk.texts())) == [1, 2]
+    assert sum(map(len, desk.leaves().values())) <= 1.2 * desk.file().stat().st_size
+
+
 async def test_a_leaf_that_somebody_removes_does_not_come_back(desk: Desk):
     """Nor do its words stay in a bookmark."""
     desk.file().write_bytes(b"".join(session(5)))
