@@ -180,10 +180,8 @@ def _closed(content: str, closer: str) -> str:
 
 def _protected(content: str) -> str:
     """`content` without blank lines around it, holding no line that begins an entry and no open fence."""
-    lines = content.split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    body = "\n".join(lines).rstrip()
+    words = len(content) - len(content.lstrip())
+    body = content[content.rfind("\n", 0, words) + 1 :].rstrip()
     blocks = list(scan(body, breaks=starts_entry))
     pieces: list[str] = []
     done = 0

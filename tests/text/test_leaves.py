@@ -232,11 +232,12 @@ def test_a_fence_of_thousands_of_marks_ends_and_is_not_repeated_in_each_leaf(mar
 GROWTH = 1.2
 """How many times as long as what was said leaves may be, but for the indentation of lines."""
 
+REPEATED = st.sampled_from(["`", "~", "- ", "> ", "[", "word ", "\n", "\n\n", "# ", "  ", "x"])
 HOSTILE = st.lists(
-    st.tuples(st.sampled_from(["`", "~", "- ", "> ", "[", "word ", "\n", "\n\n", "# ", "  ", "x"]), st.integers(1, 9000)),
+    st.tuples(REPEATED, st.integers(1, 9000)),
     min_size=1,
     max_size=8,
-).map(lambda pieces: "\n".join(piece * (times // len(piece) + 1) for piece, times in pieces))  # fmt: skip
+).map(lambda pieces: "\n".join(piece * (times // len(piece) + 1) for piece, times in pieces))
 
 
 @given(HOSTILE)

@@ -114,9 +114,7 @@ class Taker:
             return step, self._taken(place, before, step, self.shelf.put(step.pages))
 
         async with self._taking:
-            step, taken = await in_thread(
-                read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads
-            )
+            step, taken = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
             if step.messages and self._hear:
                 await self._tell(self._hear, place, step)
             await in_thread(
