@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -150,6 +153,15 @@ def test_files_that_cannot_be_read(tmp_path: Path):
     with pytest.raises(ConfigInvalid, match="cannot read"):
         load({}, file=tmp_path / "latin.toml")
     assert load({"XDG_CONFIG_HOME": str(tmp_path)}).file is None, "a missing default file is no error"
+
+
+def test_a_configuration_that_is_no_regular_file_keeps_nobody_waiting(tmp_path: Path):
+    """In a program of its own: one that waits for a writer cannot be interrupted from within."""
+    os.mkfifo(tmp_path / "fifo")
+    asking = "import os, sys; from mcp_memory.settings.settings import load; load({}, file=sys.argv[1])"
+    for file in (tmp_path / "fifo", Path("/dev/null"), tmp_path):
+        done = subprocess.run([sys.executable, "-c", asking, file], capture_output=True, text=True, timeout=60)
+        assert f"cannot read {file}: it is no regular file" in done.stderr
 
 
 def test_where_things_are(tmp_path: Path):

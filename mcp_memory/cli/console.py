@@ -6,6 +6,7 @@ A stored text must not steer the terminal: characters that hide, reorder or comm
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -14,6 +15,11 @@ from mcp_memory.text.visible import visible
 
 def is_terminal() -> bool:
     return sys.stdout.isatty()
+
+
+def is_styled() -> bool:
+    """Whether what is printed may have colours: on a terminal, unless you set NO_COLOR (https://no-color.org)."""
+    return is_terminal() and not os.environ.get("NO_COLOR")
 
 
 def emit(payload: Any) -> None:
@@ -30,7 +36,7 @@ def say(line: str = "") -> None:
 
 def head(line: str) -> None:
     """A line that stands out on a terminal."""
-    print(f"\x1b[1m{visible(line)}\x1b[0m" if is_terminal() else visible(line))
+    print(f"\x1b[1m{visible(line)}\x1b[0m" if is_styled() else visible(line))
 
 
 def tell(line: str) -> None:

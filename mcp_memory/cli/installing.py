@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import pasting
-from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.console import emit, is_styled, say, tell
 from mcp_memory.cli.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.cli.remarks import after_install
@@ -285,7 +285,7 @@ def _show(plan: Plan, changes: Sequence[Change]) -> None:
         name = f"~/{name.removeprefix(home)}" if name.startswith(home) else name
         for line in diff(change, name).splitlines():
             colour = {"+": "green", "-": "red"}.get(line[:1])
-            print(click.style(visible(line), fg=colour) if is_terminal() and colour else visible(line))
+            print(click.style(visible(line), fg=colour) if is_styled() and colour else visible(line))
         say()
     if not changes:
         say(f"no file of {TITLES[plan.client]} needs a change")

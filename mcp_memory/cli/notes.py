@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.asking import ask
-from mcp_memory.cli.console import emit, is_terminal, say, tell
+from mcp_memory.cli.console import emit, is_styled, say, tell
 from mcp_memory.cli.explaining import explained, left_out
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.connection import PERSON
@@ -239,7 +239,7 @@ def _show_hit(hit: dict[str, Any]) -> None:
     named = hit["heading"] or hit["title"]
     shown = (None if named == hit["snippet"].strip() else named, hit["kind"], hit["date"], hit["id"])
     about = visible(" · ".join(part for part in shown if part and part != f"path:{hit['path']}"))
-    if is_terminal():
+    if is_styled():
         # Not rich: its import would be a quarter of what a search takes.
         score, place = click.style(score, dim=True), click.style(place, fg="cyan", bold=True)
         about = click.style(about, dim=True)

@@ -77,7 +77,7 @@ def _read_toml(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=_regular) as file:
             return tomllib.loads(file.read())
     except FileNotFoundError as error:
         raise ConfigInvalid(f"no configuration file at {path}", hint="mcp-memory config path") from error
@@ -85,6 +85,17 @@ def _read_toml(path: str) -> dict[str, Any]:
         raise ConfigInvalid(f"cannot read {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigInvalid(f"{path} is not valid TOML: {error}") from error
+
+
+def _regular(path: str, flags: int) -> int:
+    """Opens a regular file; a FIFO would keep us waiting for a writer. Raises ConfigInvalid, OSError."""
+    import stat
+
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise ConfigInvalid(f"cannot read {path}: it is no regular file", hint="put your settings into a plain TOML file")
 
 
 def _from_environment(environ: Mapping[str, str], sections: Collection[str]) -> Iterator[tuple[str, str, str]]:

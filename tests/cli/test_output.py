@@ -60,10 +60,10 @@ def test_a_terminal_gets_colours_of_ours_alone(infested: Place, command: tuple[s
     assert "heron" in shown or command[0] != "search"
 
 
-def on_a_terminal(place: Place, *command: str) -> str:
+def on_a_terminal(place: Place, *command: str, **more: str) -> str:
     """What the command sends to a terminal."""
     master, slave = pty.openpty()
-    environ = {**place.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environ = {**place.environ, "TERM": "xterm-256color", "COLUMNS": "100", **more}
     with subprocess.Popen(
         place.command(*command), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root
     ) as process:
@@ -81,6 +81,8 @@ def on_a_terminal(place: Place, *command: str) -> str:
 
 def test_a_terminal_sees_the_hits_and_a_question_without_an_answer(infested: Place):
     assert "\x1b[" in on_a_terminal(infested, "search", "heron"), "styled there"
+    assert "\x1b[" not in on_a_terminal(infested, "search", "heron", NO_COLOR="1")
+    assert "\x1b[" in on_a_terminal(infested, "search", "heron", NO_COLOR=""), "set and empty is not set"
     assert "no passage has any of these words" in on_a_terminal(infested, "search", "--mode", "keyword", "zzzzqqq")
     assert "pass it as an argument" in on_a_terminal(infested, "append"), "it does not wait for a person to type"
 

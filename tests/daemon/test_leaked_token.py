@@ -12,8 +12,6 @@ from mcp_memory.daemon.instance import is_held
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
 
-WITHIN_S = 1.0
-
 
 def test_a_revocation_lasts_until_a_person_takes_it_back(place: Place):
     with place.serving() as served:
@@ -21,7 +19,7 @@ def test_a_revocation_lasts_until_a_person_takes_it_back(place: Place):
         with Wire(served) as wire:
             assert wire.api("status", token=first).status == 200
             place.run("token", "--client", "codex", "--revoke").ok()
-            assert refused_within_s(wire, first) < WITHIN_S
+            assert wire.api("status", token=first).status == 401, "from the very next call on"
             for command in ("headers", "token"):
                 ran = place.run(command, "--client", "codex")
                 assert ran.code == 1
@@ -34,13 +32,6 @@ def test_a_revocation_lasts_until_a_person_takes_it_back(place: Place):
             assert wire.api("status", token=again).status == 200
             assert wire.api("status", token=first).status == 401
             assert wire.api("status").status == 200, "nobody else was meant"
-
-
-def refused_within_s(wire: Wire, token: str) -> float:
-    began = time.monotonic()
-    while wire.api("status", token=token).status != 401:
-        assert time.monotonic() < began + 10
-    return time.monotonic() - began
 
 
 def test_no_token_where_others_can_see_it(tmp_path: Path):

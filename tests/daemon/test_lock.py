@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,9 +12,7 @@ import psutil
 import pytest
 
 from mcp_memory.daemon.instance import holder, is_held, only_instance
-from tests.daemon.place import Place
-
-FREE_S = 1.0
+from tests.daemon.place import Place, eventually
 
 FORK = "pid = os.fork()\n    if not pid: time.sleep(600)"
 EXEC = "pid = subprocess.Popen(['sleep', '600'], close_fds=False).pid"
@@ -51,9 +48,7 @@ def test_a_child_that_outlives_its_killed_parent_does_not_hold_it(place: Place, 
             pass
         parent.kill()
         parent.wait(10)
-        died = time.monotonic()
-        while is_held(place.state):
-            assert time.monotonic() < died + FREE_S
+        eventually(lambda: not is_held(place.state))
         assert psutil.pid_exists(child)
         with only_instance(place.state):
             assert holder(place.state) == os.getpid()

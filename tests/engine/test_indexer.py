@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -342,6 +344,37 @@ async def test_an_unchanged_vault_is_not_read_again(world: World) -> None:
         os.utime(world.write(f"n{number}.md", "x"), (1e9, 1e9))
     async with world.engine() as engine:
         await eventually(lambda: _quiet(engine))
+        with _opened() as names:
+            await engine.upkeep.reconcile()
+        assert [name for name in names if name.endswith(".md")] == []
+        os.utime(world.write("n3.md", "y"), (2e9, 2e9))
+        with _opened() as names:
+            await engine.upkeep.reconcile()
+        assert {name for name in names if name.endswith(".md")} == {"n3.md"}, "this does see what is read"
+
+
+_openings: list[list[str]] = []
+_hearing: list[bool] = []
+
+
+def _hear(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open":
+        for names in _openings:
+            names.append(Path(os.fsdecode(arguments[0])).name if isinstance(arguments[0], str | bytes) else "")
+
+
+@contextmanager
+def _opened() -> Iterator[list[str]]:
+    """The names of the files that this process opens within the block, as the interpreter's audit tells them."""
+    if not _hearing:
+        _hearing.append(True)
+        sys.addaudithook(_hear)  # for good: Python has no way to take one off
+    names: list[str] = []
+    _openings.append(names)
+    try:
+        yield names
+    finally:
+        _openings.remove(names)
 
 
 async def _quiet(engine) -> bool:
