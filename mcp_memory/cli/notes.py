@@ -11,7 +11,7 @@ from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, is_styled, say, tell
 from mcp_memory.cli.explaining import explained, left_out
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.client.connection import PERSON
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.visible import visible
 

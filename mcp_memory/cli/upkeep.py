@@ -10,7 +10,7 @@ from mcp_memory import place
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.client.credentials import DEFAULT_CLIENT, Credentials
+from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.settings.settings import as_tree, shipped
 
 
@@ -134,6 +134,9 @@ def token(common: Common, client: str, rotate: bool, revoke: bool, as_json: bool
         emit({"client": client, "revoked": True}) if as_json else say(f"{client}: revoked")
         return
     value = credentials.rotate(client) if rotate else credentials.token(client)
+    if client == PERSON:
+        emit({"client": client, "rotated": True}) if as_json else say(f"{client}: rotated")
+        return
     emit({"client": client, "token": value}) if as_json else say(value)
 
 

@@ -8,7 +8,7 @@ from time import monotonic
 
 from mcp_memory import errors
 from mcp_memory.client.channel import Channel
-from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
 
 TYPE_CHECKING = False  # as in `typing`
@@ -21,9 +21,6 @@ API = "/api/"
 HEALTH = "/health"
 MCP = "/mcp"
 SERVICE = "mcp-memory"
-
-PERSON = "cli"
-"""The client name of what a person types, and of programs that act as the person: they may do what no agent may."""
 
 
 class Address:
@@ -101,8 +98,10 @@ class Connection:
     def call(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = 60.0) -> dict[str, Any]:
         """The answer to one operation. Raises the daemon's own error, NotRunning or DeadlineExceeded."""
         with proved(self.address, self._credentials) as channel:
+            known = self._credentials
+            token = known.persons_token() if self._client == PERSON else known.token(self._client)
             headers = {
-                "Authorization": f"Bearer {self._credentials.token(self._client)}",
+                "Authorization": f"Bearer {token}",
                 "Content-Type": "application/json",
             }
             body = json.dumps(dict(arguments)).encode()

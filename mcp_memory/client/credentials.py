@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 DEFAULT_CLIENT = "default"
 
+PERSON = "cli"
+"""The client name of what a person types, and of programs that act as the person: they may do what no agent may."""
+
 
 class Credentials:
     """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
@@ -38,30 +41,29 @@ class Credentials:
     def token(self, client: str = DEFAULT_CLIENT) -> str:
         """This client's token, made at first use.
 
-        Raises InvalidInput for a name that is no plain word, Refused for a client that was revoked.
+        Raises InvalidInput for a name that is no plain word, Refused for a client that was revoked and for the person's
+        name, in any case.
         """
-        tokens = self._read_or_make()["tokens"]
-        if _checked(client) not in tokens:
-            tokens = self._change(lambda tokens: tokens.setdefault(client, _fresh()))
-        if tokens[client] is None:
-            raise Refused(
-                f"the client {client!r} was revoked",
-                hint=f"to allow it again: mcp-memory token --client {client} --rotate",
-            )
-        return str(tokens[client])
+        return self._token(_of_an_agent(client))
+
+    def persons_token(self) -> str:
+        """For what a person types, and for their own programs: no command prints it."""
+        return self._token(PERSON)
 
     def has(self, client: str) -> bool:
         """Whether this client has a token already; none is made."""
         return _signature(self._file) is not None and bool(self._read_or_make()["tokens"].get(client))
 
     def rotate(self, client: str) -> str:
-        """A new token for this client, also a revoked one; the old token is refused from now on."""
-        name, token = _checked(client), _fresh()
+        """A new token for this client, also a revoked one, and for the person; the old one is refused from now on."""
+        name, token = client if client == PERSON else _of_an_agent(client), _fresh()
         self._change(lambda tokens: tokens.update({name: token}))
         return token
 
     def revoke(self, client: str) -> None:
-        """Refuse this client until it is given a new token by `rotate`. Raises NotFound for one that has none."""
+        """Refuse this client until it is given a new token by `rotate`. Raises NotFound for one that has none, Refused
+        for the person's name."""
+        _of_an_agent(client)
 
         def revoked(tokens: dict[str, Any]) -> None:
             if tokens.get(client) is None:
@@ -96,6 +98,17 @@ class Credentials:
         """Where the file is gone, forget what it held: there is a new secret, and no token counts any more."""
         self._latest = None
         self._read_or_make()
+
+    def _token(self, client: str) -> str:
+        tokens = self._read_or_make()["tokens"]
+        if client not in tokens:
+            tokens = self._change(lambda tokens: tokens.setdefault(client, _fresh()))
+        if tokens[client] is None:
+            raise Refused(
+                f"the client {client!r} was revoked",
+                hint=f"to allow it again: mcp-memory token --client {client} --rotate",
+            )
+        return str(tokens[client])
 
     def _change(self, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         """The tokens after `change`, written if it did any; several clients ask for their first token at once."""
@@ -187,9 +200,12 @@ def _signature(file: str) -> tuple[int, ...] | None:
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode, facts.st_uid
 
 
-def _checked(client: str) -> str:
+def _of_an_agent(client: str) -> str:
+    """Raises InvalidInput for a name that is no plain word, Refused for the person's."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
         raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
+    if client.lower() == PERSON:
+        raise Refused(f"the name {client!r} is the person's own", hint="name the client, say --client my-editor")
     return client
 
 

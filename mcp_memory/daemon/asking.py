@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from mcp_memory.client.connection import PERSON, Address, Connection
-from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import Held, is_held, only_instance
 from mcp_memory.errors import NotRunning
 from mcp_memory.settings.settings import Settings

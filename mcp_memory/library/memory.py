@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from mcp_memory.client.connection import PERSON
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.asking import ask, compaction_s
 from mcp_memory.daemon.instance import Held
 from mcp_memory.engine.zone import LocalZone
@@ -32,8 +32,8 @@ POLL_S = 0.1
 NAME = "library"
 """How the daemon knows us, and what `source` says of a note that says nothing else."""
 
-_PERSONS_OWN = frozenset({"compact"})
-"""What a daemon refuses to agents: a program that a person wrote asks as the person would."""
+_PERSONS_OWN = frozenset({"append", "compact"})
+"""What a daemon refuses to agents, or an author and a date in it: a program that a person wrote asks as the person."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
 """States of a model that will yet embed what has no vector."""
@@ -232,7 +232,7 @@ class Memory:
             self._must_be_open()
             try:
                 client = PERSON if operation in _PERSONS_OWN else NAME
-                deadline_s = compaction_s(self._settings) if operation in _PERSONS_OWN else CALL_S
+                deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
                 own = partial(self._perform, deadline_s=deadline_s)
                 return ask(self._settings, operation, arguments, own, client=client, deadline_s=deadline_s)
             except (Held, NotRunning):  # who holds the lock works for a moment, or is a daemon that is starting

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import API, HEALTH, PERSON, SERVICE, Address
-from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
+from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import (
@@ -41,6 +41,9 @@ _OF_A_PERSON = (
 PERSONS_OWN = frozenset(_OF_A_PERSON.split())
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes, and
 has not looked at what waits in the inbox; who gleans says what the person said."""
+
+PERSONS_TO_SAY = ("source", "created")
+"""Of an append: who an agent is says its token, and when it writes the clock."""
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),
@@ -77,7 +80,12 @@ def add_routes(
         name = request.path_params["name"]
         if name in PERSONS_OWN and client != PERSON:
             raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
-        found = await perform(engine, name, _arguments(await request.body()))
+        arguments = _arguments(await request.body())
+        if name == "append" and client != PERSON:
+            if said := next((each for each in PERSONS_TO_SAY if arguments.get(each) is not None), None):
+                raise Refused(f"{said} is for a person to say", hint="leave it out: your token says who you are")
+            arguments["source"] = client
+        found = await perform(engine, name, arguments)
         return _Json({**found, "clients": calls.payload()} if name == "status" else found)
 
     for route, work in ((API, operate), (ROUTE, hooks.answer)):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.client.connection import Address
-from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import holder
 from mcp_memory.settings.state import StateFolder
 
@@ -146,7 +146,8 @@ class Running:
     address: Address
 
     def token(self, client: str = "tests") -> str:
-        return self.place.credentials.token(client)
+        known = self.place.credentials
+        return known.persons_token() if client == PERSON else known.token(client)
 
     @property
     def journal(self) -> str:

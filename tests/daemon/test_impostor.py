@@ -88,7 +88,7 @@ REPLIES: dict[str, Reply] = {
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_no_reply_gets_a_token(place: Place, name: str):
-    token = place.credentials.token("cli")
+    token = place.credentials.persons_token()
     with impostor(place, REPLIES[name]) as heard:
         connection = Connection(Address.read(place.state.daemon), place.credentials)
         with pytest.raises(NotRunning):
@@ -112,7 +112,7 @@ def test_our_programs_turn_away(place: Place):
         assert found.json["hits"] == [] or found.json["hits"][0]["path"] == "README.md", "answered in process"
     sent = b"".join(heard)
     assert sent.count(b"GET /health?nonce=") == 3
-    for secret in (token, place.credentials.token("cli"), "private"):
+    for secret in (token, place.credentials.persons_token(), "private"):
         assert secret.encode() not in sent
 
 

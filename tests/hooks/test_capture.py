@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.client.connection import PERSON, Address, Connection
+from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError
 from tests.daemon.place import Place, eventually
 from tests.hooks.client import Session, log_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.client.connection import PERSON
+from mcp_memory.client.credentials import PERSON
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire, raw
 
