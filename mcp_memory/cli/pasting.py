@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.place import config_file
+from mcp_memory.place import config_file, state_home
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
 from mcp_memory.wiring.clients import HOOK_EVENTS
+from mcp_memory.wiring.commands import ENV
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 TEMPLATE_VARIABLE = "MCP_MEMORY_TOKEN"
@@ -59,7 +60,7 @@ def server_entry(client: str, settings: Settings, url: str, *, project: str | No
 
 def stdio_entry(settings: Settings, client: str = "NAME") -> dict[str, Any]:
     """The server's entry for a client that speaks stdio alone; NAME is for the person to choose."""
-    command, *arguments = shlex.split(f"{command_path()} stdio --client {_word(client)}{_options(settings)}")
+    command, *arguments = shlex.split(f"{_program(settings)} stdio --client {_word(client)}{_options(settings)}")
     return {"command": command, "args": arguments}
 
 
@@ -79,7 +80,12 @@ def hook_line(event: str, client: str, settings: Settings | None, *, shared: boo
     """Our command for an event. `settings`: None for any machine's. `shared`: see `command_path`."""
     if settings is None:
         return f"mcp-memory hook {event} --client {client}"
-    return f"{command_path(shared=shared)} hook {event} --client {client}{_options(settings)}"
+    return f"{_program(settings, shared=shared)} hook {event} --client {client}{_options(settings)}"
+
+
+def headers_line(settings: Settings, *, shared: bool = False) -> str:
+    """Our command for the headers. `shared`: see `command_path`."""
+    return f"{_program(settings, shared=shared)} headers{_options(settings)}"
 
 
 def server_name(settings: Settings) -> str:
@@ -124,9 +130,24 @@ def command_path(*, shared: bool = False) -> str:
 def _filled(name: str, settings: Settings, url: str, project: str | None = None) -> str:
     """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
     more = f" --project {_word(project)}" if project else ""
-    command = f"{command_path(shared=bool(project))} headers{_options(settings)}{more}"
+    command = headers_line(settings, shared=bool(project)) + more
     helper = json.dumps(command, ensure_ascii=False)[1:-1]
     return shipped(f"clients/{name}").replace(TEMPLATE_URL, url).replace("mcp-memory headers", helper)
+
+
+def environment(settings: Settings) -> list[str]:
+    """`NAME=value` of what says where this machine's own things are, where that is not where HOME alone leads."""
+    state = settings.state
+    found = {
+        "MCP_MEMORY_STATE": str(state.home) if str(state.home) != state_home({}) else None,
+        "MCP_MEMORY_MODELS": str(state.models) if state.home not in state.models.parents else None,
+    }
+    return [f"{name}={value}" for name, value in found.items() if value]
+
+
+def _program(settings: Settings, *, shared: bool = False) -> str:
+    words = [_word(each) for each in environment(settings)]
+    return " ".join([*([ENV, *words] if words else []), command_path(shared=shared)])
 
 
 def _options(settings: Settings) -> str:

@@ -109,7 +109,8 @@ def this_machine(settings: Settings) -> Filling:
 
 def _is_as_anywhere(settings: Settings) -> bool:
     """Whether what is made for any machine reaches this vault on this one."""
-    by_name = shutil.which("mcp-memory") is not None and pasting.vault_option(settings) is None
+    is_named = pasting.vault_option(settings) is not None or bool(pasting.environment(settings))
+    by_name = shutil.which("mcp-memory") is not None and not is_named
     return by_name and expected_url(settings) == pasting.TEMPLATE_URL
 
 

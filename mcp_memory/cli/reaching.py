@@ -30,6 +30,9 @@ HELPER_S = 45.0
 
 ANSWER_S = 10.0
 
+HANDED_ON = {"HOME", "PATH", "LANG"}
+"""All that Codex 0.169.0 gives a headers helper of its environment, besides PWD. Claude Code gives it everything."""
+
 GREETING = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -91,6 +94,8 @@ def _strange(line: object, helper: object, file: Path, place: Where) -> str | No
     bare = isinstance(line, str) and line.startswith(f"{commands.PROGRAM} ")
     if not bare or commands.read(line) != commands.read(helper):
         return f"{file} names another headers helper than install writes"
+    if lacking := [each for each in commands.variables_of(helper) if each not in commands.variables_of(line)]:
+        return f"{file} starts {commands.PROGRAM} without {' '.join(lacking)}, which not every client hands on"
     found = shutil.which(commands.PROGRAM, path=place.environ.get("PATH"))
     return None if found else f"{file} names {commands.PROGRAM}, which is not on your PATH"
 
@@ -99,7 +104,7 @@ def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]
     """What the client would send: what `helper` prints, else OpenClaw's token. Raises OSError, ValueError,
     TimeoutExpired."""
     if isinstance(helper, str):
-        done = _run(["/bin/sh", "-c", helper])
+        done = _run(["/bin/sh", "-c", helper], {name: place.environ[name] for name in HANDED_ON & {*place.environ}})
         if done.returncode:
             raise ValueError(" ".join(done.stderr.split()) or f"the helper ends with {done.returncode}")
         headers: object = json.loads(done.stdout)
@@ -130,7 +135,9 @@ def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> 
         return None
 
 
-def _run(command: Sequence[str], *, said: str = "") -> subprocess.CompletedProcess[str]:
+def _run(
+    command: Sequence[str], environ: Mapping[str, str] | None = None, *, said: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Raises OSError, TimeoutExpired."""
     return subprocess.run(
         command,
@@ -138,6 +145,7 @@ def _run(command: Sequence[str], *, said: str = "") -> subprocess.CompletedProce
         encoding="utf-8",
         errors="replace",
         input=said,
+        env=environ,
         timeout=HELPER_S,
         check=False,
     )

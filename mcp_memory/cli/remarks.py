@@ -26,7 +26,7 @@ def after_install(
     if client == "generic":
         remarks += [
             f"the server, over streamable HTTP: {url}",
-            f"its headers, as JSON: {pasting.command_path()} headers --client NAME (a name of your choice)",
+            f"its headers, as JSON: {pasting.headers_line(settings)} --client NAME (a name of your choice)",
             f"for a client that speaks stdio alone: {json.dumps(pasting.stdio_entry(settings), ensure_ascii=False)}",
         ]
     pieces = [type(piece) for change in changes for piece in change.target.pieces]

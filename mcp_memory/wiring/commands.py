@@ -10,6 +10,10 @@ PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
 
 OPTIONS = {"client", "vault", "config", "project"}
 
+ENV = "/usr/bin/env"
+VARIABLES = ("MCP_MEMORY_STATE", "MCP_MEMORY_MODELS")
+"""What may stand before our program, since clients hand few variables on: where this machine's own things are."""
+
 _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
 """A shell word as `install` or a careful person writes it. Whatever else a shell gives a meaning to is in none."""
 
@@ -42,8 +46,24 @@ def read(line: object) -> Command | None:
     return Command(" ".join(plain), options.get("client", ""), options.get("vault")) if plain else None
 
 
+def variables_of(line: object) -> list[str]:
+    """The `NAME=value` words of ours that stand before the program."""
+    words = _words(line) if isinstance(line, str) else []
+    return words[1 : len(words) - len(_after_variables(words))]
+
+
+def _after_variables(words: list[str]) -> list[str]:
+    if words[:1] != [ENV]:
+        return words
+    rest = words[1:]
+    while rest and rest[0].partition("=")[0] in VARIABLES and "=" in rest[0]:
+        rest = rest[1:]
+    return rest
+
+
 def _after_program(words: list[str]) -> list[str]:
     """The words after our program's; none where it is another one."""
+    words = _after_variables(words)
     program = words[0] if words else ""
     if program == PROGRAM or (program.startswith("/") and program.rpartition("/")[2] == PROGRAM):
         return words[1:]

@@ -17,8 +17,8 @@ from tests.clients.agents import (
     find_in_claude,
     openclaw_model,
 )
-from tests.clients.machine import Machine
-from tests.clients.programs import run
+from tests.clients.machine import Machine, serving
+from tests.clients.programs import Programs, run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.clients.test_hooks import first_request
 from tests.hooks.client import PATIENT
@@ -95,6 +95,22 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
     served.mcp_memory("uninstall", "codex", "--yes")
     assert configuration(home) == before
+
+
+def test_codex_finds_the_memory_of_another_state_folder(
+    programs: Programs, model_cache: Path, openai: OpenAIStub, tmp_path: Path
+) -> None:
+    """It gives our headers helper none of the variables that say where that is."""
+    machine = Machine.make(tmp_path / "home", programs)
+    state = {"XDG_STATE_HOME": str(tmp_path / "state of mine")}
+    environ = machine.environ(STUB_KEY="stub", **state)
+    config = machine.home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(codex_model(openai), encoding="utf-8")
+    with serving(machine, MCP_MEMORY_MODELS=str(model_cache), **state):
+        run("mcp-memory", "install", "codex", "--yes", "--no-hooks", environ=environ, cwd=machine.home).succeeded()
+        agent = Agent(machine, openai, ("codex", "exec", "--skip-git-repo-check"), environ)
+        assert "confidence" in agent.ask(call("memory_search", query="anything")).receipt(0)
 
 
 def doctored(machine: Machine, client: str) -> dict:

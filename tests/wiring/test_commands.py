@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_
     config = home / ".claude.json"
     text = config.read_text()
     entry = json.loads(text)["mcpServers"][SERVER]
-    environ = {name: value for name, value in served.environ.items() if name not in {"MCP_MEMORY_VAULT"}}
+    environ = {name: served.environ[name] for name in ("HOME", "PATH")}  # all that Codex hands on
     (tmp_path / "mcp_memory.py").write_text("raise SystemExit('a module of the project was imported')\n")
     said = subprocess.run(
         ["/bin/sh", "-c", entry["headersHelper"]], env=environ, cwd=tmp_path, capture_output=True, text=True
@@ -144,6 +145,21 @@ def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program
     assert not (tmp_path / "was-run").exists()
     assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
     assert len(wired) == (program != "./mcp-memory")
+
+
+def test_the_doctor_says_what_a_helper_lacks(served: Place, home: Path) -> None:
+    """A line that finds this state folder only where its client hands our variables on; Codex does not."""
+    served.run("install", "codex", "--yes", "--no-hooks").ok()
+    config, programs = home / ".codex" / "config.toml", home.parent / "programs"
+    text = config.read_text()
+    line = f"mcp-memory headers --vault {served.vault} --client codex"
+    config.write_text(re.sub("(?m)^http_headers_helper = .*", f'http_headers_helper = "{line}"', text))
+    programs.mkdir(exist_ok=True)
+    (programs / "mcp-memory").touch(mode=0o755)
+    looked = served.run("doctor", "--clients", "--json", PATH=f"{programs}:/usr/bin:/bin").json["clients"]
+    assert f"without MCP_MEMORY_STATE={served.root / 'state'}" in looked[1]["wired"][0]["reachable"]
+    config.write_text(text)
+    served.run("uninstall", "codex", "--yes").ok()
 
 
 def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, tmp_path: Path) -> None:
