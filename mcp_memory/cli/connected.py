@@ -30,6 +30,7 @@ from mcp_memory.wiring.clients import (
     entry_in,
     has_shops_plugin,
     helper_of,
+    is_shadowed,
 )
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.pieces import Server
@@ -133,6 +134,8 @@ def _look(
     if has_shops_plugin(target, content):
         why_not = None if launch.running(settings) else "no daemon answers"
         seen.wired.append(Wired(scope, "plugin", str(target.file), why_not))
+    if is_shadowed(target, content):
+        seen.todo.append(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
     states = hooks_of(client, scope, target, content, place)
     seen.hooks.update(states)
     _say_of_hooks(seen, states, remedy)

@@ -142,6 +142,15 @@ def has_shops_plugin(target: Target, content: bytes | None) -> bool:
     return False
 
 
+def is_shadowed(target: Target, content: bytes | None) -> bool:
+    """Whether OpenClaw offers its own memory tools besides those of our plugin."""
+    for piece in target.pieces:
+        if isinstance(piece, Plugin) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return piece.is_in(content.decode()) and not piece.stands_alone(content.decode())
+    return False
+
+
 def _claude_code(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     config = _existing(config_file("claude-code", scope, where))
     root = where.project if scope == "project" else None

@@ -1,4 +1,5 @@
-"""OpenClaw's plugin in OpenClaw's configuration: where it is loaded from, what it may see, and the slot it fills."""
+"""OpenClaw's plugin in OpenClaw's configuration: where it is loaded from, what it may see, the slot it fills, and the
+tools of OpenClaw's own that it stands for."""
 
 from __future__ import annotations
 
@@ -12,6 +13,11 @@ ID = "mcp-memory"
 OWN_MEMORY = "memory-core"
 """OpenClaw's own plugin, which fills the slot where nobody says otherwise."""
 
+OWN_TOOLS = ("memory_search", "memory_get")
+"""What `memory-core` offers also where another plugin has its slot (2026.9.6). Agents prefer them: ours of that name
+are called `memory__memory_search`, which `tools.deny` tells apart."""
+
+_DENIED = ("tools", "deny")
 _PATHS, _SLOT, _ALLOWED = ("plugins", "load", "paths"), ("plugins", "slots", "memory"), ("plugins", "allow")
 _ENTRY = ("plugins", "entries", ID)
 _ACCESS, _COMMAND = (*_ENTRY, "hooks", "allowConversationAccess"), (*_ENTRY, "config", "command")
@@ -41,6 +47,9 @@ class Plugin:
             text = jsonc.append(text, _PATHS, self.folder)
         if _at(config, _ALLOWED) is not None and ID not in _list(config, _ALLOWED):
             text = jsonc.append(text, _ALLOWED, ID)
+        for tool in OWN_TOOLS:
+            if tool not in _list(config, _DENIED):
+                text = jsonc.append(text, _DENIED, tool)
         wanted = {_SLOT: ID, (*_ENTRY, "enabled"): True, _ACCESS: True, _COMMAND: self.command}
         if _at(config, _ENTRY) is None:
             entry = {"enabled": True, "hooks": {_ACCESS[-1]: True}, "config": {_COMMAND[-1]: self.command}}
@@ -58,7 +67,8 @@ class Plugin:
             old, now = _at(was, path), _at(jsonc.value_of(text), path)
             if ours and now != old:
                 text = jsonc.remove(text, path, before) if old is None else jsonc.put(text, path, old)
-        for path, value in ((_ALLOWED, ID), (_PATHS, self.folder)):
+        listed = [(_ALLOWED, ID), (_PATHS, self.folder), *((_DENIED, tool) for tool in OWN_TOOLS)]
+        for path, value in listed:
             there = _list(jsonc.value_of(text), path)
             if value in there and value not in _list(was, path):
                 text = jsonc.remove(text, (*path, there.index(value)), before)
@@ -81,6 +91,10 @@ class Plugin:
     def may_see(self, text: str) -> bool:
         """Whether OpenClaw lets it have the prompts."""
         return _at(jsonc.value_of(text), _ACCESS) is True
+
+    def stands_alone(self, text: str) -> bool:
+        """Whether OpenClaw's own memory tools are out of the way."""
+        return {*OWN_TOOLS} <= {*_list(jsonc.value_of(text), _DENIED)}
 
     def _owns(self, config: object) -> bool:
         """Without a command of its own it runs that of the default vault."""

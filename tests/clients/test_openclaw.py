@@ -24,6 +24,9 @@ from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.clients.test_hooks import first_request, patient, wire
 from tests.hooks.client import PATIENT
 
+FLAT = {"toolSearch": False}
+"""Each tool is offered by its name."""
+
 MOORING = "Visitors moor at the outer pier of Kyrkbacken."
 
 
@@ -59,6 +62,20 @@ def wired(served: Machine, openai: OpenAIStub) -> Iterator[Machine]:
     served.mcp_memory("install", "openclaw", "--yes")
     yield served
     served.mcp_memory("uninstall", "openclaw", "--yes")
+
+
+def test_its_own_memory_tools_are_off_while_ours_are_in(wired: Machine, openai: OpenAIStub) -> None:
+    """They are offered whatever plugin has the slot of memory, and under the names that our instructions use."""
+    config = wired.home / ".openclaw" / "openclaw.json"
+    told = json.loads(config.read_text())
+    config.write_text(json.dumps({**told, "tools": {**told.get("tools", {}), **FLAT}}))
+    command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
+    listed = Agent(wired, openai, command, _environ(wired), OPENCLAW_S).ask("Say hello.").listed
+    assert {tool for tool in listed if tool.rpartition("__")[2].startswith("memory_")} == {
+        f"memory__memory_{name}" for name in ("search", "recall", "append", "forget")
+    }
+    wired.mcp_memory("uninstall", "openclaw", "--yes")
+    assert json.loads(config.read_text())["tools"] == FLAT
 
 
 def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round(

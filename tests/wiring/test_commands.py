@@ -115,12 +115,13 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     settings.write_text(settings.read_text().replace("{", '{"disableAllHooks": true,', 1))
     (home / ".openclaw" / ".env").write_text(f"{token_variable(served)}=wrong\n")
     config = home / ".openclaw" / "openclaw.json"
-    config.write_text(config.read_text().replace('"enabled": true', '"enabled": false'))
+    config.write_text(config.read_text().replace('"enabled": true', '"enabled": false').replace("memory_get", "x"))
     looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
     assert set(looked[0]["hooks"].values()) == {"off"}
     assert looked[2]["hooks"] == {"plugin": "off"}
     assert "hooks are off: mcp-memory install openclaw" in looked[2]["todo"]
-    config.write_text(config.read_text().replace('"enabled": false', '"enabled": true'))
+    assert any("memory tools of its own" in line for line in looked[2]["todo"])
+    config.write_text(config.read_text().replace('"enabled": false', '"enabled": true').replace('"x"', '"memory_get"'))
     assert looked[2]["wired"][0]["reachable"] == "the daemon answers with HTTP 401"
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):

@@ -19,6 +19,7 @@ STATES = {
     "a list of those that are allowed": '{"plugins": {"allow": ["other"], "load": {"paths": ["/x"]}}}',
     "empty": '{"plugins": {"allow": [], "load": {"paths": []}, "slots": {}, "entries": {}}}',
     "its own memory by name": '{"plugins": {"slots": {"memory": "memory-core"}}}',
+    "tools that are denied": '{"tools": {"deny": ["memory_get", "exec"]}}',
     "from a shop": '{"plugins": {"entries": {"mcp-memory": {"enabled": false}}, "load": {"paths": ["/opt/plugin"]}}}',
 }
 
@@ -31,7 +32,7 @@ def test_every_byte_comes_back(tmp_path: Path, state: str) -> None:
     before = tree(tmp_path)
     install(tmp_path, "openclaw")
     text = config.read_text()
-    assert OURS.is_in(text) and OURS.is_on(text) and OURS.may_see(text)
+    assert OURS.is_in(text) and OURS.is_on(text) and OURS.may_see(text) and OURS.stands_alone(text)
     assert install(tmp_path, "openclaw") == []
     uninstall(tmp_path, "openclaw")
     assert tree(tmp_path) == before
