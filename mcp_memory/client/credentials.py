@@ -162,33 +162,17 @@ class Credentials:
         raise ConfigInvalid(f"{self._file} is damaged", hint="delete it; clients get new tokens")
 
     def _write(self, table: Mapping[str, object], *, only_new: bool = False) -> None:
-        """Whole or not at all; `only_new` leaves a file alone that is there already."""
-        try:
-            self._replace(table, only_new=only_new)
-        except OSError as error:
-            raise StorageFailed(f"cannot write {self._file}: {error.strerror}") from error
-
-    def _replace(self, table: Mapping[str, object], *, only_new: bool) -> None:
-        import tempfile
+        """Whole or not at all, on disk when this returns; `only_new` leaves a file alone that is there already."""
         from pathlib import Path
 
-        folder = Path(self._file).parent
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, draft = tempfile.mkstemp(dir=folder, prefix=".tokens-")  # 0600 from creation
+        from mcp_memory.engine.durable import replace_file
+
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(table, file)
-                file.flush()
-                os.fsync(file.fileno())
-            if only_new:
-                try:
-                    os.link(draft, self._file)
-                except FileExistsError:
-                    return  # another process made it in this instant: its secret counts
-            else:
-                os.replace(draft, self._file)
-        finally:
-            Path(draft).unlink(missing_ok=True)
+            replace_file(Path(self._file), json.dumps(table).encode(), only_new=only_new)
+        except FileExistsError:
+            return  # another process made it in this instant: its secret counts
+        except OSError as error:
+            raise StorageFailed(f"cannot write {self._file}: {error.strerror}") from error
 
 
 def _signature(file: str) -> tuple[int, ...] | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.storage.filesystem import FilesystemBackend
 
 from .powercut import Tree, disks, record
@@ -123,3 +125,39 @@ def test_nor_where_calls_are_missing_once_started_again(tmp_path: Path, way: str
 def test_wrong_writers_are_seen_to_be_wrong(tmp_path: Path, way: str, after: Tree, fault: str) -> None:
     _, faults = replay(tmp_path, way, after)
     assert fault in faults
+
+
+def test_a_token_that_was_given_out_counts_and_a_revoked_one_never_again(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    recording = record(state, [sys.executable, "-m", "tests.faults.powercut_tokens", str(state)], REPOSITORY)
+    promises = [(at, *line.split()) for at, line in recording.promises]
+    assert [promise for _, promise, _ in promises] == ["counts", "counts", "refused"]
+    revoked = {token for _, promise, token in promises if promise == "refused"}
+    count, broken = 0, 0
+    for done, tree in disks(recording, seed=1, limit=LIMIT):
+        count += 1
+        given = [(promise, token) for at, promise, token in promises if at <= done]
+        is_revoked = any(promise == "refused" for promise, _ in given)
+        holders = {token: _holder(tmp_path / "disk", tree, token) for _, token in given}
+        broken += any(
+            holders[token] is not None if token in revoked and is_revoked
+            # A revocation that was not answered yet may have been done.
+            else holders[token] is None and not (token in revoked and done > promises[1][0])
+            for _, token in given
+        )  # fmt: skip
+    assert count > 10
+    assert broken == 0, f"{broken} of {count}"
+
+
+def _holder(folder: Path, tree: Tree, token: str) -> str | None:
+    """Whose token it is to a daemon that starts on this disk."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    if "tokens.json" in tree:
+        (folder / "tokens.json").touch(mode=0o600)
+        (folder / "tokens.json").write_bytes(tree["tokens.json"])
+    try:
+        return Credentials(folder / "tokens.json").client_of(token)
+    except McpMemoryError:
+        return None
