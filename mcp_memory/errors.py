@@ -97,6 +97,10 @@ class IndexUnavailable(McpMemoryError):
     code = "index_unavailable"
 
 
+class IndexReplaced(IndexUnavailable):
+    """The index was found damaged, and an empty one stands in its place: the same call goes on there."""
+
+
 class StillReading(IndexUnavailable):
     """A large index is being read into memory: it answers in some seconds."""
 

@@ -172,11 +172,12 @@ class Engine:
         )  # fmt: skip
         if mode != "keyword":
             await self.model.returned()
+        stale = self._staleness.told()  # it may be over when the answer, which knows nothing of that, is ready
         result = await self.searcher.search(
             checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
-        return replace(result, degraded=_joined(result.degraded, self._staleness.told()))
+        return replace(result, degraded=_joined(result.degraded, self._staleness.told() or stale))
 
     @served
     async def recall(

@@ -16,6 +16,7 @@ from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.unaccepted import UnacceptedLoss
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
+from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.models import NotePath
 from mcp_memory.storage.base import FolderId, Listing
@@ -61,9 +62,12 @@ class Indexer:
         return len(self._index.problems) != self._faults_seen
 
     async def reconcile(self) -> Reconciled:
-        """Make the index equal to the disk."""
+        """Make the index equal to the disk, from scratch where it turns out to be damaged."""
         async with self._sweeping:
-            return await self._reconcile()
+            try:
+                return await self._reconcile()
+            except IndexReplaced:
+                return await self._reconcile()
 
     @asynccontextmanager
     async def still(self) -> AsyncGenerator[None]:

@@ -11,6 +11,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import anyio
 
+from mcp_memory.errors import IndexReplaced
+
 LOOK_S = 0.05
 """How often a pause looks whether calls are still being served."""
 
@@ -56,11 +58,15 @@ S = TypeVar("S", bound=Serving)
 
 
 def served(method: Callable[Concatenate[S, P], Awaitable[T]]) -> Callable[Concatenate[S, P], Awaitable[T]]:
-    """For a method that somebody waits for."""
+    """For a method that somebody waits for. It is called again where it was the first to find the index damaged, so that
+    its answer comes from the new one and says so."""
 
     @wraps(method)
     async def counted(self: S, *arguments: P.args, **named: P.kwargs) -> T:
         with self.traffic.serving():
-            return await method(self, *arguments, **named)
+            try:
+                return await method(self, *arguments, **named)
+            except IndexReplaced:
+                return await method(self, *arguments, **named)
 
     return counted

@@ -19,6 +19,7 @@ from mcp_memory.engine.passages import PASSAGES_VERSION
 from mcp_memory.engine.preparing import Preparer, Ready
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.vault import Vault
+from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Change, Delete, Generation, Index
 from mcp_memory.models import Etag, NotePath, NoteRecord, Problem
 from mcp_memory.storage.base import Listing
@@ -72,7 +73,14 @@ class IndexWriter:
         return known is not None and (known.etag, known.signature.removesuffix("?")) == (etag, signature)
 
     def open(self) -> None:
-        """Take up the active generation, or begin one that answers with keywords. Synchronous."""
+        """Take up the active generation, or begin one that answers with keywords, also where the index turns out to be
+        damaged. Synchronous."""
+        try:
+            self._open()
+        except IndexReplaced:
+            self._open()
+
+    def _open(self) -> None:
         active = next((g for g in self._index.generations() if g.active), None)
         if active is None:
             fresh = self._index.begin(self.fingerprint(""), "", 0)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcp_memory.errors import IndexUnavailable
+from mcp_memory.errors import IndexReplaced, IndexUnavailable
 from mcp_memory.index.rows import DamagedRow
 from mcp_memory.index.schema import APPLICATION_ID, SHARED, VERSION
 from mcp_memory.models import Problem
@@ -227,7 +227,7 @@ class Database:
         if not _is_damage(error):
             return _unavailable(error)
         self._replace(f"damaged: {error}", epoch)
-        return IndexUnavailable("the index was damaged and is being built anew", hint="nothing is lost; ask again soon")
+        return IndexReplaced("the index was damaged and is being built anew", hint="nothing is lost; ask again soon")
 
     def _replace_if_vanished(self) -> None:
         epoch = self._epoch

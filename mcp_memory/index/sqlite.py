@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcp_memory.errors import InvalidInput
+from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.index import generations, reading, writing
 from mcp_memory.index.base import Change, Delete, Generation, Index, Part, Rows, Unread, Watermark
 from mcp_memory.index.best import among_best, best
@@ -60,10 +60,8 @@ class SqliteIndex(Index):
         self._vectors = VectorStore(folder, self._database.report)
         self._words = WordStore(folder, self._database.report)
         self._counted = Remembered()
-        with self._database.read() as connection:
-            numbers = [generation.number for generation in generations.known(connection)]
-            self._vectors.distrust(connection, numbers)
-            self._words.distrust(connection, numbers)
+        with suppress(IndexReplaced):  # then nothing is left to distrust
+            self._distrust_files()
 
     @property
     def problems(self) -> list[Problem]:
@@ -310,6 +308,12 @@ class SqliteIndex(Index):
     def _notes(self, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
         with self._snapshot() as now:
             return [] if now is None else reading.records(now.connection, now.tables, clause, values)
+
+    def _distrust_files(self) -> None:
+        with self._database.read() as connection:
+            numbers = [generation.number for generation in generations.known(connection)]
+            self._vectors.distrust(connection, numbers)
+            self._words.distrust(connection, numbers)
 
     def _start_afresh(self) -> None:
         self._admission.clear()

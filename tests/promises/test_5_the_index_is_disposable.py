@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.engine.engine import Engine
-from tests.engine.world import World, eventually, made
+from tests.engine.world import EXHAUSTIVE, World, eventually, made
 
 pytestmark = pytest.mark.anyio
 
@@ -79,3 +79,25 @@ async def test_the_same_answers_by_the_real_model(tmp_path: Path, model_cache: P
     shutil.rmtree(world.state / "index")
     async with world.engine() as engine:
         assert await answers(engine) == before
+
+
+async def test_an_engine_starts_on_whatever_page_is_damaged_and_builds_the_index_anew(world: World) -> None:
+    for number in range(40):
+        world.write(f"note-{number}.md", f"# Note {number}\n\nThe kettle of shelf {number} whistles.\n" * 4)
+    async with world.engine():
+        pass
+    file = world.state / "index" / "index.db"
+    whole, page = file.read_bytes(), 4096
+    pages = range(0, len(whole), page)
+    assert len(pages) > 15
+
+    async def is_whole(engine: Engine) -> bool:
+        result = await engine.search("kettle", limit=50)
+        assert len(result.hits) == 40 or "rebuilt" in (result.degraded or "")
+        return len(result.hits) == 40
+
+    for at in pages[:: 1 if EXHAUSTIVE else 3]:
+        file.write_bytes(whole[:at] + b"\xa5" * page + whole[at + page :])
+        async with world.engine(watching=True) as engine:
+            await eventually(lambda engine=engine: is_whole(engine))
+            assert not engine.health.faults
