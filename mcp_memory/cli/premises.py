@@ -14,8 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcp_memory.cli import pasting
+from mcp_memory.client.connection import PERSON
+from mcp_memory.client.credentials import Credentials, TokensDamaged
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.engine.findings import Finding
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
 
@@ -34,6 +37,10 @@ def look(settings: Settings) -> list[Finding]:
         )
         for place in _exposed(state)
     ]
+    if _lost_its_tokens(state):
+        what = f"{state.tokens} is damaged: nobody can prove who they are"
+        remedy = "mcp-memory doctor --fix: it goes, and clients get new tokens (those with one in a file: install again)"
+        found.append(Finding("error", what, remedy, fixable=True))
     found += [
         Finding(
             "error",
@@ -60,6 +67,10 @@ def mend(settings: Settings) -> list[str]:
     for place in _exposed(state):
         place.chmod(stat.S_IMODE(place.stat().st_mode) & ~OTHERS)
         done.append(f"made private again: {place}")
+    if _lost_its_tokens(state):
+        state.tokens.unlink(missing_ok=True)
+        Credentials(state.tokens).remember()  # there is a new one at once: a daemon that runs goes by it
+        done.append(f"removed the damaged {state.tokens}: clients get new tokens")
     if state.daemon.exists() and not is_held(state):
         state.daemon.unlink(missing_ok=True)
         done.append(f"removed what a killed daemon left: {state.daemon}")
@@ -67,6 +78,16 @@ def mend(settings: Settings) -> list[str]:
         shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
         done.append(f"removed what was no index: {place}")
     return done
+
+
+def _lost_its_tokens(state: StateFolder) -> bool:
+    try:
+        Credentials(state.tokens).has(PERSON)
+    except TokensDamaged:
+        return True
+    except McpMemoryError:
+        return False  # it is open to others, which is said
+    return False
 
 
 def _in_the_way(state: StateFolder) -> list[Path]:

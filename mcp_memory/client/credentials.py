@@ -25,11 +25,15 @@ PERSON = "cli"
 """The client name of what a person types, and of programs that act as the person: they may do what no agent may."""
 
 
+class TokensDamaged(ConfigInvalid):
+    """The file holds no tokens any more."""
+
+
 class Credentials:
     """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
 
     A revoked client stays in it with null for a token, else its next question would bring it a new one. Where the
-    file is gone, a daemon, which `remembers`, goes by what it read last.
+    file is gone or damaged, a daemon, which `remembers`, goes by what it read last.
     """
 
     def __init__(self, file: str | Path, *, remembers: bool = False) -> None:
@@ -134,6 +138,10 @@ class Credentials:
             return self._latest  # no open file is needed, so that many connections keep nobody out
         try:
             table = self._read()
+        except TokensDamaged:
+            if self._remembers and self._latest:
+                return self._latest
+            raise
         except FileNotFoundError:
             self._write({"secret": _fresh(), "tokens": {}}, only_new=True)
             table = self._read()
@@ -159,7 +167,7 @@ class Credentials:
                     return table
             except (ValueError, KeyError, TypeError):
                 pass
-        raise ConfigInvalid(f"{self._file} is damaged", hint="delete it; clients get new tokens")
+        raise TokensDamaged(f"{self._file} is damaged", hint=f"rm {self._file}; clients get new tokens")
 
     def _write(self, table: Mapping[str, object], *, only_new: bool = False) -> None:
         """Whole or not at all, on disk when this returns; `only_new` leaves a file alone that is there already."""

@@ -148,6 +148,7 @@ async def _serve(
         max_body_bytes=daemon.max_body_bytes,
     )
     credentials = Credentials(settings.state.tokens, remembers=True)
+    credentials.remember()  # a daemon that can read no token could answer nobody
     async with open_engine(engine_config(settings), progress=on_progress) as engine:
         mcp = build_server(
             engine,

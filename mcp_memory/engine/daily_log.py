@@ -14,7 +14,6 @@ from mcp_memory.engine.patching import Patcher
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.recovery import Added, Fate, RecoveryJournal
 from mcp_memory.engine.stored import ATTEMPTS, Stored
-from mcp_memory.engine.undo import Undo
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import NotePath, Outcome
 from mcp_memory.storage.base import StorageBackend
@@ -52,14 +51,12 @@ class DailyLog:
         reader: Reader,
         journal: RecoveryJournal,
         patcher: Patcher,
-        undo: Undo,
         clock: Callable[[], datetime],
     ) -> None:
         self._backend = backend
         self._reader = reader
         self._journal = journal
         self._patcher = patcher
-        self._undo = undo
         self._clock = clock
 
     def append(self, draft: Draft) -> Stored:
@@ -164,6 +161,5 @@ class DailyLog:
         if file is None or entry not in marks.forgotten(file) or not marks.holds(file, entry):
             return None
         path = file.record.path
-        self._patcher.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
-        self._undo.release_entry(path, entry)
+        self._patcher.restore_entry(path, entry)
         return Stored(self._reader.read(path), Outcome.CREATED, entry)

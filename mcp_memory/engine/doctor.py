@@ -60,6 +60,7 @@ def gathered(engine: Engine) -> Facts:
         read_only=vault.read_only,
         ignored=indexer.ignored,
         commits=engine.health.commits() if engine.health.commits else None,
+        damaged_undo=vault.damaged_undo,
         damaged_ledger_lines=vault.ledger.damaged_lines,
         compaction=engine.gardener.trouble,
         uncaptured=engine.capturer.problems,

@@ -62,6 +62,7 @@ class Facts:
     read_only: bool = False
     ignored: int = 0
     damaged_ledger_lines: int = 0
+    damaged_undo: Sequence[Problem] = ()
     compaction: str | None = None
     inbox: int = 0
     """How many candidates wait, where that is many."""
@@ -106,6 +107,9 @@ def _vault(facts: Facts) -> Iterator[Finding]:
         waiting = "1 file is" if facts.commits.waiting == 1 else f"{facts.commits.waiting} files are"
         severity = "info" if facts.commits.passes else "warning"
         yield Finding(severity, f"{waiting} not committed yet: {facts.commits.why}", f"{facts.commits.remedy}")
+    for damaged in facts.damaged_undo:
+        remedy = f"rm {shlex.quote(damaged.path)}; the entry stays forgotten as long as its log says so"
+        yield Finding("warning", f"{damaged.path}: {damaged.reason}", remedy)
     if facts.damaged_ledger_lines:
         yield Finding(
             "warning",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 
 from mcp_memory.engine import marks
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.stored import ATTEMPTS
 from mcp_memory.engine.undo import Undo
-from mcp_memory.errors import McpMemoryError, PreconditionFailed
+from mcp_memory.errors import McpMemoryError, PreconditionFailed, StorageFailed
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text import frontmatter
@@ -24,9 +25,16 @@ class Patcher:
         self._reader = reader
         self._undo = undo
 
-    def patch(self, path: NotePath, changes: Callable[[NoteFile], marks.Changes], *, forgets: bool = False) -> NoteFile:
+    def patch(
+        self,
+        path: NotePath,
+        changes: Callable[[NoteFile], marks.Changes],
+        *,
+        forgets: bool = False,
+        restores: bool = False,
+    ) -> NoteFile:
         """Tried again when another writer was faster; `changes` is asked anew each time. What it `forgets` can be put
-        back by `unpatch`.
+        back by `unpatch`; what it `restores` is hidden no longer.
 
         Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
         """
@@ -35,22 +43,40 @@ class Patcher:
             file = self._reader.note(path, blob.data, blob.etag, blob.stat)
             before = marks.patchable(path, blob.data)
             after = marks.without_empty_head(frontmatter.patch(before, changes(file)))
-            if after == before:
-                return file
             data = after.encode("utf-8", "surrogateescape")
             etag = Etag(hashlib.sha256(data).hexdigest())
+            if restores:
+                self._undo.show(blob.etag, etag)
+            if after == before:
+                return file
             if forgets:
                 self._undo.keep(etag, blob.etag, blob.data)
             try:
                 written = self._backend.write(path, data, blob.etag)
             except McpMemoryError as error:
                 if forgets:
-                    self._undo.release(etag)
+                    with suppress(StorageFailed):  # the first refusal is the one to be told
+                        self._undo.release(etag)
+                if restores:
+                    self._undo.hide(blob.etag, etag)
                 if isinstance(error, PreconditionFailed):
                     continue
                 raise
             return self._reader.note(path, data, written.etag, written.stat)
         raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
+
+    def restore_entry(self, path: NotePath, entry: str) -> None:
+        """Show a log's forgotten entry again. Raises as `patch`."""
+        was_kept = entry in self._undo.entries(path)
+        if was_kept:
+            self._undo.release_entry(path, entry)  # first: the log's own list counts until it is written
+        try:
+            self.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
+        except McpMemoryError:
+            if was_kept:
+                with suppress(StorageFailed):  # the first refusal is the one to be told
+                    self._undo.keep_entry(path, entry)
+            raise
 
     def unpatch(self, file: NoteFile) -> NoteFile | None:
         """The bytes from before the last patch put back; None where they are unknown or somebody changed the note."""
@@ -58,10 +84,14 @@ class Patcher:
         before = self._undo.find(file.record.etag)
         if before is None:
             return None
+        self._undo.show(file.record.etag)
         try:
             written = self._backend.write(path, before, file.record.etag)
-        except PreconditionFailed:
-            return None
+        except McpMemoryError as error:
+            self._undo.hide(file.record.etag)
+            if isinstance(error, PreconditionFailed):
+                return None
+            raise
         return self._reader.note(path, before, written.etag, written.stat)
 
     def can_patch(self, path: NotePath, changes: marks.Changes) -> None:

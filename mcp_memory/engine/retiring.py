@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 from mcp_memory.engine import marks
@@ -10,7 +11,7 @@ from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.patching import Patcher
 from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.undo import Undo
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, StorageFailed
 from mcp_memory.models import NotePath, Shelf
 
 
@@ -37,20 +38,20 @@ class Retiring:
         try:
             return self._patcher.patch(path, lambda now: {"forgotten": marks.united(now, named)})
         except McpMemoryError:
-            self._undo.release_entry(path, named)
+            with suppress(StorageFailed):  # the first refusal is the one to be told
+                self._undo.release_entry(path, named)
             raise
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
         """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
         path = file.record.path
         if file.record.is_log:
-            named = _named(path, entry)
-            self._patcher.patch(path, lambda now: {"forgotten": marks.without(now, named)})
-            self._undo.release_entry(path, named)
+            self._patcher.restore_entry(path, _named(path, entry))
         elif file.record.shelf is Shelf.DELETED:
             # Where somebody wrote to it meanwhile, the marks are taken out of what they wrote.
-            shown = self._patcher.unpatch(file) or self._patcher.patch(path, lambda _: marks.NOT_DELETED)
-            self._undo.release(file.record.etag, shown.record.etag)
+            shown = self._patcher.unpatch(file) or self._patcher.patch(path, lambda _: marks.NOT_DELETED, restores=True)
+            with suppress(StorageFailed):  # they hide nothing any more
+                self._undo.release(file.record.etag, shown.record.etag)
         else:
             return file
         return self._reader.read(path)

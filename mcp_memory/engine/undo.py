@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from mcp_memory.engine.durable import replace_file
+from mcp_memory.engine.durable import replace_file, sync_folder
 from mcp_memory.errors import StorageFailed
-from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.models import Etag, NoteId, NotePath, Problem
 from mcp_memory.text import frontmatter
 
 GRACE_DAYS = 30
@@ -24,21 +24,22 @@ GRACE_DAYS = 30
 the file stands it is kept for ever: a restore promises the very bytes. The days are those on which we looked: a clock
 that is a year ahead for an hour makes nothing old."""
 
-ENTRY, GONE, DAYS = ".entry", ".gone", "days"
-"""What a forgotten entry's file ends with, a mark that nothing needs the file beside it any more, and which days there
-were."""
+ENTRY, GONE, SHOWN, DAYS = ".entry", ".gone", ".shown", "days"
+"""What a forgotten entry's file ends with, a mark that nothing needs the file beside it any more, the bytes of a note
+that is about to be restored, and which days there were."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A forgotten note: the etags of the marked file and of the bytes before."""
+    """A forgotten note: the etags of the marked file and of the bytes before. `shown`: those bytes count again."""
 
     after: Etag
     before: Etag
+    shown: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.after}.{self.before}"
+        return f"{self.after}.{self.before}{SHOWN if self.shown else ''}"
 
 
 class Undo:
@@ -51,6 +52,8 @@ class Undo:
         self._notes: dict[Etag, Forgotten] = {}
         self._hidden: set[Etag] = set()
         self._entries: dict[NotePath, set[str]] = {}
+        self.problems: list[Problem] = []
+        """Files of ours that cannot be read."""
         try:
             self._load()
         except OSError as error:
@@ -94,19 +97,55 @@ class Undo:
         with self._lock:
             return frozenset(self._entries.get(path, ()))
 
+    def show(self, *etags: Etag) -> None:
+        """Files with these bytes, marked or not, are not hidden any more, also after a power cut; to be called before
+        such a file is published, as long as it bears its own mark. Raises StorageFailed; then they are as hidden as
+        before."""
+        with self._lock:
+            found = [each for each in self._with(etags) if not each.shown]
+            done: list[Forgotten] = []
+            try:
+                for each in found:
+                    done.append(each)
+                    self._rename(each, replace(each, shown=True))
+                if found:
+                    self._sync()
+            except OSError as error:
+                for each in done:
+                    with suppress(OSError):
+                        self._rename(replace(each, shown=True), each)
+                raise _failed(error, self._folder) from error
+            self._know(replace(each, shown=True) for each in found)
+
+    def hide(self, *etags: Etag) -> None:
+        """They are hidden again: no file was published after all. What the disk refuses waits for the next forget, and
+        the note's own mark counts until then."""
+        with self._lock:
+            found = [each for each in self._with(etags) if each.shown]
+            for each in found:
+                with suppress(OSError):
+                    self._rename(each, replace(each, shown=False))
+                    self._know([replace(each, shown=False)])
+
     def release(self, *etags: Etag) -> None:
         """Files with these bytes, marked or not, are forgotten no longer. Raises StorageFailed."""
         with self._lock:
-            gone = [each for each in self._notes.values() if not {each.after, each.before}.isdisjoint(etags)]
-            for forgotten in gone:
+            for forgotten in self._with(etags):
                 self._remove(forgotten.name)
                 del self._notes[forgotten.after]
-            self._hidden = {each.before for each in self._notes.values()}
+            self._know()
 
     def release_entry(self, path: NotePath, entry: str) -> None:
-        """Raises StorageFailed."""
+        """Also after a power cut. Raises StorageFailed; then it is as forgotten as before."""
         with self._lock:
-            self._remove(_entry_name(path, entry))
+            name = _entry_name(path, entry)
+            self._remove(name)
+            try:
+                self._sync()
+            except OSError as error:
+                with suppress(StorageFailed):
+                    self._write(name, path.encode())
+                raise _failed(error, self._folder) from error
             self._entries.get(path, set()).discard(entry)
 
     def of_note(self, ids: Collection[NoteId]) -> list[Etag]:
@@ -132,9 +171,9 @@ class Undo:
                         (self._folder / name).unlink()
                 elif name in needed:
                     continue
-                elif name + GONE not in names:
-                    (self._folder / (name + GONE)).write_text(str(day))
-                elif day - int((self._folder / (name + GONE)).read_text()) >= GRACE_DAYS:
+                elif (since := self._gone_since(name)) is None:
+                    replace_file(self._folder / (name + GONE), str(day).encode())
+                elif day - since >= GRACE_DAYS:
                     (self._folder / name).unlink()
                     (self._folder / (name + GONE)).unlink()
                     pruned += 1
@@ -142,25 +181,53 @@ class Undo:
                 self._load()
         return pruned
 
+    def _gone_since(self, name: str) -> int | None:
+        """On which of our days; None where no mark says so, or it was never written to the end. Raises OSError."""
+        try:
+            return int((self._folder / (name + GONE)).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+
     def _day(self, today: date) -> int:
         """The number of days on which we looked, this one included."""
         file = self._folder / DAYS
-        known = file.read_text().split() if file.exists() else []
+        known = file.read_text(errors="replace").split() if file.exists() else []
         if today.isoformat() not in known:
             known.append(today.isoformat())
             replace_file(file, "\n".join(known).encode())
         return len(known)
 
     def _load(self) -> None:
-        self._notes, self._entries = {}, {}
+        self._notes, self._entries, self.problems = {}, {}, []
         for file in self._folder.iterdir():
-            after, _, before = file.name.partition(".")
+            after, _, before = file.name.removesuffix(SHOWN).partition(".")
             if file.suffix == ENTRY:
-                path = NotePath(file.read_text(encoding="utf-8"))
-                self._entries.setdefault(path, set()).add(after)
+                try:
+                    path = NotePath(file.read_text(encoding="utf-8"))
+                except (OSError, UnicodeDecodeError):
+                    self.problems.append(Problem(str(file), "which log entry was forgotten cannot be read there"))
+                else:
+                    self._entries.setdefault(path, set()).add(after)
             elif len(after) == len(before) == hashlib.sha256().digest_size * 2:
-                self._notes[Etag(after)] = Forgotten(Etag(after), Etag(before))
-        self._hidden = {each.before for each in self._notes.values()}
+                is_shown = file.suffix == SHOWN
+                if not is_shown or after not in self._notes:
+                    self._notes[Etag(after)] = Forgotten(Etag(after), Etag(before), is_shown)
+        self._know()
+
+    def _with(self, etags: Collection[Etag]) -> list[Forgotten]:
+        return [each for each in self._notes.values() if not {each.after, each.before}.isdisjoint(etags)]
+
+    def _know(self, changed: Iterable[Forgotten] = ()) -> None:
+        self._notes |= {each.after: each for each in changed}
+        self._hidden = {each.before for each in self._notes.values() if not each.shown}
+
+    def _rename(self, old: Forgotten, new: Forgotten) -> None:
+        with suppress(FileNotFoundError):  # somebody emptied the state folder
+            (self._folder / old.name).rename(self._folder / new.name)
+
+    def _sync(self) -> None:
+        with suppress(FileNotFoundError):
+            sync_folder(self._folder)
 
     def _write(self, name: str, data: bytes) -> None:
         try:

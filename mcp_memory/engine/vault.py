@@ -87,7 +87,7 @@ class Vault:
         self._patcher = Patcher(backend, self._reader, undo)
         self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
         self._retiring = Retiring(self._reader, self._patcher, undo, self._now)
-        self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, undo, clock)
+        self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, clock)
         self.filing = Filing(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
         self.importing = Importing(
             backend, self._reader, ledger, clock, self._must_be_there, secrets_allowed=self.secrets_allowed
@@ -190,7 +190,13 @@ class Vault:
             )
         if supersedes and old and old.record.id != stored.file.record.id:
             by = stored.file.record.id
-            self._patch(supersedes, lambda now: marks.superseded(now, by, self._now()))
+            try:
+                self._patch(supersedes, lambda now: marks.superseded(now, by, self._now()))
+            except McpMemoryError:
+                if stored.outcome is Outcome.CREATED:
+                    with suppress(McpMemoryError):  # somebody has written to it already: it is theirs
+                        self._backend.remove_generated(stored.file.record.path, stored.file.record.etag)
+                raise
             return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
         return stored
 
@@ -278,6 +284,11 @@ class Vault:
         if self._undo.hides(record.etag) and record.shelf is not Shelf.DELETED:
             return False
         return self._undo.entries(record.path) <= set(record.meta.get("forgotten", ()))
+
+    @property
+    def damaged_undo(self) -> Sequence[Problem]:
+        """Files of what was forgotten that cannot be read."""
+        return list(self._undo.problems)
 
     def prune_undo(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
         """Drop what no restore can need any more, given all that is in the vault; how much that was."""

@@ -57,6 +57,25 @@ def test_the_doctor_finds_and_mends(place: Place):
     assert [finding for finding in again["findings"] if finding["severity"] != "info"] == []
 
 
+def test_damaged_tokens_are_named_and_mended_beside_a_daemon_and_without(place: Place):
+    with place.started():
+        place.run("status").ok()
+        place.state.tokens.write_bytes(b'{"secr')
+        for command in (("doctor",), ("status",), ("search", "ferry")):
+            refused = place.run(*command)
+            assert refused.code
+            assert f"{place.state.tokens} is damaged" in refused.out + refused.err
+        place.run("doctor", "--fix")
+        place.run("status").ok()
+        assert "all is well" in place.run("doctor").ok().out
+    place.run("stop")
+    place.state.tokens.write_bytes(b"\xff")
+    started = place.run("start")
+    assert started.code
+    assert f"{place.state.tokens} is damaged" in started.err
+    assert f"removed the damaged {place.state.tokens}" in place.run("doctor", "--fix").out
+
+
 def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
     log = served.vault / served.run("append", "--json", "-k", "log", "Before").ok().json["path"]
     stale = log.read_bytes()

@@ -75,6 +75,16 @@ def test_a_damaged_file_is_said_to_be_one(file: Path, text: str):
         Credentials(file).token()
 
 
+def test_a_daemon_goes_by_what_it_read_before_the_file_was_damaged(file: Path):
+    daemon = Credentials(file, remembers=True)
+    token = daemon.token("agent")
+    assert daemon.client_of(token) == "agent"
+    file.write_bytes(b'{"secr')
+    assert daemon.client_of(token) == "agent"
+    with pytest.raises(ConfigInvalid, match="damaged"):
+        Credentials(file).client_of(token)
+
+
 def test_a_file_that_others_can_read_or_a_link_is_refused(file: Path, tmp_path: Path):
     credentials = Credentials(file)
     credentials.token()

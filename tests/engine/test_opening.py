@@ -6,6 +6,8 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import KindConfig, VaultConfig
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.undo import GRACE_DAYS
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 
@@ -111,3 +113,30 @@ async def test_a_folder_called_like_a_source_is_reported(world: World) -> None:
     async with world.engine() as engine:
         assert {problem.path for problem in engine.upkeep.problems()} == {"@team/note.md", "@alone.md"}
         assert await found(engine, "orphaned") == []
+
+
+async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_starting(world: World) -> None:
+    async with world.engine() as engine:
+        one = await engine.append("The kettle boils at ninety degrees", kind="fact")
+        await engine.append("Tea at six", kind="fact", session="s")
+        entry = await engine.append("A cup broke", kind="log")
+        await engine.forget(one.id)
+        await engine.forget(entry.id)
+        await engine.upkeep.tidy()
+        undo = sorted((world.state / "undo").iterdir())
+        gone = world.state / "undo" / f"{undo[0].name}.gone"
+    files = {file: file.read_bytes() for file in world.state.rglob("*") if file.is_file()} | {gone: b""}
+    entries = {file for file in files if file.suffix == ".entry"}
+    assert len(entries) == 1
+    assert {"ledger.jsonl", "vault.toml", "days", "index.db"} <= {file.name for file in files}
+    for file in files:
+        for damage in (b"", b"\xff\xfe{\x00", b'{"a": [1'):
+            file.write_bytes(damage)
+            async with world.engine() as engine:
+                assert await found(engine, "tea") == ["notes/fact/tea-at-six.md"], file
+                assert await found(engine, "kettle") == [], file
+                await engine.upkeep.tidy()
+                said = await in_thread(lambda engine=engine: examine(engine), what="the examination")
+                told = [each.what for each in said if str(file) in each.what]
+                assert bool(told) is (file in entries and damage[:1] == b"\xff"), file
+            file.write_bytes(files[file]) if files[file] else file.unlink(missing_ok=True)

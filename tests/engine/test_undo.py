@@ -98,3 +98,26 @@ def test_a_clock_that_is_years_ahead_makes_nothing_old(tmp_path: Path) -> None:
     looked(undo, 2, start=date(2036, 1, 1))
     looked(undo, 10)
     assert undo.find(AFTER) == b"before"
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xff", b"soon"])
+def test_a_mark_that_says_nothing_stops_no_pruning(tmp_path: Path, mark: bytes) -> None:
+    undo = Undo(tmp_path)
+    undo.keep(AFTER, BEFORE, b"before")
+    undo.keep_entry(LOG, "0123456789abcdef")
+    looked(undo, 1)
+    marks = list(tmp_path.glob("*.gone"))
+    assert len(marks) == 2
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+    marks[0].write_bytes(mark)
+    looked(undo, GRACE_DAYS + 2)
+    assert [file.name for file in tmp_path.iterdir()] == ["days"]
+
+
+def test_an_entry_that_cannot_be_read_is_a_fact_and_the_others_count(tmp_path: Path) -> None:
+    Undo(tmp_path).keep_entry(LOG, "0123456789abcdef")
+    damaged = tmp_path / "fedcba9876543210.0123456789abcdef.entry"
+    damaged.write_bytes(b"memory/\xff")
+    undo = Undo(tmp_path)
+    assert undo.entries(LOG) == {"0123456789abcdef"}
+    assert [problem.path for problem in undo.problems] == [str(damaged)]
