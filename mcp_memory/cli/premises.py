@@ -39,7 +39,9 @@ def look(settings: Settings) -> list[Finding]:
     ]
     if _lost_its_tokens(state):
         what = f"{state.tokens} is damaged: nobody can prove who they are"
-        remedy = "mcp-memory doctor --fix: it goes, and clients get new tokens (those with one in a file: install again)"
+        remedy = (
+            "mcp-memory doctor --fix: it goes, and clients get new tokens (those with one in a file: install again)"
+        )
         found.append(Finding("error", what, remedy, fixable=True))
     found += [
         Finding(
