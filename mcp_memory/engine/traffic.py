@@ -58,8 +58,8 @@ S = TypeVar("S", bound=Serving)
 
 
 def served(method: Callable[Concatenate[S, P], Awaitable[T]]) -> Callable[Concatenate[S, P], Awaitable[T]]:
-    """For a method that somebody waits for. It is called again where it was the first to find the index damaged: its answer
-    then comes from the new one, and says so."""
+    """For a method that somebody waits for. It is called again where it was the first to find the index damaged: its
+    answer then comes from the new one, and says so."""
 
     @wraps(method)
     async def counted(self: S, *arguments: P.args, **named: P.kwargs) -> T:
