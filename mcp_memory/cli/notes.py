@@ -1,4 +1,4 @@
-"""search, recall, append, forget, restore: the four tools for people."""
+"""search, recall, append, forget, erase: the tools for people."""
 
 from __future__ import annotations
 
@@ -175,29 +175,15 @@ def append(
 @as_json
 @click.pass_obj
 def forget(common: Common, note: str, reason: str | None, as_json: bool) -> None:
-    """Take a note or log entry (id or path) out of every answer; its file stays.
+    """Take a note or log entry (id or path), also one of your own files, out of every answer; the file stays.
 
     \b
     mcp-memory forget notes/fact/old-port.md
     mcp-memory restore notes/fact/old-port.md
     """
-    answer = ask(common.settings(), "forget", {"target": note, "reason": reason})
+    arguments = {"target": note, "reason": reason, "source": PERSON, "personal": True}
+    answer = ask(common.settings(), "forget", arguments)
     emit(answer) if as_json else say(f"forgotten  {answer['path']}  (mcp-memory restore {answer['id']})")
-
-
-@click.command()
-@click.argument("note")
-@located
-@as_json
-@click.pass_obj
-def restore(common: Common, note: str, as_json: bool) -> None:
-    """Bring a forgotten note or log entry back, byte for byte.
-
-    \b
-    mcp-memory restore notes/fact/old-port.md
-    """
-    answer = ask(common.settings(), "restore", {"target": note})
-    emit(answer) if as_json else say(f"restored  {answer['path']}")
 
 
 @click.command()

@@ -27,7 +27,7 @@ from mcp_memory.engine.echoes import Echoes
 from mcp_memory.engine.embedding import Embedding
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.erasing import Erasing, Erasure
-from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
+from mcp_memory.engine.filters import checked_limit, checked_query, filters_from, moment_of
 from mcp_memory.engine.forgetting import Forgetting
 from mcp_memory.engine.freshness import Freshness
 from mcp_memory.engine.given import Given
@@ -39,6 +39,7 @@ from mcp_memory.engine.inbox.register import Register
 from mcp_memory.engine.inbox.review import Review
 from mcp_memory.engine.indexer import Indexer
 from mcp_memory.engine.marker import Marker
+from mcp_memory.engine.marks import UNKNOWN, Caller, Tombstone
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.news import News
 from mcp_memory.engine.notes import NoteFile
@@ -102,7 +103,7 @@ class Engine:
         self._appending = Appending(
             vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
         )
-        self._forgetting = Forgetting(vault, self.writer, self.model, self.watcher, config.vault)
+        self._forgetting = Forgetting(vault, index, self.writer, self.model, self.watcher, config.vault)
         self.erasing = Erasing(vault, index, self.writer, config.state / "index", SharedFolders(config.state))
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
@@ -253,13 +254,23 @@ class Engine:
         )
 
     @served
-    async def forget(self, target: str, *, restore: bool = False, reason: str | None = None) -> NoteRecord:
+    async def forget(
+        self, target: str, *, restore: bool = False, reason: str | None = None, by: Caller = UNKNOWN
+    ) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
         self.watcher.touch()
         return await self._targets.reach(
             [target],
-            lambda places: self._forgetting.forget(*places[0], restore=restore, reason=reason),
+            lambda places: self._forgetting.forget(*places[0], restore=restore, reason=reason, by=by),
             deleted=restore,
+        )
+
+    async def forgotten(
+        self, *, client: str | None = None, session: str | None = None, since: str | None = None
+    ) -> list[Tombstone]:
+        """What is forgotten and could be restored, the latest first. Only for a person."""
+        return await self._forgetting.forgotten(
+            client=client, session=session, since=moment_of("since", since, self.vault.layout.tz)
         )
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:

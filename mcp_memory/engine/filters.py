@@ -43,7 +43,7 @@ def filters_from(
     shelves = [Shelf.ACTIVE, Shelf.ARCHIVED] if include_archived else [Shelf.ACTIVE]
     if prefix and prefix.split("/")[0] == f"@{SOURCE}":
         shelves = [Shelf.TRANSCRIPT]
-    start, end = _moment("since", since, tz), _moment("until", until, tz)
+    start, end = moment_of("since", since, tz), moment_of("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")
     return Filters(
@@ -58,7 +58,8 @@ def filters_from(
     )
 
 
-def _moment(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
+def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
+    """Raises InvalidInput that names the argument."""
     if not text:
         return None
     try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 
 import anyio
 
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.draft import one_line
+from mcp_memory.engine.marks import UNKNOWN, Caller, Tombstone
 from mcp_memory.engine.model import Model
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.threads import in_thread
@@ -15,21 +17,30 @@ from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.watcher import Watcher
 from mcp_memory.engine.writer import IndexWriter
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, Refused
-from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
 from mcp_memory.text.secrets import find_secret
+
+LIST_S = 120.0
+MOST_FORGOTTEN = 1_000_000
 
 
 class Forgetting:
     """Any number at once; each has one deadline for the file and one for the index."""
 
-    def __init__(self, vault: Vault, writer: IndexWriter, model: Model, watcher: Watcher, config: VaultConfig) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, writer: IndexWriter, model: Model, watcher: Watcher, config: VaultConfig
+    ) -> None:
         self._vault = vault
+        self._index = index
         self._writer = writer
         self._model = model
         self._watcher = watcher
         self._config = config
 
-    async def forget(self, path: NotePath, entry: str | None, *, restore: bool, reason: str | None) -> NoteRecord:
+    async def forget(
+        self, path: NotePath, entry: str | None, *, restore: bool, reason: str | None = None, by: Caller = UNKNOWN
+    ) -> NoteRecord:
         """Raises what the vault raises, Refused for a secret as the reason, and IndexUnavailable where the file is
         changed and answers are not yet."""
         why = one_line("reason", reason, 500) if reason else None
@@ -37,7 +48,7 @@ class Forgetting:
             raise Refused(f"the reason seems to hold a secret ({found})", hint="say it without")
         try:
             file = await in_thread(
-                lambda: self._vault.restore(path, entry) if restore else self._vault.forget(path, entry, why),
+                lambda: self._vault.restore(path, entry, by) if restore else self._vault.forget(path, entry, why, by),
                 deadline_s=self._config.write_deadline_s,
                 what="changing the note",
             )
@@ -61,6 +72,25 @@ class Forgetting:
             ) from error
         self._model.wake()
         return file.record
+
+    async def forgotten(
+        self, *, client: str | None = None, session: str | None = None, since: datetime | None = None
+    ) -> list[Tombstone]:
+        """What is forgotten and could be restored, the latest first: by this client, in this session, from then on."""
+
+        def look() -> list[Tombstone]:
+            notes = self._index.notes(Filters(shelves=frozenset({Shelf.DELETED})), limit=MOST_FORGOTTEN)
+            stones = self._vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
+            return [
+                each
+                for each in stones
+                if (client is None or each.client == client)
+                and (session is None or each.session == session)
+                and (since is None or (each.at is not None and each.at >= since))
+            ]
+
+        found = await in_thread(look, deadline_s=LIST_S, what="reading what is forgotten")
+        return sorted(found, key=lambda each: (-(each.at.timestamp() if each.at else 0), each.target))
 
     def _twins(self, file: NoteFile) -> list[NotePath]:
         """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""

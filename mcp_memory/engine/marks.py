@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
@@ -14,11 +15,57 @@ from mcp_memory.text.dates import as_datetime
 
 Changes = Mapping[str, frontmatter.Value | None]
 
-NOT_DELETED: Changes = {"status": None, "deleted_at": None, "deleted_because": None}
+NOT_DELETED: Changes = dict.fromkeys(("status", "deleted_at", "deleted_by", "deleted_in", "deleted_because"))
 
 
-def deleted(now: datetime, reason: str | None) -> Changes:
-    return {"status": Status.DELETED.value, "deleted_at": now, "deleted_because": reason}
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: a client by its name, and its session, as far as they are known. A person at the command line may
+    change what no agent may."""
+
+    client: str | None = None
+    session: str | None = None
+    is_person: bool = False
+
+
+UNKNOWN = Caller()
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What is known of a forgotten note or entry (`entry`: its hash): when, by which client, in which session, why."""
+
+    path: NotePath
+    entry: str | None
+    at: datetime | None = None
+    client: str | None = None
+    session: str | None = None
+    reason: str | None = None
+    title: str = ""
+
+    @property
+    def target(self) -> str:
+        """Under which it can be restored."""
+        return f"{self.path}#{self.entry}" if self.entry else self.path
+
+
+def deleted(now: datetime, reason: str | None, by: Caller) -> Changes:
+    return {
+        "status": Status.DELETED.value,
+        "deleted_at": now,
+        "deleted_by": by.client,
+        "deleted_in": by.session,
+        "deleted_because": reason,
+    }
+
+
+def tombstone(file: NoteFile) -> Tombstone:
+    """As a forgotten note's file has it; nothing but its place where somebody brought the unmarked bytes back."""
+    meta = frontmatter.parse(file.text).meta
+    said = {key: str(meta[key]) if meta.get(key) is not None else None for key in NOT_DELETED}
+    at = as_datetime(meta.get("deleted_at"), UTC)
+    by, session, why = said["deleted_by"], said["deleted_in"], said["deleted_because"]
+    return Tombstone(file.record.path, None, at, by, session, why, file.record.title)
 
 
 def superseded(file: NoteFile, by: NoteId, now: datetime) -> Changes:

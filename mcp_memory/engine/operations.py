@@ -19,11 +19,19 @@ from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.filters import checked_query
 from mcp_memory.engine.flush import FLUSH
 from mcp_memory.engine.inbox.operations import glean, held, inbox, review
-from mcp_memory.engine.payloads import Payload, forgotten_payload, lost_payload, receipt_payload, search_payload
+from mcp_memory.engine.marks import Caller
+from mcp_memory.engine.payloads import (
+    Payload,
+    forgotten_payload,
+    lost_payload,
+    receipt_payload,
+    search_payload,
+    tombstone_payload,
+)
 from mcp_memory.engine.porting import Destination, facts_of, incoming_of
 from mcp_memory.engine.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.engine.versioning.past import PAST_S
-from mcp_memory.errors import InvalidInput
+from mcp_memory.errors import InvalidInput, McpMemoryError
 
 BRIEF_MS = 5000
 """Where nobody says how long they can wait."""
@@ -107,13 +115,36 @@ async def append(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def forget(engine: Engine, arguments: Payload) -> Payload:
-    record = await engine.forget(arguments["target"], reason=arguments.get("reason"))
+    record = await engine.forget(arguments["target"], reason=arguments.get("reason"), by=_caller(arguments))
     return forgotten_payload(record, arguments["target"], restored=False)
 
 
 async def restore(engine: Engine, arguments: Payload) -> Payload:
-    record = await engine.forget(arguments["target"], restore=True)
+    record = await engine.forget(arguments["target"], restore=True, by=_caller(arguments))
     return forgotten_payload(record, arguments["target"], restored=True)
+
+
+async def forgotten(engine: Engine, arguments: Payload) -> Payload:
+    return {"forgotten": [tombstone_payload(each) for each in await engine.forgotten(**arguments)]}
+
+
+async def restore_all(engine: Engine, arguments: Payload) -> Payload:
+    """What `forgotten` lists for the same arguments; what one refuses keeps no other from coming back."""
+    restored: list[Payload] = []
+    refused: list[Payload] = []
+    for each in await engine.forgotten(**arguments):
+        told = tombstone_payload(each)
+        try:
+            await engine.forget(each.target, restore=True, by=Caller(is_person=True))
+        except McpMemoryError as error:
+            refused.append({**told, "why": str(error)})
+        else:
+            restored.append(told)
+    return {"restored": restored, "refused": refused}
+
+
+def _caller(arguments: Payload) -> Caller:
+    return Caller(arguments.get("source"), arguments.get("session"), arguments.get("personal", False))
 
 
 async def adopt(engine: Engine, arguments: Payload) -> Payload:
@@ -198,6 +229,7 @@ _TYPES: Mapping[str, Type] = {
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
     "delegated": _YES_NO, "within_ms": _WHOLE, "items": _ITEMS, "texts": _TEXTS, "supersede": _YES_NO,
+    "personal": _YES_NO,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -242,8 +274,10 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "titles": (titles, {"ids"}),
     "echoes": (echoes, {"items"}),
     "append": (append, _APPEND),
-    "forget": (forget, {"target", "reason"}),
-    "restore": (restore, {"target"}),
+    "forget": (forget, {"target", "reason", "source", "session", "personal"}),
+    "restore": (restore, {"target", "source", "session", "personal"}),
+    "forgotten": (forgotten, {"client", "session", "since"}),
+    "restore_all": (restore_all, {"client", "session", "since"}),
     "adopt": (adopt, {"path"}),
     "reindex": (reindex, set()),
     "reconcile": (reconcile, set()),

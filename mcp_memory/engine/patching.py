@@ -67,15 +67,15 @@ class Patcher:
 
     def restore_entry(self, path: NotePath, entry: str) -> None:
         """Show a log's forgotten entry again. Raises as `patch`."""
-        was_kept = entry in self._undo.entries(path)
-        if was_kept:
+        kept = self._undo.stone_of(path, entry) if entry in self._undo.entries(path) else None
+        if kept:
             self._undo.release_entry(path, entry)  # first: the log's own list counts until it is written
         try:
             self.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
         except McpMemoryError:
-            if was_kept:
+            if kept:
                 with suppress(StorageFailed):  # the first refusal is the one to be told
-                    self._undo.keep_entry(path, entry)
+                    self._undo.keep_entry(kept)
             raise
 
     def unpatch(self, file: NoteFile) -> NoteFile | None:

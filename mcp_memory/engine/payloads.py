@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mcp_memory.engine.lost import Lost
+from mcp_memory.engine.marks import Tombstone
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 
 Payload = dict[str, Any]
@@ -13,6 +14,18 @@ Payload = dict[str, Any]
 
 def lost_payload(lost: Lost) -> Payload:
     return {"id": lost.id, "path": lost.added.path, "why": lost.why, "gist": lost.gist, "text": lost.text}
+
+
+def tombstone_payload(stone: Tombstone) -> Payload:
+    return {
+        "id": stone.target,
+        "path": stone.path,
+        "title": stone.title,
+        "at": stone.at.isoformat(timespec="seconds") if stone.at else None,
+        "client": stone.client,
+        "session": stone.session,
+        "reason": stone.reason,
+    }
 
 
 def search_payload(result: SearchResult) -> Payload:

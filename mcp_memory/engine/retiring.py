@@ -24,22 +24,25 @@ class Retiring:
         self._undo = undo
         self._now = now
 
-    def forget(self, file: NoteFile, entry: str | None, reason: str | None) -> NoteFile:
+    def forget(self, file: NoteFile, entry: str | None, reason: str | None, by: marks.Caller) -> NoteFile:
         """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
         path = file.record.path
         if not file.record.is_log:
             if file.record.shelf is Shelf.DELETED and not self._undo.hides(file.record.etag):
                 return file
-            return self._patcher.patch(path, lambda _: marks.deleted(self._now(), reason), forgets=True)
+            return self._patcher.patch(path, lambda _: marks.deleted(self._now(), reason, by), forgets=True)
         named = _named(path, entry)
         if not marks.holds(file, named):
             raise NotFound(f"no entry {named} in {path}")
-        self._undo.keep_entry(path, named)
+        is_known = named in self._undo.entries(path)
+        if not is_known:
+            self._undo.keep_entry(marks.Tombstone(path, named, self._now(), by.client, by.session, reason))
         try:
             return self._patcher.patch(path, lambda now: {"forgotten": marks.united(now, named)})
         except McpMemoryError:
             with suppress(StorageFailed):  # the first refusal is the one to be told
-                self._undo.release_entry(path, named)
+                if not is_known:
+                    self._undo.release_entry(path, named)
             raise
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:

@@ -7,14 +7,17 @@ known here by their etag, and an entry of a log by its hash, so that they stay o
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 from mcp_memory.engine.durable import replace_file, sync_folder
+from mcp_memory.engine.marks import Tombstone
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, Problem
 from mcp_memory.text import frontmatter
@@ -68,11 +71,29 @@ class Undo:
             self._notes[after] = forgotten
             self._hidden.add(before)
 
-    def keep_entry(self, path: NotePath, entry: str) -> None:
+    def keep_entry(self, stone: Tombstone) -> None:
         """As `keep`, for an entry of a log, whose bytes stay where they are. Raises StorageFailed."""
-        self._write(_entry_name(path, entry), path.encode())
+        path, entry = stone.path, stone.entry or ""
+        said = {"at": stone.at and stone.at.isoformat(), "client": stone.client, "session": stone.session}
+        line = json.dumps({**said, "reason": stone.reason}, ensure_ascii=False)
+        self._write(_entry_name(path, entry), f"{path}\n{line}\n".encode())
         with self._lock:
             self._entries.setdefault(path, set()).add(entry)
+
+    def stone_of(self, path: NotePath, entry: str) -> Tombstone:
+        """What was noted when a log entry was forgotten; its place alone where that cannot be read."""
+        try:
+            text = (self._folder / _entry_name(path, entry)).read_text(encoding="utf-8")
+            said: dict[str, Any] = json.loads(text.partition("\n")[2])
+            at = datetime.fromisoformat(said["at"]) if said["at"] else None
+            return Tombstone(path, entry, at, said["client"], said["session"], said["reason"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return Tombstone(path, entry)
+
+    def logs(self) -> list[NotePath]:
+        """Those of which entries were forgotten."""
+        with self._lock:
+            return sorted(path for path, entries in self._entries.items() if entries)
 
     def find(self, after: Etag) -> bytes | None:
         """What stood there before; None where that is not known."""
@@ -203,7 +224,7 @@ class Undo:
             after, _, before = file.name.removesuffix(SHOWN).partition(".")
             if file.suffix == ENTRY:
                 try:
-                    path = NotePath(file.read_text(encoding="utf-8"))
+                    path = NotePath(file.read_text(encoding="utf-8").partition("\n")[0])
                 except (OSError, UnicodeDecodeError):
                     self.problems.append(Problem(str(file), "which log entry was forgotten cannot be read there"))
                 else:

@@ -23,7 +23,7 @@ from mcp_memory.engine.importing import Importing
 from mcp_memory.engine.kinds import LOG, Kinds
 from mcp_memory.engine.ledger import Ledger
 from mcp_memory.engine.marker import Guard
-from mcp_memory.engine.notes import Layout, NoteFile
+from mcp_memory.engine.notes import Layout, NoteFile, derive_title
 from mcp_memory.engine.ownership import Tier, may_retire, tier_of
 from mcp_memory.engine.patching import Patcher
 from mcp_memory.engine.publishing import NotePublisher
@@ -38,6 +38,7 @@ from mcp_memory.engine.vouching import Vouching
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Outcome, Problem, Shelf
 from mcp_memory.storage.base import Listing, StorageBackend
+from mcp_memory.text import logs
 
 __all__ = ["Stored", "Vault"]
 
@@ -200,21 +201,43 @@ class Vault:
             return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
         return stored
 
-    def forget(self, path: NotePath, entry: str | None = None, reason: str | None = None) -> NoteFile:
+    def forget(
+        self,
+        path: NotePath,
+        entry: str | None = None,
+        reason: str | None = None,
+        by: marks.Caller = marks.UNKNOWN,
+    ) -> NoteFile:
         """Mark a note deleted, or list a log entry's hash under `forgotten`; the bytes stay. Idempotent.
 
         Raises NotFound, Refused (somebody else's note), InvalidInput (a whole log).
         """
         self._must_be_there()
-        return self._retiring.forget(self._retirable(path), entry, reason)
+        return self._retiring.forget(self._retirable(path, by), entry, reason, by)
 
-    def restore(self, path: NotePath, entry: str | None = None) -> NoteFile:
+    def restore(self, path: NotePath, entry: str | None = None, by: marks.Caller = marks.UNKNOWN) -> NoteFile:
         """Undo a forget: the very bytes from before where nothing else changed since, else the marks go. Idempotent.
 
         Raises as `forget`.
         """
         self._must_be_there()
-        return self._retiring.restore(self._retirable(path), entry)
+        return self._retiring.restore(self._retirable(path, by), entry)
+
+    def tombstones(self, deleted: Sequence[NotePath]) -> list[marks.Tombstone]:
+        """Of these notes, as far as they are forgotten, and of all forgotten log entries that are there; what cannot
+        be read now is left out. Reads files: for a worker thread."""
+        found: list[marks.Tombstone] = []
+        for path in dict.fromkeys([*deleted, *self._undo.logs()]):
+            with suppress(McpMemoryError):
+                file = self.read(path)
+                if file.record.is_log:
+                    there = {each.hash: each for each in logs.entries(file.text, file.body_start)}
+                    for entry in {*marks.forgotten(file)} & there.keys():
+                        title = there[entry].title or file.text[there[entry].start : there[entry].end]
+                        found.append(replace(self._undo.stone_of(path, entry), title=derive_title(title)))
+                elif file.record.shelf is Shelf.DELETED:
+                    found.append(marks.tombstone(file))
+        return found
 
     def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
         """Mark a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
@@ -306,9 +329,9 @@ class Vault:
         self._patcher.can_patch(path, marks.superseded(file, NoteId("?"), self._now()))
         return file
 
-    def _retirable(self, path: NotePath) -> NoteFile:
+    def _retirable(self, path: NotePath, by: marks.Caller = marks.UNKNOWN) -> NoteFile:
         file = self.read(path)
-        may_retire(path, self.tier(path, file.record.id), layout=self.layout)
+        may_retire(path, self.tier(path, file.record.id), layout=self.layout, by_person=by.is_person)
         return file
 
     def _patch(self, path: NotePath, changes: Callable[[NoteFile], marks.Changes]) -> NoteFile:

@@ -32,8 +32,8 @@ POLL_S = 0.1
 NAME = "library"
 """How the daemon knows us, and what `source` says of a note that says nothing else."""
 
-_PERSONS_OWN = frozenset({"append", "compact"})
-"""What a daemon refuses to agents, or an author and a date in it: a program that a person wrote asks as the person."""
+_PERSONS_OWN = frozenset({"append", "compact", "forget"})
+"""What a daemon refuses to agents, or an author or a date in it: a program that a person wrote asks as the person."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
 """States of a model that will yet embed what has no vector."""
@@ -195,7 +195,7 @@ class Memory:
 
     def forget(self, target: str, *, reason: str | None = None) -> Standing:
         """Take a note or log entry (id or path) out of every answer; its file stays. Raises NotFound, Refused."""
-        return standing(self._ask("forget", target=target, reason=reason))
+        return standing(self._ask("forget", target=target, reason=reason, source=NAME))
 
     def restore(self, target: str) -> Standing:
         """Bring a forgotten note or log entry back, byte for byte. Raises NotFound, Refused."""

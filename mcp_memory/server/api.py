@@ -35,15 +35,19 @@ from mcp_memory.server.hooks import Hooks
 log = logging.getLogger(__name__)
 
 _OF_A_PERSON = (
-    "accept adopt capture compact doctor echoes erase export fix glean held import inbox log lost recover review runs "
-    "share transcripts"
+    "accept adopt capture compact doctor echoes erase export fix forgotten glean held import inbox log lost recover "
+    "restore_all review runs share transcripts"
 )
 PERSONS_OWN = frozenset(_OF_A_PERSON.split())
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes, and
 has not looked at what waits in the inbox; who gleans says what the person said."""
 
-PERSONS_TO_SAY = ("source", "created")
-"""Of an append: who an agent is says its token, and when it writes the clock."""
+PERSONS_TO_SAY = {
+    "append": ("source", "created"),
+    "forget": ("source", "personal"),
+    "restore": ("source", "personal"),
+}
+"""Who an agent is says its token, and when it writes the clock; and a person's own files are not its to take away."""
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),
@@ -81,8 +85,8 @@ def add_routes(
         if name in PERSONS_OWN and client != PERSON:
             raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
         arguments = _arguments(await request.body())
-        if name == "append" and client != PERSON:
-            if said := next((each for each in PERSONS_TO_SAY if arguments.get(each) is not None), None):
+        if name in PERSONS_TO_SAY and client != PERSON:
+            if said := next((each for each in PERSONS_TO_SAY[name] if arguments.get(each) is not None), None):
                 raise Refused(f"{said} is for a person to say", hint="leave it out: your token says who you are")
             arguments["source"] = client
         found = await perform(engine, name, arguments)

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from mcp_memory.engine.config import RecallConfig, VaultConfig
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.marks import Caller
 from mcp_memory.engine.payloads import forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
@@ -159,6 +160,7 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         path: Annotated[str | None, Field(description="Path of the note, instead of an id.")] = None,
         reason: Annotated[str | None, Field(description="Why, in a few words.")] = None,
         restore: Annotated[bool, Field(description="true brings a forgotten note back.")] = False,
+        session: Annotated[str | None, Field(description="Your session's id, if you know it.")] = None,
     ) -> ToolResult:
         """Take a wrong or unwanted note out of search and recall. Reversible: its file stays as it is.
 
@@ -168,7 +170,7 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         target = id or path
         if not target or (id and path):
             raise ToolError("pass either id or path (memory_search finds ids)")
-        record = await _told(engine.forget(target, restore=restore, reason=reason))
+        record = await _told(engine.forget(target, restore=restore, reason=reason, by=Caller(_client(), session)))
         payload = forgotten_payload(record, target, restored=restore)
         return ToolResult(f"{payload['status']}: {record.path}", structured_content=payload)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.engine.marks import Tombstone
 from mcp_memory.engine.undo import GRACE_DAYS, Undo
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NotePath
@@ -37,7 +38,7 @@ def test_the_name_is_synced_after_the_bytes(tmp_path: Path, monkeypatch: pytest.
 def test_it_is_known_after_a_restart_until_it_is_released(tmp_path: Path) -> None:
     undo = Undo(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
-    undo.keep_entry(LOG, "0123456789abcdef")
+    undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     (tmp_path / f"{AFTER}.4711").write_bytes(b"the draft of an interrupted change")
     for each in (undo, Undo(tmp_path)):
         assert each.hides(BEFORE)
@@ -68,7 +69,7 @@ def looked(undo: Undo, days: int, *, there: set[Etag] | None = None, start: date
 def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, standing: str, days: int) -> None:
     undo = Undo(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
-    undo.keep_entry(LOG, "0123456789abcdef")
+    undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     (tmp_path / f"{AFTER}.4711").write_bytes(b"a draft")
     looked(undo, days, there={"marked": {AFTER}, "unmarked": {BEFORE}, "gone": set()}[standing])
     stays = standing != "gone" or days <= GRACE_DAYS
@@ -104,7 +105,7 @@ def test_a_clock_that_is_years_ahead_makes_nothing_old(tmp_path: Path) -> None:
 def test_a_mark_that_says_nothing_stops_no_pruning(tmp_path: Path, mark: bytes) -> None:
     undo = Undo(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
-    undo.keep_entry(LOG, "0123456789abcdef")
+    undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     looked(undo, 1)
     marks = list(tmp_path.glob("*.gone"))
     assert len(marks) == 2
@@ -115,7 +116,7 @@ def test_a_mark_that_says_nothing_stops_no_pruning(tmp_path: Path, mark: bytes) 
 
 
 def test_an_entry_that_cannot_be_read_is_a_fact_and_the_others_count(tmp_path: Path) -> None:
-    Undo(tmp_path).keep_entry(LOG, "0123456789abcdef")
+    Undo(tmp_path).keep_entry(Tombstone(LOG, "0123456789abcdef"))
     damaged = tmp_path / "fedcba9876543210.0123456789abcdef.entry"
     damaged.write_bytes(b"memory/\xff")
     undo = Undo(tmp_path)

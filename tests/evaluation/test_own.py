@@ -10,7 +10,7 @@ import pytest
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.marker import open_marker
-from mcp_memory.engine.marks import hash_of
+from mcp_memory.engine.marks import Tombstone, hash_of
 from mcp_memory.engine.undo import Undo
 from mcp_memory.evaluation.own import REWORDED, SHORTENED, TITLE, own_questions
 from mcp_memory.models import Etag, NotePath
@@ -100,7 +100,7 @@ def test_what_was_forgotten_stays_so_where_its_bytes_came_back(vault: Path) -> N
     (vault / "memory" / "2026-01-03.md").write_text(
         f"---\nforgotten: [{hash_of(entry)}]\n---\n# 2026-01-03\n\n{entry}\n{other}"
     )
-    undo.keep_entry(NotePath("memory/2026-01-02.md"), hash_of(entry))
+    undo.keep_entry(Tombstone(NotePath("memory/2026-01-02.md"), hash_of(entry)))
     found = own_questions(config(vault), 10)
     assert {question.gold[0].path for question in found.questions} == {
         "a.md", "memory/2026-01-02.md", "memory/2026-01-03.md",
