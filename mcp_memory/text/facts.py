@@ -58,7 +58,7 @@ _IDENTIFIER = re.compile(
     r"|[\w-]+(?:\.[A-Za-z]\w+)+"  # file.py, module.name
     r")(?![\w/-])"
 )
-_NUMBER = re.compile(r"(?<![\w.])[0-9]++(?:[.,:][0-9]++)*+(?!\w*_)")
+_NUMBER = re.compile(r"(?<![\w.])(?<![0-9][,:])[0-9]+(?:[.,:][0-9]+)*(?![.,:]?[0-9])(?!\w*_)")
 _NAME = re.compile(r"(?<=[a-z0-9,;:)\"'”’] )[A-Z][\w'’-]*[a-z0-9](?: [A-Z][\w'’-]*[a-z0-9])*|\b[A-Z]{2,}[0-9]*\b")
 _NEGATION = re.compile(r"\b(?:not|never|no longer|without|cannot|nobody|none|instead of|\w+n['’]t)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.!?;:\n]")

@@ -13,11 +13,11 @@ from mcp_memory.errors import Refused
 Key: TypeAlias = str | int
 """A member's name, or an element's number."""
 
-GAP = re.compile(r"(?:[\s\ufeff]++|//[^\n\r\u2028\u2029]*+|/\*.*?\*/)*+", re.DOTALL)
-COMMENT = re.compile(r"//[^\n\r\u2028\u2029]*+|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'", re.DOTALL)
-_NAME = re.compile(r"[^\W\d][\w$]*+|\$[\w$]*+")
-_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]++|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+|Infinity|NaN)")
+GAP = re.compile(r"(?:[\s\ufeff]+|//[^\n\r\u2028\u2029]*|/\*.*?\*/)*", re.DOTALL)
+COMMENT = re.compile(r"//[^\n\r\u2028\u2029]*|/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(r"\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'", re.DOTALL)
+_NAME = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
+_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|NaN)")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
