@@ -14,6 +14,19 @@ from mcp_memory.embedders.choose import open_embedder
 
 telemetry.switch_off()
 
+HERE = Path(__file__).parent
+FAST = frozenset(
+    {"gleaning", "index", "porting", "storage", "summarizers", "text", "topics", "transcripts", "versions", "wiring"}
+)
+"""The rooms whose tests start no daemon and load no model: they run on every supported Python, in a minute."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
+        if room in FAST and "model_cache" not in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.fast)
+
 
 @pytest.fixture(scope="session")
 def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -237,7 +238,7 @@ def test_unreadable_folders_are_reported(tmp_path: Path) -> None:
     (root / "open.md").write_bytes(b"x")
     (root / "locked").chmod(0)
     for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == 0 and folder.is_relative_to("/tmp/pytest-of-root"):
+        if folder.stat().st_uid == 0 and folder.is_relative_to(tempfile.gettempdir()):
             folder.chmod(0o755)
     script = (
         "import sys, os; sys.path.insert(0, sys.argv[2])\n"
