@@ -13,7 +13,7 @@ from mcp_memory.cli.explaining import explained, left_out
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.visible import visible
+from mcp_memory.text.visible import quoted, visible
 
 project = click.option("--project", help="This project's notes and those without one; default: all.")
 
@@ -221,7 +221,6 @@ def erase(common: Common, note: str, yes: bool, as_json: bool) -> None:
 def _show_hit(hit: dict[str, Any]) -> None:
     # A stored text must not steer the terminal: control characters are shown, not sent.
     score, place = f"{hit['score']:.2f}", visible(f"{hit['path']}:{hit['start_line']}-{hit['end_line']}")
-    snippet = visible(hit["snippet"].strip())
     named = hit["heading"] or hit["title"]
     shown = (None if named == hit["snippet"].strip() else named, hit["kind"], hit["date"], hit["id"])
     about = visible(" · ".join(part for part in shown if part and part != f"path:{hit['path']}"))
@@ -230,5 +229,5 @@ def _show_hit(hit: dict[str, Any]) -> None:
         score, place = click.style(score, dim=True), click.style(place, fg="cyan", bold=True)
         about = click.style(about, dim=True)
     print(f"{score} {place}  {about}")
-    print(snippet)
+    print(quoted(hit["snippet"].strip()))
     say()

@@ -1,8 +1,9 @@
 """Putting notes into a token budget: pure functions from excerpts to the text that an agent reads.
 
 What is recalled is data that somebody stored, never an instruction. So all of it, names of files included, stands
-between two marks that are made from a hash of the very text and that this text does not contain; characters that hide
-or reorder text are shown by their code. Lengths are counted in characters of the finished text, so that a budget is
+between two marks that are made from a hash of the very text and that this text does not contain, and no line of a note
+can be taken for one of ours: it stands behind its number or a `>`. Characters that hide or reorder text are shown by
+their code. Lengths are counted in characters of the finished text, so that a budget is
 never exceeded.
 """
 
@@ -19,7 +20,7 @@ from mcp_memory.models import NotePath, Passage
 from mcp_memory.text.leads import lead_of
 from mcp_memory.text.terms import overlap
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
-from mcp_memory.text.visible import visible
+from mcp_memory.text.visible import QUOTED, in_line, quoted_on, visible
 
 MOST_NAMED = 10
 """So many notes that did not fit are named, the others only counted."""
@@ -160,7 +161,7 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int) -> Assembly:
             fitted.append(excerpt)
             left -= whole
             continue
-        room = left - (whole - len(visible(excerpt.text)))
+        room = left - (whole - len(quoted_on(excerpt.text)))
         shown = None if cut else (_latest(excerpt, room) if excerpt.entries else _head(excerpt, room))
         cut = True
         if shown:
@@ -221,11 +222,13 @@ def _blocks(excerpts: Sequence[Excerpt]) -> list[str]:
     for excerpt in excerpts:
         place = _lines(excerpt)
         if excerpt.path != path:
-            blocks.append("### " + " · ".join(filter(None, map(_line, (excerpt.path, excerpt.heading, excerpt.about)))))
+            blocks.append(
+                "### " + " · ".join(filter(None, map(in_line, (excerpt.path, excerpt.heading, excerpt.about))))
+            )
         elif excerpt.heading and excerpt.heading != heading:
-            place = f"{place} · {_line(excerpt.heading)}"
+            place = f"{place} · {in_line(excerpt.heading)}"
         path, heading = excerpt.path, excerpt.heading
-        blocks.append(f"[{place}] {visible(excerpt.text)}")
+        blocks.append(f"[{place}] {quoted_on(excerpt.text)}")
     return blocks
 
 
@@ -235,10 +238,10 @@ def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
     left = room_chars
     lines = excerpt.text.split("\n")
     for line in lines:
-        if len(visible(line)) + 1 > left:
+        if _size(line) > left:
             break
         taken.append(line)
-        left -= len(visible(line)) + 1
+        left -= _size(line)
     if any(line.strip() for line in taken):
         return replace(excerpt, text="\n".join(taken), end_line=excerpt.start_line + len(taken) - 1)
     start = lines[0][: max(0, room_chars - 2)]
@@ -255,7 +258,7 @@ def _latest(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
     starts = [at for entry in excerpt.entries if 0 <= (at := entry - excerpt.start_line) < len(lines)]
     left, first = room_chars, len(lines)
     for at in reversed(starts):
-        left -= sum(len(visible(line)) + 1 for line in lines[at:first])
+        left -= sum(_size(line) for line in lines[at:first])
         if left < 0:
             break
         first = at
@@ -287,8 +290,9 @@ def _uncounted(notes: int) -> str:
     return f"… and {notes} more left out"
 
 
-def _line(text: str) -> str:
-    return visible(" ".join(text.split()))
+def _size(line: str) -> int:
+    """In characters, as it is quoted, with a line break."""
+    return len(visible(line)) + len(QUOTED) + 1
 
 
 def _lines(excerpt: Excerpt) -> str:

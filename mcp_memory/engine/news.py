@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from mcp_memory.latest import Latest
 from mcp_memory.models import NoteId, Passage
+from mcp_memory.text.visible import in_line, in_quotes
 
 MOST_STORED = 1000
 MOST_SESSIONS = 1000
@@ -99,7 +100,7 @@ class News:
 def _named(passage: Passage, stored: Stored) -> str:
     note = passage.note
     title = passage.chunk.headings[-1] if note.is_log and passage.chunk.headings else note.title
-    short = title if len(title) <= TITLE_CHARS else f"{title[:TITLE_CHARS]}…"
+    short = in_quotes(title if len(title) <= TITLE_CHARS else f"{title[:TITLE_CHARS]}…")
     when = note.updated or note.created
     day = f"{when.date().isoformat()}, " if when else ""
-    return f'"{short}" ({day}by {stored.author})'
+    return f"{short} ({day}by {in_line(stored.author)})"

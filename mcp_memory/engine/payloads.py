@@ -1,4 +1,4 @@
-"""Answers as plain JSON values, the same at every door."""
+"""Answers as plain JSON values, the same at every door; what models read has no hidden characters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.marks import Tombstone
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
+from mcp_memory.text.visible import visible_in
 
 Payload = dict[str, Any]
 
@@ -42,7 +43,7 @@ def search_payload(result: SearchResult) -> Payload:
         payload["left_out"] = [{**asdict(each), "filters": list(each.filters)} for each in result.left_out]
     if any(hit.explain is not None for hit in result.hits):
         payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
-    return payload
+    return visible_in(payload)
 
 
 def hit_payload(hit: Hit) -> Payload:
@@ -64,7 +65,7 @@ def hit_payload(hit: Hit) -> Payload:
 
 
 def receipt_payload(receipt: Receipt) -> Payload:
-    return {
+    payload: Payload = {
         "id": receipt.id,
         "path": receipt.path,
         "etag": receipt.etag,
@@ -72,8 +73,10 @@ def receipt_payload(receipt: Receipt) -> Payload:
         "indexed": receipt.indexed,
         "similar": list(receipt.similar),
     }
+    return visible_in(payload)
 
 
 def forgotten_payload(record: NoteRecord, target: str, *, restored: bool) -> Payload:
     note_id = target if record.is_log else record.id
-    return {"id": note_id, "path": record.path, "etag": record.etag, "status": "active" if restored else "deleted"}
+    status = "active" if restored else "deleted"
+    return visible_in({"id": note_id, "path": record.path, "etag": record.etag, "status": status})

@@ -12,6 +12,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.text.logs import is_log_path
+from mcp_memory.text.visible import named_again
 
 LOOK_S = 10.0
 
@@ -78,7 +79,7 @@ def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
 
     Raises InvalidInput.
     """
-    plain = target.strip()
+    plain = named_again(target.strip())
     if not plain or len(plain) > 5000:
         raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
     whole, _, entry = plain.rpartition("#")

@@ -31,6 +31,7 @@ from mcp_memory.errors import (
 from mcp_memory.hooks.command import ROUTE
 from mcp_memory.server.calls import Calls
 from mcp_memory.server.hooks import Hooks
+from mcp_memory.text.visible import visible, visible_in
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +91,9 @@ def add_routes(
                 raise Refused(f"{said} is for a person to say", hint="leave it out: your token says who you are")
             arguments["source"] = client
         found = await perform(engine, name, arguments)
-        return _Json({**found, "clients": calls.payload()} if name == "status" else found)
+        if name == "status":
+            found |= {"clients": calls.payload()}
+        return _Json(found if client == PERSON else visible_in(found))
 
     for route, work in ((API, operate), (ROUTE, hooks.answer)):
         server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials, calls, auth=auth))
@@ -114,7 +117,7 @@ def _guarded(
                 calls.saw(client)
             return await work(client, request)
         except McpMemoryError as error:
-            body = {"code": error.code, "message": error.message, "hint": error.hint}
+            body = {"code": error.code, "message": visible(error.message), "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))
         except ClientDisconnect:
             return JSONResponse({"code": InvalidInput.code, "message": "the body did not arrive whole"}, 400)

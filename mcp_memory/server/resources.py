@@ -17,7 +17,7 @@ from mcp_memory.engine.operations import perform
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.counts import counted
-from mcp_memory.text.visible import visible
+from mcp_memory.text.visible import in_line, visible, visible_in
 
 REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
 memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what
@@ -32,7 +32,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
         try:
             return await engine.note(note_id)
         except McpMemoryError as error:
-            raise ResourceError(f"{error.code}: {error}") from error
+            raise ResourceError(visible(f"{error.code}: {error}")) from error
 
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by topic and folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction] -- registered
@@ -42,7 +42,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
 
     @server.resource("memory://status", mime_type="application/json", title="The state of memory")
     async def status() -> str:  # pyright: ignore[reportUnusedFunction] -- registered
-        return json.dumps(await perform(engine, "status", {}), ensure_ascii=False, indent=1)
+        return json.dumps(visible_in(await perform(engine, "status", {})), ensure_ascii=False, indent=1)
 
 
 def add_prompts(server: FastMCP) -> None:
@@ -60,7 +60,7 @@ def add_prompts(server: FastMCP) -> None:
         description="Asks the agent to bring memory up to date with this session; `topic` narrows it.",
     )
     def reflect(topic: str = "") -> str:  # pyright: ignore[reportUnusedFunction] -- registered
-        return REFLECT.format(about=f" about {topic}" if topic else "")
+        return REFLECT.format(about=f" about {in_line(topic)}" if topic else "")
 
 
 def _listed(topics: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -21,6 +21,8 @@ from mcp_memory.engine.marks import Caller
 from mcp_memory.engine.payloads import forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
+from mcp_memory.server.texts import append_text, forget_text, search_text
+from mcp_memory.text.visible import visible
 
 T = TypeVar("T")
 
@@ -74,8 +76,7 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
             )
         )  # fmt: skip
         payload = search_payload(result)
-        best = f", best: {result.hits[0].title}" if result.hits else ""
-        return ToolResult(f"{len(result.hits)} hits{best}", structured_content=payload)
+        return ToolResult(search_text(payload), structured_content=payload)
 
     @server.tool(annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
     async def memory_recall(
@@ -146,8 +147,8 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
                 session=session, expires=expires, path=path, source=_client(),
             )
         )  # fmt: skip
-        said = f"{receipt.outcome}: {receipt.path}" if receipt.path else "unknown: call again with the same content"
-        return ToolResult(said, structured_content=receipt_payload(receipt))
+        payload = receipt_payload(receipt)
+        return ToolResult(append_text(payload), structured_content=payload)
 
     @server.tool(
         annotations=_writes("Forget from memory"),
@@ -172,7 +173,7 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
             raise ToolError("pass either id or path (memory_search finds ids)")
         record = await _told(engine.forget(target, restore=restore, reason=reason, by=Caller(_client(), session)))
         payload = forgotten_payload(record, target, restored=restore)
-        return ToolResult(f"{payload['status']}: {record.path}", structured_content=payload)
+        return ToolResult(forget_text(payload), structured_content=payload)
 
 
 def _reads(title: str) -> ToolAnnotations:
@@ -191,7 +192,7 @@ async def _told(work: Awaitable[T]) -> T:
     try:
         return await work
     except McpMemoryError as error:
-        raise ToolError(f"{error.code}: {error}") from error
+        raise ToolError(visible(f"{error.code}: {error}")) from error
     except Exception as error:
         log.exception("a bug met in a tool")
         raise ToolError("internal: a bug of mcp-memory; the daemon's log says where") from error

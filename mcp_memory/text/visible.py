@@ -1,13 +1,20 @@
-"""Showing characters that would hide or reorder a text, or steer a terminal."""
+"""Showing what is stored to whoever reads it: characters that would hide or reorder a text, or steer a terminal, as
+codes, and each line of it as a quoted one. Pure."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any, cast
+
+QUOTED = ">"
+"""Before each quoted line but one that stands behind a mark of ours: no line of a note can be taken for ours."""
 
 SOFT_HYPHEN = "\u00ad"
 _PLAIN = re.compile("[\n\t -~\u00a0-\u02ff]*")
 """The letters of most texts, which need no closer look."""
+
+_CODE = re.compile(r"\\u\{(0|[1-9A-F][0-9A-F]{0,4}|10[0-9A-F]{4})\}")
 
 _BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 """Letters that show as nothing, and variation selectors, of which text can be made that nobody sees."""
@@ -21,6 +28,40 @@ def visible(text: str) -> str:
         return text
     hidden = {ord(c): f"\\u{{{ord(c):X}}}" for c in set(text) if not _harmless(c)}
     return text.translate(hidden) if hidden else text
+
+
+def visible_in(value: Any) -> Any:
+    """A JSON value with all that is text in it visible."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(key): visible_in(each) for key, each in cast("dict[str, Any]", value).items()}
+    return [visible_in(each) for each in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
+
+
+def named_again(name: str) -> str:
+    """An id or path as it is stored, from the way in which it was shown."""
+    return _CODE.sub(lambda code: c if visible(c := chr(int(code[1], 16))) == code[0] else code[0], name)
+
+
+def in_line(text: str) -> str:
+    """Visible, in one line of ours."""
+    return visible(" ".join(text.split()))
+
+
+def in_quotes(text: str) -> str:
+    """Visible, in one line of ours, and with quotation marks that the text cannot close."""
+    return '"' + in_line(text).replace('"', "'") + '"'
+
+
+def quoted_on(text: str) -> str:
+    """Visible and quoted, behind a mark of ours that stands in its first line."""
+    return visible(text).replace("\n", f"\n{QUOTED}")
+
+
+def quoted(text: str) -> str:
+    """Visible, each line quoted."""
+    return f"{QUOTED}{quoted_on(text)}"
 
 
 def _harmless(character: str) -> bool:

@@ -54,9 +54,10 @@ def shown(answer: str) -> list[tuple[str, int, str]]:
         elif at := re.match(r"\[(\d+)(?:-\d+)?(?: · [^]]*)?\] ", line):
             number = int(at[1])
             found.append((path, number, line[at.end() :]))
-        elif found and not re.match(r"[0-9a-f]{8}>>>", line):
+        elif found and not re.match(r"[0-9a-f]{8}>>>|Left out|$", line):
             number += 1
-            found.append((path, number, line))
+            assert line.startswith(">"), "no line of a note without its mark"
+            found.append((path, number, line[1:]))
         elif found:
             break
     return found
@@ -122,7 +123,7 @@ def test_neighbours_are_joined() -> None:
     config = ChunkingConfig(join_chars=0, max_chars=100)
     passages = passages_of("a.md", text, config)
     assert len(passages) == 2
-    assert "\n[1-4] first line\nsecond line\n\nthird line\n" in render(
+    assert "\n[1-4] first line\n>second line\n>\n>third line\n" in render(
         FRAME, Assembly(tuple(pack(passages[::-1], 9999)))
     )
     apart = passages_of("a.md", text.replace("\n\n", "\n- - -\n"), config)
@@ -191,7 +192,7 @@ def test_the_marks_are_not_in_the_text(text: str) -> None:
     opening, closing = f"<<<{other}\n", f"\n{other}>>>"
     assert second.count(opening) == 1
     assert second.count(closing) == 1
-    assert visible(first) in second[second.index(opening) : second.index(closing)]
+    assert visible(first).replace("\n", "\n>") in second[second.index(opening) : second.index(closing)]
 
 
 def test_a_mark_is_made_anew_while_the_text_holds_it(monkeypatch) -> None:
@@ -282,7 +283,7 @@ def test_reading_on_loses_and_doubles_nothing(texts: str, chance: Random) -> Non
 def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
     text = "# Tea\n\n## Green\n\nsencha\n\n## Black\n\nassam\n\n\nkeemun\n"
     answer = render(FRAME, Assembly(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
-    assert "### a.md · Green · fact\n[5] sencha\n[9-12 · Black] assam\n\n\nkeemun\n" in answer
+    assert "### a.md · Green · fact\n[5] sencha\n[9-12 · Black] assam\n>\n>\n>keemun\n" in answer
 
 
 def test_nothing_is_said_plainly() -> None:

@@ -27,11 +27,11 @@ async def test_a_note_verbatim_with_its_lines_as_in_the_file(world: World) -> No
     world.write("a.md", "---\ntitle: Tea\n---\n\nfirst\n\n  second\nthird\n\n")
     async with world.engine() as engine:
         answer = await engine.recall(path="a.md")
-        assert "### a.md · Tea\n[5-8] first\n\n  second\nthird\n" in answer
+        assert "### a.md · Tea\n[5-8] first\n>\n>  second\n>third\n" in answer
         assert await engine.recall(ids=["path:a.md"]) == answer
         for lines, wanted in (
             ("5", "[5] first"),
-            ("7-8", "[7-8]   second\nthird"),
+            ("7-8", "[7-8]   second\n>third"),
             ("7-", "[7-8]"),
             ("1-3", "[1-3] ---"),
         ):
@@ -47,8 +47,8 @@ async def test_a_note_verbatim_with_its_lines_as_in_the_file(world: World) -> No
 async def test_windows_line_ends_and_a_byte_order_mark_are_no_noise(world: World) -> None:
     world.write("a.md", "\ufefffirst\r\nsecond\r\n")
     async with world.engine() as engine:
-        assert "[1-2] first\nsecond\n" in await engine.recall(path="a.md")
-        assert "first\nsecond\n" in await engine.recall("second")
+        assert "[1-2] first\n>second\n" in await engine.recall(path="a.md")
+        assert "first\n>second\n" in await engine.recall("second")
 
 
 async def test_the_same_note_asked_for_twice_is_shown_once(world: World) -> None:

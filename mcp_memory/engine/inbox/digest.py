@@ -9,6 +9,7 @@ from datetime import datetime
 from mcp_memory.engine.inbox.register import AT_ONCE, Fate, Register
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, Shelf
+from mcp_memory.text.visible import in_quotes
 
 MOST_LINES = 8
 
@@ -58,4 +59,4 @@ def _line(note: NoteRecord) -> str:
     contrary = ", ".join(note.meta.get("contradicts", ()))
     against = f"; contradicts {contrary}" if contrary else ""
     undo = f"undo: mcp-memory review --undo {note.id}"
-    return f"Stored because the person said so{said}: {note.title} [{note.kind}] ({undo}{against})"
+    return f"Stored because the person said so{said}: {in_quotes(note.title)} [{note.kind}] ({undo}{against})"
