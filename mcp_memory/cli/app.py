@@ -12,6 +12,7 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, fail
+from mcp_memory.cli.hints import for_shell
 from mcp_memory.cli.options import Common, located
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
 
@@ -26,7 +27,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- likewise
         if cmd_name not in _COMMANDS:
-            near = difflib.get_close_matches(cmd_name, _COMMANDS, n=1)
+            same = [_SAME[cmd_name]] if cmd_name in _SAME else []
+            near = same or difflib.get_close_matches(cmd_name, _COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else "mcp-memory --help lists all commands"
             raise click.UsageError(f"No such command {cmd_name!r}: {hint}")
         module, _, name = _COMMANDS[cmd_name].partition(":")
@@ -77,6 +79,14 @@ _COMMANDS = {
     "calibrate": "calibrating:calibrate",
 }
 
+_SAME = {
+    "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",
+    "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
+    "write": "append", "list": "tree", "ls": "tree", "remove": "forget", "rm": "forget", "undo": "restore",
+    "unforget": "restore", "run": "serve", "history": "log", "setup": "install",
+}  # fmt: skip
+"""Other words for a command; what is spelled alike may do the opposite."""
+
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mcp-memory")
@@ -122,9 +132,10 @@ def run() -> int:
 
 
 def _report(error: McpMemoryError) -> int:
+    hint = error.hint and for_shell(error.hint)
     if "--json" in sys.argv:
-        facts: dict[str, Any] = {"error": error.message, "code": error.code, "hint": error.hint}
+        facts: dict[str, Any] = {"error": error.message, "code": error.code, "hint": hint}
         emit(facts)
     else:
-        fail(error.message, error.hint)
+        fail(error.message, hint)
     return next((code for kind, code in _EXIT if isinstance(error, kind)), 1)

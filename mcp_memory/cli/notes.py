@@ -10,6 +10,7 @@ import click
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, is_styled, say, tell
 from mcp_memory.cli.explaining import explained, left_out
+from mcp_memory.cli.hints import for_shell, recalled_for_shell
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
@@ -66,7 +67,7 @@ def search(
     if answer.get("degraded"):
         tell(f"note: {answer['degraded']}")
     if not answer["hits"]:
-        say(answer.get("note") or "nothing found")
+        say(for_shell(answer.get("note") or "nothing found"))
         if answer.get("left_out"):
             say(left_out(answer["left_out"]))
         return
@@ -117,7 +118,7 @@ def recall(
         "kinds": list(kinds) or None, "budget_tokens": budget_tokens, "project": project,
     }  # fmt: skip
     answer = ask(common.settings(), "recall", arguments)
-    emit(answer) if as_json else say(answer["text"])
+    emit(answer) if as_json else say(recalled_for_shell(answer["text"]))
 
 
 @click.command()

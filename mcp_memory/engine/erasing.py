@@ -99,7 +99,7 @@ class Erasing:
         traces = self._vault.traces(path, entry, self._ids(path, entry))
         if not holders and not traces:
             what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
-            raise NotFound(what, hint="memory_search, or mcp-memory search, finds ids")
+            raise NotFound(what, hint="memory_search finds ids")
         erased = [f"entry {entry} in {each}" if entry else f"the file {each}" for each in holders]
         pages = self._our_pages(path, self._ids(path, entry))
         erased += [f"the page {page}: mcp-memory compact makes it anew" for page in pages]

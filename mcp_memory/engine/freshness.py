@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.vault import Vault
@@ -13,6 +14,7 @@ from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.latest import Latest
 from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
 from mcp_memory.text.chunking import ChunkingConfig, Cut, cut
+from mcp_memory.text.counts import counted
 from mcp_memory.text.growing import LogCutter
 from mcp_memory.text.terms import overlap, telling
 from mcp_memory.text.visible import visible
@@ -37,11 +39,10 @@ class Checked:
 
     @property
     def remarks(self) -> list[str]:
-        said = [f"changed since it was indexed, shown as it is now: {visible(each)}" for each in self.newer]
-        said += [
-            f"left out, since its file is gone or says something else now: {visible(each)}" for each in self.dropped
-        ]
-        return [*said[:MOST_NAMED], *([f"{len(said) - MOST_NAMED} more such files"] if len(said) > MOST_NAMED else [])]
+        """Each once, with how many files it is true of."""
+        newer, dropped = _named(self.newer), _named(self.dropped)
+        said = [f"changed since it was indexed, shown as it is now: {newer}"] if newer else []
+        return [*said, f"left out, since its file is gone or says something else now: {dropped}"] if dropped else said
 
 
 class Freshness:
@@ -153,6 +154,11 @@ class _Changed:
             chunks = self._cut_of(file).chunks
             self._cut = [chunk for chunk in chunks if chunk.entry not in self._forgotten]
         return self._cut or []
+
+
+def _named(paths: Collection[NotePath]) -> str:
+    more = f" and {counted(len(paths) - MOST_NAMED, 'more file')}" if len(paths) > MOST_NAMED else ""
+    return ", ".join(map(visible, islice(paths, MOST_NAMED))) + more
 
 
 def _forgotten(record: NoteRecord) -> frozenset[str]:

@@ -37,7 +37,7 @@ class Targets:
             return named
         records = await in_thread(lambda: self._index.note_by_id(named), deadline_s=LOOK_S, what="looking for the note")
         if not records:
-            hint = "memory_search finds ids; in a shell: mcp-memory search"
+            hint = "memory_search finds ids"
             raise NotFound(f"no note with the id {named[:100]!r}", hint=hint)
         # A conflict copy has the same id: the note itself is where we put it last, and counts, if one does.
         places = self._ledger.places_of(named)
