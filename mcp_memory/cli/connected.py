@@ -7,19 +7,23 @@ import re
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from mcp_memory.cli.console import emit, head, say
-from mcp_memory.cli.hook_trust import REMEDIES, TRUSTED, WIRED, hooks_of, hooks_of_plugin
+from mcp_memory.cli.disuse import by_hand, rule_wanted, unused_file, unused_server, why_hooks_are_off
+from mcp_memory.cli.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.installing import address_of, targets_of, where
 from mcp_memory.cli.reaching import ANSWER_S, unreachable, unreachable_by_stdio
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.hooks import journal
 from mcp_memory.settings.settings import Settings
 from mcp_memory.wiring import commands, files
+from mcp_memory.wiring.claude_settings import ClaudeSettings
 from mcp_memory.wiring.clients import (
     PROGRAMS,
     TITLES,
@@ -31,6 +35,7 @@ from mcp_memory.wiring.clients import (
     has_shops_plugin,
     helper_of,
     is_shadowed,
+    name_in,
 )
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.pieces import Server
@@ -56,13 +61,17 @@ class Wired:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`found`: its programs on the PATH with their versions. `hooks`: event → what becomes of it. `todo`: a line for
-    each thing that a person may want to do."""
+    """`found`: its programs on the PATH with their versions. `hooks`: event → what becomes of it, as far as its files
+    tell. `tools`: our server's name → whether the agent may call its tools, for a client that has rules for that.
+    `last_hook` and `last_call`: what truly ran of ours, and when. `todo`: a line for each thing that a person may want
+    to do."""
 
     client: str
     found: dict[str, str]
     wired: list[Wired]
     hooks: dict[str, str]
+    tools: dict[str, str]
+    last_hook: str | None
     last_call: str | None
     todo: list[str]
 
@@ -70,9 +79,9 @@ class Condition:
 def examine(settings: Settings) -> list[Condition]:
     """All clients that we know, at once: some take seconds to say their version."""
     place = where()
-    latest = _last_calls(settings)
+    latest, hooked = _last_calls(settings), _last_hooks(settings)
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(_condition, client, settings, place, latest) for client in PROGRAMS]
+        looks = [pool.submit(_condition, client, settings, place, latest, hooked) for client in PROGRAMS]
         return [look.result() for look in looks]
 
 
@@ -86,8 +95,10 @@ def show(found: list[Condition], *, as_json: bool) -> bool:
     return not any(each.todo for each in found)
 
 
-def _condition(client: str, settings: Settings, place: Where, latest: Mapping[str, str]) -> Condition:
-    seen = Condition(client, _programs(PROGRAMS[client], place.environ), [], {}, None, [])
+def _condition(
+    client: str, settings: Settings, place: Where, latest: Mapping[str, str], hooked: Mapping[str, str]
+) -> Condition:
+    seen = Condition(client, _programs(PROGRAMS[client], place.environ), [], {}, {}, hooked.get(client), None, [])
     names = {client}
     for other, scope in WIRABLE:
         if other != client or (scope == "project" and place.project is None):
@@ -111,7 +122,8 @@ def _condition(client: str, settings: Settings, place: Where, latest: Mapping[st
     if len(set(seen.found.values())) > 1:
         seen.todo.append(f"{len(seen.found)} versions are on your PATH; the first one is used")
     calls = [latest[name] for name in names if name in latest]
-    return replace(seen, last_call=max(calls, key=datetime.fromisoformat, default=None))
+    last = max(calls, key=datetime.fromisoformat, default=None)
+    return replace(seen, last_call=last)
 
 
 def _look(
@@ -120,11 +132,16 @@ def _look(
     """At one file of the client. Returns the names under which what it connects by stdio calls."""
     option = " --scope project" if scope == "project" else ""
     remedy = f"mcp-memory install {client}{option}"
-    entry = entry_in(target, content)
-    if entry is not None:
-        why_not = unreachable(entry, target.file, _ours(target), settings, place)
+    why_unused = unused_file(client, target, content)
+    seen.todo.extend([why_unused] if why_unused else [])
+    entry, name = entry_in(target, content), name_in(target, content)
+    if entry is not None and name is not None:
+        why_unused = why_unused or unused_server(client, name, entry, place)
+        why_not = why_unused or unreachable(entry, target.file, _ours(target), settings, place)
+        line = why_unused or f"{why_not}: {remedy}"
+        seen.todo.extend([line] if why_not and line not in seen.todo else [])
+        _look_at_permission(seen, name, place, remedy)
         seen.wired.append(Wired(scope, "install", str(target.file), why_not))
-        seen.todo.extend([f"{why_not}: {remedy}"] if why_not else [])
     names: set[str] = set()
     for command, stdio in by_stdio(target, content):
         why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
@@ -138,7 +155,7 @@ def _look(
         seen.todo.append(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
     states = hooks_of(client, scope, target, content, place)
     seen.hooks.update(states)
-    _say_of_hooks(seen, states, remedy)
+    _say_of_hooks(seen, states, place, remedy)
     return names
 
 
@@ -153,9 +170,17 @@ def _look_for_plugin(seen: Condition, settings: Settings, place: Where) -> None:
     why_not = unreachable(plugin.entry, plugin.file, ours, settings, place)
     seen.wired.append(Wired("user", "plugin", str(plugin.file), why_not))
     seen.todo.extend([f"{why_not}: {_mending(plugin, settings)}"] if why_not else [])
+    _look_at_permission(seen, plugin.server, place, by_hand(plugin.server))
     states = hooks_of_plugin(seen.client, plugin.key, place)
     seen.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
-    _say_of_hooks(seen, states, "mcp-memory plugin says how to put it in")
+    _say_of_hooks(seen, states, place, "mcp-memory plugin says how to put it in")
+
+
+def _look_at_permission(seen: Condition, server: str, place: Where, remedy: str) -> None:
+    if seen.client == "claude-code":
+        seen.tools[server] = ClaudeSettings.read(place).permission(server)
+        line = rule_wanted(server, place, remedy)
+        seen.todo.extend([line] if line else [])
 
 
 def _mending(plugin: Plugged, settings: Settings) -> str:
@@ -166,9 +191,11 @@ def _mending(plugin: Plugged, settings: Settings) -> str:
     return "make one for this machine: mcp-memory plugin --write FOLDER --here"
 
 
-def _say_of_hooks(seen: Condition, states: Mapping[str, str], remedy: str) -> None:
-    for state in sorted({*states.values()} - {TRUSTED, WIRED}):
+def _say_of_hooks(seen: Condition, states: Mapping[str, str], place: Where, remedy: str) -> None:
+    for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
         line = REMEDIES.get((seen.client, state), f"hooks are {state}: {remedy}")
+        why = why_hooks_are_off(seen.client, place) if state == OFF else None
+        line = f"{why} switches our hooks off, too" if why else line
         seen.todo.extend([line] if line not in seen.todo else [])
 
 
@@ -219,6 +246,14 @@ def _last_calls(settings: Settings) -> dict[str, str]:
         return {}
 
 
+def _last_hooks(settings: Settings) -> dict[str, str]:
+    """Client → which hook ran last, and when: from their log, which outlives the daemon."""
+    with suppress(OSError):
+        lines = journal.lines(str(settings.state.hooks))
+        return {str(line.get("client")): f"{line.get('event')}, {line.get('at')}" for line in lines}
+    return {}
+
+
 def _show(each: Condition) -> None:
     head(TITLES[each.client])
     programs = [f"{version} ({file})" for file, version in each.found.items()]
@@ -230,6 +265,8 @@ def _show(each: Condition) -> None:
         ("wired", ", ".join(wired) or "no"),
         ("reachable", ", ".join(reached) or "not connected"),
         ("hooks", ", ".join(hooks) or "none"),
+        *([("tools", ", ".join(f"{name} {said}" for name, said in each.tools.items()))] if each.tools else []),
+        ("last hook", each.last_hook or "none yet"),
         ("last call", each.last_call or "none since the daemon started"),
     ]
     for name, value in rows:

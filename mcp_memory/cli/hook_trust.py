@@ -17,22 +17,25 @@ from typing import Any
 from mcp_memory import __version__
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.wiring import commands, files, jsonc
-from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, config_file
+from mcp_memory.wiring.claude_settings import ClaudeSettings
+from mcp_memory.wiring.clients import HOOK_EVENTS, Scope, Where, config_file, unread
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.openclaw import Plugin
 from mcp_memory.wiring.pieces import Hooks, Trust
 
 ANSWER_S = 20.0
 
-TRUSTED, UNTRUSTED, WIRED, OFF, MISSING = "trusted", "untrusted", "wired", "off", "missing"
-"""What becomes of a hook; `WIRED` where its client could not be asked."""
+TRUSTED, UNTRUSTED, WIRED, OFF, MISSING, UNREAD = "trusted", "untrusted", "wired", "off", "missing", "unread"
+"""What becomes of a hook; `WIRED` where its client could not be asked, `UNREAD` where it does not load the file."""
 
 REMEDIES = {
     ("codex", UNTRUSTED): "Codex does not trust our hooks yet: start `codex` in a terminal and accept them, or /hooks",
     ("claude-code", UNTRUSTED): "Claude Code does not trust this folder yet: start `claude` in it and accept",
-    ("claude-code", OFF): "disableAllHooks in Claude Code's settings switches our hooks off, too",
+    ("codex", OFF): "Codex runs none of our hooks that are off: look at features.hooks, and at /hooks in `codex`",
 }
 
+
+_BY_HAND = "without --trust-hooks, then /hooks in `codex`"
 
 _QUIET = """check_for_update_on_startup = false
 analytics.enabled = false
@@ -49,7 +52,7 @@ def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, p
         with suppress(Refused, UnicodeDecodeError):
             text = (content or b"").decode()
             if isinstance(piece, Hooks):
-                found |= _states(client, scope, piece, target.file, text, place)
+                found |= _states(client, scope, piece, target, text, place)
             elif isinstance(piece, Plugin) and piece.is_in(text):
                 found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
     return found
@@ -58,22 +61,18 @@ def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, p
 def hooks_of_plugin(client: str, key: str, place: Where) -> dict[str, str]:
     """The same of the plugin that the client knows by that key."""
     if client == "codex":
-        program = shutil.which("codex")
-        listed = _listed(program, str(place.project or place.home), os.environ) if program else []
-        found = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
-        return found or dict.fromkeys(HOOK_EVENTS.values(), WIRED)
-    settings: Any = {}
-    with suppress(McpMemoryError, UnicodeDecodeError):
-        file = place.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
-        settings = jsonc.value_of((files.read(file) or b"").decode())
-    return dict.fromkeys(HOOK_EVENTS.values(), OFF if settings.get("disableAllHooks") is True else TRUSTED)
+        states: dict[str, str] = {}
+        with suppress(Refused):
+            listed = _listed(str(place.project or place.home), os.environ)
+            states = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
+        return states or dict.fromkeys(HOOK_EVENTS.values(), WIRED)
+    return dict.fromkeys(HOOK_EVENTS.values(), OFF if ClaudeSettings.read(place).hooks_off() else TRUSTED)
 
 
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:
     """Codex's key of each hook of ours in that file, with this content → the hash by which it trusts it. Nothing is
     written there: Codex reads a copy, in a home of its own. Raises Refused where it does not say."""
-    program = shutil.which("codex")
-    if program is None:
+    if shutil.which("codex") is None:
         raise Refused(
             "there is no codex on your PATH that could be told", hint="install it, or leave --trust-hooks out"
         )
@@ -83,13 +82,11 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
         copy.with_name("config.toml").write_text(_QUIET, encoding="utf-8")
         found = {
             str(hook["key"]).replace(str(copy), str(file), 1): str(hook["currentHash"])
-            for hook in _listed(program, home, {**os.environ, "CODEX_HOME": str(copy.parent)})
+            for hook in _listed(home, {**os.environ, "CODEX_HOME": str(copy.parent)})
             if hook.get("sourcePath") == str(copy) and commands.read(hook.get("command")) is not None
         }
     if not found:
-        raise Refused(
-            "this version of Codex does not say what it trusts", hint="without --trust-hooks, then /hooks there"
-        )
+        raise Refused(f"Codex finds no hook of ours in what would be {file}", hint=_BY_HAND)
     return found
 
 
@@ -102,20 +99,22 @@ def has_trust(wanted: Sequence[Target]) -> bool:
     )
 
 
-def _states(client: str, scope: Scope, piece: Hooks, file: Path, text: str, place: Where) -> dict[str, str]:
+def _states(client: str, scope: Scope, piece: Hooks, target: Target, text: str, place: Where) -> dict[str, str]:
     if not piece.is_in(text):
         return {}
     missing = piece.missing(text)
-    if client == "codex":
-        states = _codex(file, place)
+    if unread(client, target, text.encode()):
+        states = dict.fromkeys(piece.commands, UNREAD)
+    elif client == "codex":
+        states = _codex(scope, target.file, piece, place)
     else:
-        states = dict.fromkeys(piece.commands, _claude_code(scope, jsonc.value_of(text), place))
+        states = dict.fromkeys(piece.commands, _claude_code(scope, place))
     return {event: MISSING if event in missing else states.get(event, WIRED) for event in piece.commands}
 
 
-def _claude_code(scope: Scope, settings: Mapping[str, Any], place: Where) -> str:
+def _claude_code(scope: Scope, place: Where) -> str:
     """A person's own settings are trusted; a project's when its folder is."""
-    if settings.get("disableAllHooks") is True:
+    if ClaudeSettings.read(place).hooks_off():
         return OFF
     config = config_file("claude-code", "user", place)
     if scope == "user" or config is None or place.project is None:
@@ -127,30 +126,37 @@ def _claude_code(scope: Scope, settings: Mapping[str, Any], place: Where) -> str
     return UNTRUSTED
 
 
-def _codex(file: Path, place: Where) -> dict[str, str]:
-    """Codex itself knows which hooks it trusts: by hashes, which change with the command. Empty where it cannot say."""
-    program = shutil.which("codex")
-    if program is None:
+def _codex(scope: Scope, file: Path, piece: Hooks, place: Where) -> dict[str, str]:
+    """Codex itself knows which hooks it trusts: by hashes, which change with the command. What it does not list it does
+    not run. Empty where it cannot say."""
+    try:
+        listed = _listed(str(place.project or place.home), os.environ)
+    except Refused:
         return {}
-    return {
+    unlisted = OFF if scope == "user" else UNTRUSTED  # of a folder that it does not trust it lists nothing
+    return dict.fromkeys(piece.commands, unlisted) | {
         _client_name(hook["eventName"]): _trust(hook)
-        for hook in _listed(program, str(place.project or place.home), os.environ)
+        for hook in listed
         if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
     }
 
 
 def _trust(hook: Mapping[str, Any]) -> str:
-    return TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
+    return OFF if hook.get("enabled") is False else TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
 
 
-def _listed(program: str, cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The hooks that Codex finds for an agent in that folder."""
+def _listed(cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The hooks that Codex finds for an agent in that folder. Raises Refused where it does not answer."""
+    program = shutil.which("codex")
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mcp-memory", "version": __version__}}},
         {"method": "initialized"},
         {"id": 2, "method": "hooks/list", "params": {"cwds": [cwd]}},
     ]
-    answer = _answered(program, "".join(f"{json.dumps(request)}\n" for request in requests), environ, number=2)
+    said = "".join(f"{json.dumps(request)}\n" for request in requests)
+    answer = _answered(program, said, environ, number=2) if program else {}
+    if "data" not in answer:
+        raise Refused("this version of Codex does not say what it trusts", hint=_BY_HAND)
     return [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
 
 

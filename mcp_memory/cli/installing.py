@@ -7,15 +7,13 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mcp_memory.cli import pasting
-from mcp_memory.cli.console import emit, is_styled, say, tell
+from mcp_memory.cli.changing import Plan, carry_out
+from mcp_memory.cli.console import tell
 from mcp_memory.cli.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.cli.remarks import after_install
@@ -27,23 +25,12 @@ from mcp_memory.daemon.serve import LOOPBACK_OF
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
 from mcp_memory.place import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
-from mcp_memory.text.visible import visible
 from mcp_memory.wiring import files
-from mcp_memory.wiring.clients import CLIENTS, TITLES, WIRABLE, Scope, Where, Wire, entry_in, targets, trusting
-from mcp_memory.wiring.edit import Change, Target, diff, installing, uninstalling
+from mcp_memory.wiring.clients import CLIENTS, WIRABLE, Scope, Where, Wire, entry_in, targets, trusting, unread
+from mcp_memory.wiring.edit import Change, Target, installing, uninstalling
 from mcp_memory.wiring.pieces import Hooks, Instructions
 
 UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a command would do to files, and what it says besides."""
-
-    client: str
-    scope: Scope
-    changes: Sequence[Change]
-    remarks: Sequence[str]
 
 
 @click.command()
@@ -104,10 +91,12 @@ def install(
     if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
         wanted, trust_hooks = trusting(wanted, _hashes(wanted)), True
     changes = [installing(target, files.read(target.file)) for target in wanted]
-    trusted = trust_hooks or (has_trust(wanted) and all(change.is_nothing for change in changes))
+    trusted = trust_hooks or (
+        has_trust(wanted) and all(change.is_nothing for change in changes if _is_of_hooks(change))
+    )
     remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trusted)
     plan = Plan(client, scope, changes, remarks)
-    _carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
+    carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
     if not dry_run and launch.running(settings) is None:
         launch.launch(settings, [], tell=tell)
 
@@ -128,7 +117,7 @@ def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: 
         for backup, _ in files.backups(change.file)
         if backup not in change.spent
     ]
-    _carry_out(Plan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
+    carry_out(Plan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, place: Where) -> list[Target]:
@@ -201,10 +190,18 @@ def _agrees_to_trust(wanted: Sequence[Target]) -> bool:
     return not has_trust(wanted) and shutil.which("codex") is not None and click.confirm(question)
 
 
+def _is_of_hooks(change: Change) -> bool:
+    """Trust holds as long as these stay; the server may get another address meanwhile."""
+    return any(isinstance(piece, Hooks) for piece in change.target.pieces)
+
+
 def _hashes(wanted: Sequence[Target]) -> dict[str, str]:
     """What Codex will go by when it trusts our hooks as they are planned. Raises Refused."""
     hooks = next(target for target in wanted if any(isinstance(piece, Hooks) for piece in target.pieces))
-    return hashes_of(hooks.file, installing(hooks, files.read(hooks.file)).new or b"")
+    content = installing(hooks, files.read(hooks.file)).new or b""
+    if why_not := unread("codex", hooks, content):
+        raise Refused(why_not, hint="nothing was changed; mend the file, then try again")
+    return hashes_of(hooks.file, content)
 
 
 def _token(settings: Settings, client: str, *, makes: bool) -> str:
@@ -223,69 +220,3 @@ def _instructions_of_others(client: str, scope: Scope, settings: Settings, place
         for target in targets_of(other, scope, settings, place)
         if any(isinstance(piece, Instructions) for piece in target.pieces)
     }
-
-
-def _carry_out(plan: Plan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:
-    """Show it, ask, and do it. Raises what refuses it before the first file is written."""
-    changes = [change for change in plan.changes if not change.is_nothing]
-    for change in changes:
-        files.check(change)
-    if as_json and not (yes or dry_run):
-        raise InvalidInput("--json cannot ask", hint="pass --yes, or --dry-run")
-    if not as_json:
-        _show(plan, changes)
-        if changes and not (yes or dry_run):
-            click.confirm("change these files?", abort=True)
-    backups = [] if dry_run else _applied(changes)
-    if as_json:
-        emit(_payload(plan, changes, backups, is_done=not dry_run))
-        return
-    for backup in backups:
-        say(f"kept as it was: {backup}")
-    if changes:
-        say("nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}")
-    for remark in plan.remarks:
-        say(f"  → {remark}")
-
-
-def _applied(changes: Sequence[Change]) -> list[Path]:
-    """The backups that were made. Where a write fails, says what is done already: the same command goes on there."""
-    backups: list[Path] = []
-    done: list[Path] = []
-    for change in changes:
-        try:
-            backup = files.apply(change, datetime.now().astimezone())
-        except McpMemoryError:
-            for file in done:
-                tell(f"changed already: {file}")
-            raise
-        done.append(change.file)
-        backups += [backup] if backup else []
-    return backups
-
-
-def _payload(plan: Plan, changes: Sequence[Change], backups: Sequence[Path], *, is_done: bool) -> dict[str, Any]:
-    return {
-        "client": plan.client,
-        "scope": plan.scope,
-        "done": is_done,
-        "changes": [
-            {"file": str(change.file), "what": list(change.what), "diff": diff(change, str(change.file))}
-            for change in changes
-        ],
-        "backups": [str(place) for place in backups],
-        "remarks": list(plan.remarks),
-    }
-
-
-def _show(plan: Plan, changes: Sequence[Change]) -> None:
-    home = f"{absolute('~')}/"
-    for change in changes:
-        name = str(change.file)
-        name = f"~/{name.removeprefix(home)}" if name.startswith(home) else name
-        for line in diff(change, name).splitlines():
-            colour = {"+": "green", "-": "red"}.get(line[:1])
-            print(click.style(visible(line), fg=colour) if is_styled() and colour else visible(line))
-        say()
-    if not changes:
-        say(f"no file of {TITLES[plan.client]} needs a change")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from mcp_memory.cli import pasting
+from mcp_memory.cli.disuse import unused_file
 from mcp_memory.settings.settings import Settings
-from mcp_memory.wiring.clients import TITLES, Scope
+from mcp_memory.wiring.clients import PROGRAMS, TITLES, Scope
 from mcp_memory.wiring.edit import Change
 from mcp_memory.wiring.openclaw import Plugin
+from mcp_memory.wiring.permission import Permission
 from mcp_memory.wiring.pieces import Hooks
 
 
@@ -29,6 +33,14 @@ def after_install(
             f"its headers, as JSON: {pasting.headers_line(settings)} --client NAME (a name of your choice)",
             f"for a client that speaks stdio alone: {json.dumps(pasting.stdio_entry(settings), ensure_ascii=False)}",
         ]
+    remarks += [why for change in changes if (why := unused_file(client, change.target, change.new))]
+    if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
+        remarks.append(f"{PROGRAMS[client]} was not found on your PATH; written all the same")
+    if any(Permission in map(type, change.target.pieces) and not change.is_nothing for change in changes):
+        remarks.append(
+            "Claude Code lets the memory tools be called without asking; to be asked: put the rule that starts with "
+            "mcp__ under permissions.ask instead of permissions.allow"
+        )
     pieces = [type(piece) for change in changes for piece in change.target.pieces]
     if client == "openclaw":
         remarks.append("a gateway that runs already reads the token when it starts: openclaw gateway restart")
@@ -49,6 +61,10 @@ def after_install(
             "/hooks), or: mcp-memory install codex --trust-hooks; until then it skips them without a word"
         )
     if scope == "project" and client in {"claude-code", "codex"}:
+        remarks.append(
+            f"these files are for all who share the folder, and name this machine's address, {url}: a daemon elsewhere "
+            f"may have another port, unless its configuration says port = {urlsplit(url).port} under [daemon]"
+        )
         remarks.append(f"{title} uses these files after it has asked you whether to trust this folder")
         if pasting.command_path(shared=True) != "mcp-memory":
             remarks.append("mcp-memory is not on your PATH: these files name its place on this machine")

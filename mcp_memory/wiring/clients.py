@@ -7,6 +7,7 @@ knows no headers helper, and none of the three shows first what it will do.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from mcp_memory.wiring import files, jsonc
 from mcp_memory.wiring.commands import Command
 from mcp_memory.wiring.edit import Target
 from mcp_memory.wiring.openclaw import Plugin
+from mcp_memory.wiring.permission import Permission
 from mcp_memory.wiring.pieces import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
 
 Scope = Literal["user", "project"]
@@ -49,13 +51,18 @@ HOOK_TIMEOUT_S = 3
 this, and warns at every start where a file asks for more."""
 
 
+MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where clients look for their files: the person's home, the environment, and the root of the project."""
+    """Where clients look for their files: the person's home, the environment, the root of the project, and an
+    organisation's folder for Claude Code."""
 
     home: Path
     environ: Mapping[str, str]
     project: Path | None = None
+    managed: Path = MANAGED
 
     def folder(self, variable: str, default: str) -> Path:
         chosen = self.environ.get(variable)
@@ -124,6 +131,35 @@ def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
     return None
 
 
+def name_in(target: Target, content: bytes | None) -> str | None:
+    """What our server's entry is called in the file; None for a file that has none, or cannot be read."""
+    for piece in target.pieces:
+        if isinstance(piece, Server) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return next(iter(piece.names(content.decode())), None)
+    return None
+
+
+def unread(client: str, target: Target, content: bytes | None) -> str | None:
+    """Why the client does not load the file as it stands, which this program can read; None where it does."""
+    is_json = target.file.suffix == ".json" and client != "openclaw"
+    if content is None or not is_json or (fault := jsonc.plain_fault(content.decode(errors="replace"))) is None:
+        return None
+    return (
+        f"{TITLES[client]} loads nothing of {target.file}: {fault}; it takes no comments there and no comma at the end"
+    )
+
+
+def overridden(client: str, target: Target) -> Path | None:
+    """The file that Codex reads in the place of one with our instructions: one that says anything."""
+    other = target.file.with_name("AGENTS.override.md")
+    if client != "codex" or not any(isinstance(piece, Instructions) for piece in target.pieces):
+        return None
+    with suppress(McpMemoryError):
+        return other if (files.read(other) or b"").strip() else None
+    return None
+
+
 def by_stdio(target: Target, content: bytes | None) -> list[tuple[Command, Mapping[str, Any]]]:
     """The entries in the file that start `mcp-memory stdio` for the vault instead."""
     for piece in target.pieces:
@@ -156,9 +192,10 @@ def _claude_code(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Ta
     root = where.project if scope == "project" else None
     folder = root / ".claude" if root else where.folder("CLAUDE_CONFIG_DIR", ".claude")
     server = Server("json", ("mcpServers",), wire.name, wire.entry, Identity("claude-code", wire.vault), wire.chosen)
+    more: tuple[Piece, ...] = (_hooks("claude-code", wire),) if hooks else ()
     return [
         Target(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
-        *_hooks("claude-code", folder / "settings.json", wire, hooks),
+        Target(folder / "settings.json", (*more, *_permission(config, server))),
         Target((root or folder) / "CLAUDE.md", (Instructions(wire.instructions),)),
     ]
 
@@ -167,7 +204,7 @@ def _codex(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
     config = _existing(config_file("codex", scope, where))
     server = Server("toml", ("mcp_servers",), wire.name, wire.entry, Identity("codex", wire.vault), wire.chosen)
     instructed = where.project if scope == "project" and where.project else config.parent
-    hooked = _hooks("codex", config.parent / "hooks.json", wire, hooks)
+    hooked = [Target(config.parent / "hooks.json", (_hooks("codex", wire),))] if hooks else []
     return [
         Target(config, (server, *(Trust(_trust_keys(target)) for target in hooked))),
         *hooked,
@@ -196,10 +233,19 @@ def _generic(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target
     return [Target(where.project / "AGENTS.md", (Instructions(wire.instructions),))]
 
 
-def _hooks(client: str, file: Path, wire: Wire, wanted: bool) -> list[Target]:
+def _hooks(client: str, wire: Wire) -> Hooks:
     commands = {HOOK_EVENTS[event]: command for event, command in wire.hooks.items()}
-    piece: tuple[Piece, ...] = (Hooks(commands, client, wire.vault, HOOK_TIMEOUT_S),)
-    return [Target(file, piece)] if wanted else []
+    return Hooks(commands, client, wire.vault, HOOK_TIMEOUT_S)
+
+
+def _permission(config: Path, server: Server) -> tuple[Permission, ...]:
+    """By the name that our entry has there, or will have."""
+    with suppress(UnicodeDecodeError, McpMemoryError):  # told when the entry is planned
+        text = (files.read(config) or b"").decode()
+        name = server.name_in(text)
+        if not server.is_taken(text):
+            return (Permission(name, tuple(each for each in server.names(text) if each != name)),)
+    return ()
 
 
 def _trust_keys(target: Target) -> tuple[str, ...]:

@@ -87,13 +87,16 @@ def uninstalling(target: Target, old: bytes | None, backups: Sequence[tuple[Path
     if not present:
         return Change(target, old, old)
     before = next((content for _, content in backups), None)
+    if before is not None and _is_ours_alone(target, before):
+        before = None  # we had made the file, and changed it later
     untouched = _leads_to(target, present, before, old)
     if untouched:
         new = before
     else:
         bare = _without(target, present, old, before)
         new = None if before is None and not _says_anything(bare) else bare
-    spent = tuple(place for place, content in backups if _without(target, target.pieces, content, before) == new)
+    bares = [(place, _without(target, target.pieces, content, before)) for place, content in backups]
+    spent = tuple(place for place, bare in bares if bare == new or (new is None and not _says_anything(bare)))
     what = tuple(piece.what for piece in present)
     # Of a file that was all ours nothing is worth keeping, and a token that is taken out must be gone.
     keeps_old = not untouched and not spent and new is not None and not target.private
@@ -136,6 +139,12 @@ def _leads_to(target: Target, pieces: Sequence[Piece], before: bytes | None, now
         return _put(target, pieces, before)[0] == now
     except Refused:
         return False
+
+
+def _is_ours_alone(target: Target, content: bytes) -> bool:
+    """Whether these are just the bytes that some of the pieces make of no file."""
+    present = _named(target.file, lambda: [piece for piece in target.pieces if piece.is_in(_text(content))])
+    return bool(present) and _leads_to(target, present, None, content)
 
 
 def _says_anything(content: bytes) -> bool:

@@ -21,6 +21,17 @@ def value_of(text: str) -> Any:
     return node.value if node else None
 
 
+def plain_fault(text: str) -> str | None:
+    """What makes it no plain JSON, which is all that Claude Code and Codex read; None for a text that is."""
+    try:
+        json.loads(text.removeprefix("\ufeff") or "{}")
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}, column {error.colno}: {error.msg}"
+    except RecursionError:
+        return "it is nested too deeply"
+    return None
+
+
 def put(text: str, path: Sequence[str], value: Any) -> str:
     """`text` with `value` at `path`: replaced there, else added as the last member; missing objects are made.
 
@@ -32,6 +43,8 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
     node, depth = _walk(root, path)
     if depth == len(path):
         return text[: node.start] + _pretty(text, root, node.start, value) + text[node.end :]
+    if node.value is None:
+        return text[: node.start] + _pretty(text, root, node.start, _nested(path[depth:], value)) + text[node.end :]
     if not isinstance(node.value, dict):
         raise Refused(f"{'.'.join(path[:depth]) or 'the document'} is no object")
     return _added(text, root, node, path[depth], _nested(path[depth + 1 :], value))
@@ -51,7 +64,7 @@ def append(text: str, path: Sequence[str], value: Any) -> str:
     `put` does."""
     root = parse(text)
     node, depth = _walk(root, path) if root else (None, 0)
-    if root is None or node is None or depth < len(path):
+    if root is None or node is None or depth < len(path) or node.value is None:
         return put(text, path, [value])
     if not isinstance(node.value, list):
         raise Refused(f"{'.'.join(path)} is no list")
@@ -76,6 +89,8 @@ def remove(text: str, path: Sequence[Key], before: str | None = None) -> str:
     inside = _inside_when_empty(text, node, item)
     if was is None and len(path) > 1 and not inside:
         return remove(text, path[:-1], before)
+    if was is not None and was.value is None:
+        return text[: node.start] + "null" + text[node.end :]
     if before is not None and was and was.is_container and not was.items:
         inside = before[was.start + 1 : was.end - 1]
     return text[: node.start + 1] + inside + text[node.end - 1 :]

@@ -64,6 +64,10 @@ class Identity:
         return named or bool(self.variable and re.fullmatch(r"Bearer \$\{MCP_MEMORY_TOKEN\w*\}", sent))
 
 
+PATIENCE = ("tool_timeout_sec", "startup_timeout_sec")
+"""Of our entry what a person may set otherwise: `install` leaves it so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """Our entry among a client's MCP servers, in JSON or TOML. `chosen` is a name that a person asked for."""
@@ -77,9 +81,8 @@ class Server:
     what = "the memory server"
 
     def put(self, text: str) -> str:
-        names = self.names(text)
-        name = self._free_name(text) if not names and not self.chosen else self.name if self.chosen else names[0]
-        for other in names:
+        name = self.name_in(text)
+        for other in self.names(text):
             if other != name:
                 text = self._without(text, other, text)
         taken = self._servers(text).get(name)
@@ -89,7 +92,8 @@ class Server:
                 hint=f"choose another name: --name {name}-notes; or remove that entry first",
             )
         if self.format == "toml":
-            return toml.put(text, (*self.path, name), self.entry)
+            entry = {key: value for key, value in self.entry.items() if key not in PATIENCE or key not in (taken or {})}
+            return toml.put(text, (*self.path, name), entry)
         if taken is None:
             return jsonc.put(text, (*self.path, name), dict(self.entry))
         for key, value in self.entry.items():
@@ -104,6 +108,18 @@ class Server:
 
     def is_in(self, text: str) -> bool:
         return bool(self.names(text))
+
+    def name_in(self, text: str) -> str:
+        """What our entry is to be called there: as a person asked for, else as it is called, else a name that is no
+        other vault's."""
+        if self.chosen:
+            return self.name
+        names = self.names(text)
+        return names[0] if names else self._free_name(text)
+
+    def is_taken(self, text: str) -> bool:
+        """Whether somebody else's server has that name."""
+        return self.name_in(text) in {*self._servers(text)} - {*self.names(text)}
 
     def names(self, text: str) -> list[str]:
         """What our entry is called there; several where somebody added it twice."""

@@ -29,6 +29,11 @@ class Plugged:
     entry: Mapping[str, Any]
     has_address: bool = False
 
+    @property
+    def server(self) -> str:
+        """What Claude Code calls it, where rules name it."""
+        return f"plugin_{NAME}_{SERVER}"
+
 
 def plugged(client: str, where: Where) -> Plugged | None:
     """Of Claude Code and Codex, where it is put in and switched on. OpenClaw's is in its configuration."""

@@ -31,7 +31,7 @@ def value_of(text: str) -> dict[str, Any]:
         raise Refused("it is nested too deeply") from None
 
 
-def put(text: str, path: Sequence[str], table: Mapping[str, str]) -> str:
+def put(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     """`text` with `table` at `path`; the keys of a table that is there already are changed, its other keys stay.
 
     Raises Refused for a broken file, and where the way to the table is written in a form that takes no addition.
@@ -78,7 +78,7 @@ def _table(tree: dict[str, Any], path: Sequence[str], default: Any = None) -> An
     return cast("dict[str, Any]", found)
 
 
-def _appended(text: str, path: Sequence[str], table: Mapping[str, str]) -> str:
+def _appended(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     newline = _newline(text)
     lines = [f"[{_dotted(path)}]", *(_line(key, value) for key, value in table.items())]
     return text + _lead(text) + newline.join(lines) + newline
@@ -89,7 +89,7 @@ def _lead(text: str) -> str:
     return _newline(text) if text.strip("\ufeff") else ""
 
 
-def _with_key(text: str, path: Sequence[str], key: str, value: str, *, is_new: bool) -> str:
+def _with_key(text: str, path: Sequence[str], key: str, value: str | int, *, is_new: bool) -> str:
     spans = _spans(text, path)
     if not spans:
         return text  # written in another form; the judge refuses
@@ -143,7 +143,7 @@ def _without(text: str, start: int, end: int) -> str:
     return text[:start] + text[end:]
 
 
-def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, str]) -> dict[str, Any]:
+def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, Any]) -> dict[str, Any]:
     merged = copy.deepcopy(before)
     at = merged
     for key in path:
@@ -165,7 +165,7 @@ def _dotted(path: Sequence[str]) -> str:
     return ".".join(key if _BARE.fullmatch(key) else json.dumps(key) for key in path)
 
 
-def _line(key: str, value: str) -> str:
+def _line(key: str, value: str | int) -> str:
     """TOML's basic strings have JSON's escapes, but for one character that JSON leaves as it is."""
     escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"{key} = {escaped}"

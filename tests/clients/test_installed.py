@@ -30,7 +30,7 @@ def home(served: Machine) -> Path:
     """With configurations in it of which every byte must come back."""
     for name, text in {
         ".claude.json": '{"mcpServers": {}, "projects": {}}',
-        ".claude/settings.json": '{\n  "permissions": {"allow": ["mcp__memory__*"]}\n}\n',
+        ".claude/settings.json": '{\n  "permissions": {"allow": ["Bash(ls)"]}\n}\n',
         ".claude/CLAUDE.md": "Use tabs.",
     }.items():
         file = served.home / name
@@ -54,6 +54,7 @@ def test_claude_code(served: Machine, home: Path, anthropic: AnthropicStub) -> N
     before = configuration(home)
     served.mcp_memory("install", "claude-code", "--yes", "--no-hooks")
     environ = claude_environ(served, anthropic)
+    assert doctored(served, "claude-code")["tools"] == {"memory": "allowed"}
     assert "✔ Connected" in run("claude", "mcp", "list", environ=environ, cwd=home).succeeded().out
     talk = Agent(served, anthropic, ("claude", "-p"), environ).ask(
         find_in_claude("memory_append"),
@@ -70,6 +71,37 @@ def test_claude_code(served: Machine, home: Path, anthropic: AnthropicStub) -> N
     assert own["mcpServers"] == {}, "Claude Code has written this file meanwhile: ours is out, all else is there"
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert {name for name in changed if not name.startswith((".claude.json", ".claude/."))} == set()
+
+
+def test_what_claude_code_does_not_go_by_is_not_called_fine(
+    served: Machine, home: Path, anthropic: AnthropicStub
+) -> None:
+    """It loads no settings with a comment, and a project's local ones may switch the hooks off: the doctor sees it."""
+    served.mcp_memory("install", "claude-code", "--yes")
+    environ = {**claude_environ(served, anthropic), **PATIENT}
+    agent = Agent(served, anthropic, ("claude", "-p"), environ)
+    search = (find_in_claude("memory_search"), call("memory_search", query="anything"))
+    assert "confidence" in agent.ask(*search).heard[1], "`claude -p` is allowed to call it"
+    fine = doctored(served, "claude-code")
+    assert {*fine["hooks"].values()} == {"trusted"} and fine["todo"] == []
+    assert fine["last_hook"].startswith(("stop, 20", "session-end, 20")) and fine["last_call"]
+
+    settings = home / ".claude" / "settings.json"
+    text = settings.read_text()
+    settings.write_text(f"// mine\n{text}")
+    assert "requested permissions" in agent.ask(*search).heard[1]
+    blind = doctored(served, "claude-code")
+    assert {*blind["hooks"].values()} == {"unread"} and blind["tools"] == {"memory": "no rule"}
+    assert any(f"loads nothing of {settings}: line 1, column 1" in line for line in blind["todo"])
+    settings.write_text(text)
+
+    local = home / ".claude" / "settings.local.json"
+    local.write_text('{"disableAllHooks": true, "permissions": {"deny": ["mcp__memory"]}}')
+    assert {*doctored(served, "claude-code")["hooks"].values()} == {"off"}
+    assert any(f"disableAllHooks in {local}" in line for line in doctored(served, "claude-code")["todo"])
+    assert doctored(served, "claude-code")["tools"] == {"memory": "denied"}
+    local.unlink()
+    served.mcp_memory("uninstall", "claude-code", "--yes")
 
 
 def test_codex(served: Machine, openai: OpenAIStub) -> None:
@@ -93,7 +125,33 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     codex = doctored(served, "codex")
     assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(HOOK_EVENTS)
     assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
+    (shown,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
+    assert (shown["tool_timeout_sec"], shown["startup_timeout_sec"]) == (60, 45)
+
+    text, override = config.read_text(), config.with_name("AGENTS.override.md")
+    config.write_text(text.replace("features = {", "features = { hooks = false,"))
+    override.write_text("Use tabs.\n")
+    codex = doctored(served, "codex")
+    assert {*codex["hooks"].values()} == {"off"}
+    assert any(f"features.hooks = false in {config}" in line for line in codex["todo"])
+    assert any(f"Codex reads {override} instead" in line for line in codex["todo"])
+    config.write_text(text)
+    override.unlink()
+
+    config.write_text(text.replace(f":{served.port}/", ":9/"))
+    again = served.mcp_memory("install", "codex", "--yes").out
+    assert "only after you have trusted" not in again, "another address leaves the trust in the hooks as it was"
+    hooks = config.with_name("hooks.json")
+    wired = hooks.read_text()
+    hooks.write_text(f"// mine\n{wired}")
+    refused = run("mcp-memory", "install", "codex", "--yes", "--trust-hooks", environ=environ, cwd=home)
+    assert f"loads nothing of {hooks}: line 1, column 1" in refused.err
+    assert {*doctored(served, "codex")["hooks"].values()} == {"unread"}
+    hooks.write_text(wired)
     served.mcp_memory("uninstall", "codex", "--yes")
+    config.write_text(codex_model(openai), encoding="utf-8")
+    for backup in config.parent.glob("config.toml.mcp-memory-*"):
+        backup.unlink()  # of the file with the other address
     assert configuration(home) == before
 
 

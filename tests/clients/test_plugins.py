@@ -49,7 +49,9 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     mending = claude["todo"][0].rpartition(": ")[2]
     run(*shlex.split(mending), environ=environ, cwd=served.home).succeeded()
     claude = doctored(served, "claude-code")
-    assert claude["wired"][0]["reachable"] is None and claude["todo"] == []
+    assert claude["wired"][0]["reachable"] is None and claude["tools"] == {"plugin_mcp-memory_memory": "no rule"}
+    (rule,) = claude["todo"]
+    assert "mcp__plugin_mcp-memory_memory__memory_*" in rule, "a plugin cannot bring its own permission"
     assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS.values()}
     agent = patient(
         Agent(served, anthropic, ("claude", "--allowedTools", "mcp__plugin_mcp-memory_memory__*", "-p"), environ)

@@ -123,7 +123,7 @@ def test_a_broken_text_is_refused_with_its_place(text: str, where: str) -> None:
     ("text", "why"),
     [
         ("[]", "the document is no object"),
-        ('{"mcp": null}', "mcp is no object"),
+        ('{"mcp": 1}', "mcp is no object"),
         ('{"mcp": {}, "mcp": {}}', "'mcp' occurs twice"),
         ('{"mcp": {"servers": []}}', "mcp.servers is no object"),
     ],

@@ -11,6 +11,8 @@ import pytest
 from mcp_memory.wiring.edit import diff
 from tests.wiring.machine import install, planned, tree, uninstall
 
+RULE = "mcp__memory__memory_*"
+
 CLIENTS = ["claude-code", "codex", "openclaw"]
 
 STATES: dict[str, dict[str, bytes]] = {
@@ -32,6 +34,12 @@ STATES: dict[str, dict[str, bytes]] = {
         ".codex/hooks.json": b"{}",
         ".codex/config.toml": b"[mcp_servers]\n# none yet\n",
         ".openclaw/openclaw.json": b"{ mcp: { servers: { } } }",
+    },
+    "nulls": {
+        ".claude.json": b'{"mcpServers": null, "projects": {}}',
+        ".claude/settings.json": b'{"hooks": null, "permissions": {"allow": null, "deny": []}}',
+        ".codex/hooks.json": b'{"hooks": {"Stop": null}}',
+        ".openclaw/openclaw.json": b"{mcp: null, plugins: null, tools: {deny: null}}",
     },
     "comments, a trailing comma, no last line end": {
         ".claude.json": b'{\r\n  "numStartups": 3,\r\n  "mcpServers": {\r\n    "other": {"command": "x"},\r\n  },\r\n}',
@@ -178,8 +186,43 @@ def test_two_vaults_of_one_folders_name_are_two_servers(home: Path, client: str)
 
 def test_without_hooks(home: Path) -> None:
     before = tree(home)
-    assert not any(change.file.name == "settings.json" for change in install(home, "claude-code", hooks=False))
+    install(home, "claude-code", hooks=False)
+    assert json.loads((home / ".claude" / "settings.json").read_text()) == {"permissions": {"allow": [RULE]}}
     assert len(install(home, "claude-code")) == 1, "they can be had later"
+    uninstall(home, "claude-code")
+    assert tree(home) == before
+
+
+def test_the_permission_is_a_rule_and_a_persons_own_word_counts_more(home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    install(home, "claude-code", hooks=False, name="notes")
+    assert json.loads(file.read_text())["permissions"] == {"allow": ["mcp__notes__memory_*"]}
+    install(home, "claude-code", hooks=False, name="memory")
+    assert json.loads(file.read_text())["permissions"] == {"allow": [RULE]}, "the rule goes with the name"
+    file.write_text(json.dumps({"permissions": {"allow": ["Bash(ls)", RULE]}, "model": "opus"}))
+    uninstall(home, "claude-code")
+    assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(ls)"]}, "model": "opus"}
+    for said in (
+        {"allow": ["mcp__memory"]},
+        {"allow": ["mcp__memory__*"]},
+        {"ask": ["mcp__memory__memory_forget"]},
+        {"deny": ["mcp__memory"]},
+    ):
+        file.write_text(json.dumps({"permissions": said}))
+        install(home, "claude-code", hooks=False)
+        assert json.loads(file.read_text()) == {"permissions": said}
+        uninstall(home, "claude-code")
+        assert json.loads(file.read_text()) == {"permissions": said}
+
+
+def test_a_rule_for_anothers_server_is_left_alone(home: Path) -> None:
+    before = make(
+        home,
+        {
+            ".claude.json": b'{"mcpServers": {"memory": {"command": "npx"}}}',
+            ".claude/settings.json": json.dumps({"permissions": {"allow": [RULE]}}).encode(),
+        },
+    )
     uninstall(home, "claude-code")
     assert tree(home) == before
 
