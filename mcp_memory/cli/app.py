@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from io import TextIOWrapper
 from typing import Any
@@ -120,6 +121,7 @@ def run() -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
+        error.message = _without_texts(error.message)
         error.show()
         return error.exit_code
     except BrokenPipeError:
@@ -129,6 +131,20 @@ def run() -> int:
     except McpMemoryError as error:
         return _report(error)
     return 0
+
+
+def _without_texts(message: str) -> str:
+    """A usage error without what may be the text of a note: of what was passed, only names of options and commands,
+    right or misspelt, are repeated."""
+    for passed in sorted(sys.argv[1:], key=len, reverse=True):
+        if not _NAME.fullmatch(passed):
+            for shown in (repr(passed), passed):
+                message = message.replace(shown, "…")
+    return _EXTRA.sub(r"\1 (a text of several words needs quotes)", message)
+
+
+_NAME = re.compile(r"(?:-{1,2}|(?!-))[a-z]+(?:-[a-z]+)?")
+_EXTRA = re.compile(r"(unexpected extra arguments?) \(.*\)", re.DOTALL)
 
 
 def _report(error: McpMemoryError) -> int:

@@ -11,7 +11,7 @@ from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, is_styled, say, tell
 from mcp_memory.cli.explaining import explained, left_out
 from mcp_memory.cli.hints import for_shell, recalled_for_shell
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import Common, TextCommand, as_json, located
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.visible import quoted, visible
@@ -19,7 +19,7 @@ from mcp_memory.text.visible import quoted, visible
 project = click.option("--project", help="This project's notes and those without one; default: all.")
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", default=6, show_default=True, help="How many hits.")
 @click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
@@ -83,7 +83,7 @@ def search(
     say(f"confidence {answer['confidence']:.2f}{f' ({signs})' if signs else ''}")
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("query", nargs=-1)
 @click.option("--id", "ids", multiple=True, help="A note or log entry in full; may be repeated.")
 @click.option("--path", help="A note in full, by path.")
@@ -121,7 +121,7 @@ def recall(
     emit(answer) if as_json else say(recalled_for_shell(answer["text"]))
 
 
-@click.command()
+@click.command(cls=TextCommand)
 @click.argument("words", metavar="[CONTENT]...", nargs=-1)
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")

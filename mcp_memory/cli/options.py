@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,32 @@ class Common:
     def settings(self, **flags: object) -> Settings:
         dotted = {name.replace("__", "."): value for name, value in flags.items()}
         return load(os.environ, file=self.config, flags={"vault.path": self.vault, **dotted})
+
+
+class TextCommand(click.Command):
+    """A command whose arguments are a person's words, which may begin with a hyphen."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        texts = [each for each in args if _is_text(each)]
+        # No argument can hold a NUL: what stands in for a text is no option.
+        stand_ins = iter(range(len(texts)))
+        rest = super().parse_args(ctx, [f"\0{next(stand_ins)}" if _is_text(each) else each for each in args])
+
+        def back(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(map(back, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            return texts[int(value[1:])] if isinstance(value, str) and value.startswith("\0") else value
+
+        ctx.params = {name: back(value) for name, value in ctx.params.items()}
+        return rest
+
+
+def _is_text(argument: str) -> bool:
+    """Whether it begins as an option and goes on as none does."""
+    return argument.startswith("-") and argument != "--" and not _OPTION.match(argument)
+
+
+_OPTION = re.compile(r"-\Z|--?[A-Za-z][A-Za-z\-]*(?:\Z|=)|-[A-Za-z]\S*\Z")
 
 
 def located(command: F) -> F:

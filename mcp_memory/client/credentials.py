@@ -205,4 +205,4 @@ def _fresh() -> str:
     """A new token. Few calls make one, and an agent's start-up waits for the import."""
     from secrets import token_urlsafe
 
-    return token_urlsafe(32)
+    return "mcpm_" + token_urlsafe(32)  # by the prefix it is known as a token wherever it turns up

@@ -1,8 +1,9 @@
-"""Secrets by their shape: private keys, and tokens whose issuers gave them a recognisable form.
+"""Secrets in a text: tokens of a known form, private keys, and whatever is called a password, token or key where it
+stands.
 
-Only shapes that hardly occur otherwise are looked for, so hashes, UUIDs and prose pass; a password in plain words
-is not recognised. Every pattern is anchored at a literal prefix and bounded in length, so time grows with the text
-alone. Prefixes and lengths are those that the issuers document for secret scanning.
+One detector, for what is refused and for what is taken out of captured sessions. What looks like a plain word passes:
+"the password is stored in the keyring" names none. Every pattern is bounded in length, so time grows with the text
+alone.
 """
 
 from __future__ import annotations
@@ -11,68 +12,77 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-PLACEHOLDER = re.compile(
-    r"example|placeholder|redacted|change.?me|dummy|sample|fake|your[-_]|my[-_](?:secret|token|key|api)|xxxx|"
-    r"\*\*\*|\.\.\.|…|<|>|\$\{|\{\{|abcdefgh|01234567|12345678",
-    re.IGNORECASE,
-)
-_FEWEST_DISTINCT_CHARACTERS = 8
-"""Fewer in a token of 16 characters or more, and a person has leant on a key."""
+from mcp_memory.text.secret_names import CALLED, KIND, MARK, find_named, like_a_password
+from mcp_memory.text.secret_shapes import TOKENS, Shape, looks_random, mixed
 
-_COMMON_PASSWORDS = frozenset(
-    (
-        "password",
-        "passwd",
-        "pass",
-        "pwd",
-        "passphrase",
-        "secret",
-        "token",
-        "key",
-        "user",
-        "username",
-        "admin",
-        "root",
-        "test",
-        "guest",
-        "postgres",
-        "mysql",
-        "mongo",
-        "redis",
-        "rabbitmq",
-        "elastic",
-        "database",
-        "changeme",
-        "hunter2",
-        "foobar",
-        "hidden",
-        "private",
-        "credentials",
-    )
-)
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What stands at `start` to `end` of a text. `kind` in words: "GitHub token"."""
+
+    kind: str
+    start: int
+    end: int
 
 
 def find_secret(text: str) -> str | None:
-    """The kind of the first secret found, in words (`"GitHub token"`), or None. Never the secret itself."""
-    for shape in SHAPES:
-        if not any(hint in text for hint in shape.hints):
-            continue
-        for match in shape.pattern.finditer(text):
-            if shape.is_real(match[1]):
-                return shape.kind
-    return None
+    """The kind of a secret in the text, or None. Never the secret itself."""
+    found = find_secrets(text)
+    return found[0].kind if found else None
 
 
-def looks_random(value: str) -> bool:
-    return len(set(value)) >= _FEWEST_DISTINCT_CHARACTERS and not PLACEHOLDER.search(value)
+def find_secrets(text: str) -> list[Secret]:
+    """In order of place, none overlapping another; where two forms fit the same characters, the more exact names it."""
+    found: list[Secret] = []
+    for secret in sorted(_all(text), key=lambda each: each.start):
+        last = found[-1] if found else None
+        if last is None or secret.start >= last.end:
+            found.append(secret)
+        else:
+            kind = secret.kind if last.kind == KIND else last.kind
+            found[-1] = Secret(kind, last.start, max(last.end, secret.end))
+    return found
 
 
-def mixed(value: str) -> bool:
-    """Random, and with a digit: long words joined by hyphens have none."""
-    return looks_random(value) and any(character.isdigit() for character in value)
+def _all(text: str) -> Iterator[Secret]:
+    yield from _private_keys(text)
+    for shape in (*TOKENS, *_FORMS, *CALLED):
+        if any(hint in text for hint in shape.hints):
+            yield from _of(shape, text)
+    for start, end in find_named(text):
+        yield Secret(KIND, start, end)
+
+
+def _of(shape: Shape, text: str) -> Iterator[Secret]:
+    for match in shape.pattern.finditer(text):
+        value = match["secret"]
+        if not value.startswith(MARK) and shape.is_real(value):
+            yield Secret(shape.kind, *match.span("secret"))
+
+
+_AROUND_LINES = r"(?:[\s\"'>+|#*,]|\\{1,7}[rn])"
+"""Between the lines of a key: line ends, also escaped, and what quotes, indents or joins them."""
+_KEY_START = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?:{_AROUND_LINES}|[A-Za-z\-]{{4,20}}: [^\n]{{1,80}}\n){{1,60}}([A-Za-z0-9+/=]{{40,76}})"
+)
+_KEY_END = re.compile(r"-----END (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----")
+_LEAST_IN_A_KEY = 6
+"""Different characters in its first line."""
+
+
+def _private_keys(text: str) -> Iterator[Secret]:
+    """Whole; one whose end is missing, with all that follows."""
+    at = 0
+    while "PRIVATE KEY" in text and (begin := _KEY_START.search(text, at)):
+        at = begin.end()
+        if len(set(begin[1])) >= _LEAST_IN_A_KEY:
+            end = _KEY_END.search(text, at)
+            at = end.end() if end else len(text)
+            yield Secret("private key", begin.start(), at)
 
 
 def _is_jwt(value: str) -> bool:
@@ -84,107 +94,57 @@ def _is_jwt(value: str) -> bool:
     return isinstance(decoded, dict) and "alg" in decoded
 
 
-def _is_password(value: str) -> bool:
-    if value.lower() in _COMMON_PASSWORDS or len(set(value)) < 4:
-        return False
-    return not (PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
+def _form(kind: str, hints: str, pattern: str, is_real: Callable[[str], bool] = looks_random) -> Shape:
+    return Shape(kind, tuple(hints.split()), re.compile(pattern), is_real)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """`hints` are literals, of which one is in every match: a cheap look before the pattern. The pattern's group is
-    what `is_real` judges."""
-
-    kind: str
-    hints: tuple[str, ...]
-    pattern: re.Pattern[str]
-    is_real: Callable[[str], bool] = looks_random
-
-
-def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = looks_random) -> Shape:
-    """A token that begins with one of the space-separated literal prefixes and goes on as `rest` (to its end)."""
-    hints = tuple(prefixes.split())
-    start = "|".join(re.escape(prefix) for prefix in hints)
-    return Shape(kind, hints, re.compile(rf"(?<![A-Za-z0-9])(?:{start})({rest})(?![A-Za-z0-9])"), is_real)
-
-
-KEY_BLOCK = (
-    r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:\s|\\[rn]|[A-Za-z\-]{4,20}: [^\n]{1,80}\n){1,20}([A-Za-z0-9+/=]{40,76})"
-)
-SHAPES: tuple[Shape, ...] = (
-    Shape("private key", ("PRIVATE KEY",), re.compile(KEY_BLOCK), lambda value: len(set(value)) > 5),
-    _token("age secret key", "AGE-SECRET-KEY-1", "[0-9A-Z]{58}"),
-    _token("AWS access key", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
-    Shape(
+_FORMS = (
+    _form(
         "AWS secret access key",
-        ("ecret", "ECRET"),
-        re.compile(
-            r"(?i)\baws_?secret_?(?:access_?)?key[\"']?\s{0,3}[=:]\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
-        ),
+        "ecret ECRET",
+        r"(?i)\baws_?secret_?(?:access_?)?key\\{0,7}[\"']?\s{0,3}[=:]\s{0,3}\\{0,7}[\"']?(?P<secret>[A-Za-z0-9/+]{40})"
+        r"(?![A-Za-z0-9/+=])",
         mixed,
     ),
-    _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", "[A-Za-z0-9]{36,76}"),
-    _token("GitHub token", "github_pat_", "[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
-    _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent-", r"[\w\-.]{20,64}", mixed),
-    _token("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxe.", r"[A-Za-z0-9\-.]{20,250}", mixed),
-    _token("Slack token", "xapp-", r"[0-9]-[A-Z0-9]{8,14}-[0-9]{10,14}-[a-z0-9]{32,70}"),
-    _token("Slack webhook", "hooks.slack.com/services/", "T[A-Z0-9]{7,12}/B[A-Z0-9]{7,12}/[A-Za-z0-9]{20,30}"),
-    _token("Discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"[0-9]{17,20}/[\w\-]{60,70}"),
-    _token("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", "[A-Za-z0-9]{20,120}"),
-    _token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/]{32,64}={0,2}", mixed),
-    _token("Anthropic key", "sk-ant-", r"[a-z]{3,8}[0-9]{2}-[\w\-]{60,120}"),
-    _token("OpenRouter key", "sk-or-v1-", "[0-9a-f]{64}"),
-    _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w\-]{40,200}", mixed),
-    _token("OpenAI key", "sk-", "[A-Za-z0-9]{32,64}", mixed),
-    _token("Google API key", "AIza", r"[\w\-]{35}", mixed),
-    _token("Google OAuth token", "ya29.", r"[\w\-]{40,500}", mixed),
-    _token("Google OAuth secret", "GOCSPX-", r"[\w\-]{28}"),
-    _token("npm token", "npm_", "[A-Za-z0-9]{36}"),
-    _token("PyPI token", "pypi-AgE", r"[\w\-]{50,250}"),
-    _token("RubyGems key", "rubygems_", "[0-9a-f]{48}"),
-    _token("Docker token", "dckr_pat_ dckr_oat_", r"[\w\-]{27,40}"),
-    _token("Hugging Face token", "hf_", "[A-Za-z]{34}"),
-    _token("Groq key", "gsk_", "[A-Za-z0-9]{52}"),
-    _token("xAI key", "xai-", "[A-Za-z0-9]{80}"),
-    _token("Perplexity key", "pplx-", "[A-Za-z0-9]{48,56}"),
-    _token("Replicate token", "r8_", "[A-Za-z0-9]{37}"),
-    _token("SendGrid key", "SG.", r"[\w\-]{22}\.[\w\-]{43}"),
-    _token("Shopify token", "shpat_ shpca_ shppa_ shpss_", "[0-9a-fA-F]{32}"),
-    _token("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", "[0-9a-f]{64}"),
-    _token("Databricks token", "dapi", "[0-9a-f]{32}(?:-[0-9])?"),
-    _token("HashiCorp Vault token", "hvs. hvb. hvr.", r"[\w\-]{24,200}", mixed),
-    _token("Terraform Cloud token", "atlasv1.", r"[\w\-]{60,70}"),
-    _token("Atlassian token", "ATATT3xFf", r"[\w\-=]{100,250}"),
-    _token("Linear key", "lin_api_", "[A-Za-z0-9]{40}"),
-    _token("Notion token", "ntn_", "[A-Za-z0-9]{43,50}"),
-    _token("Grafana token", "glsa_ glc_", "[A-Za-z0-9+/=_]{32,200}", mixed),
-    _token("New Relic key", "NRAK-", "[A-Z0-9]{27}"),
-    _token("Postman key", "PMAK-", "[0-9a-f]{24}-[0-9a-f]{34}"),
-    _token("Supabase token", "sbp_", "[0-9a-f]{40}"),
-    _token("Doppler token", "dp.pt. dp.st. dp.ct.", r"[\w.\-]{40,80}", mixed),
-    _token("Azure storage key", "AccountKey=", "[A-Za-z0-9+/]{86}=="),
-    Shape("Telegram bot token", (":AA",), re.compile(r"(?<![A-Za-z0-9])[0-9]{8,10}:(AA[\w\-]{33})(?![\w\-])")),
-    Shape(
+    _form("Azure storage key", "AccountKey=", r"\bAccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
+    _form("Azure client secret", "Q~", r"(?<![\w~.\-])(?P<secret>[\w~.]{3}[0-9]Q~[\w~.\-]{31,34})(?![\w~.\-])", mixed),
+    _form("Azure signature", "sig=", r"[?&]sig=(?P<secret>[A-Za-z0-9+/%]{40,80}={0,2})", mixed),
+    _form(
+        "Discord bot token",
+        ".",
+        r"(?P<secret>[MNO](?<![\w\-.][MNO])[A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,40})(?![\w\-.])",
+        mixed,
+    ),
+    _form("Telegram bot token", ":AA", r"(?<![A-Za-z0-9])[0-9]{8,10}:(?P<secret>AA[\w\-]{33})(?![\w\-])"),
+    _form("MaxMind key", "_mmk", r"(?<![\w])(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)"),
+    _form("Mailchimp key", "-us", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?![\w\-])"),
+    _form(
         "JSON web token",
-        ("eyJ",),
-        re.compile(r"(?<![\w\-.])(eyJ[\w\-]{10,2000}\.[\w\-]{10,8000}\.[\w\-]{16,1000})(?![\w\-])"),
+        "eyJ",
+        r"(?:(?<![\w\-.])|(?<=\\[nrt]))(?P<secret>eyJ[\w\-]{10,2000}\.[\w\-]{10,8000}\.[\w\-]{16,1000})(?![\w\-])",
         _is_jwt,
     ),
-    Shape(
-        "authorization header",
-        ("uthorization", "UTHORIZATION"),
-        re.compile(
-            r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}([\w\-.+/~]{20,2000}={0,2})"
-        ),
+    _form(
+        "hash of a password",
+        "$",
+        r"\$(?P<secret>(?:apr1|1|2[abxy]|5|6|7|y|gy)\$[^\s\"'`:;,<>]{20,200}|(?:argon2(?:id|i|d)|scrypt)\$[^\s\"'`:;<>]{40,400})",
         mixed,
     ),
-    Shape(
+    _form(
+        "PuTTY key",
+        "Private-Lines:",
+        r"Private-Lines: [0-9]{1,3}\s{1,2}(?P<secret>(?:[A-Za-z0-9+/=]{20,64}\s{1,2}){1,100})",
+    ),
+    _form(
         "password in a URL",
-        ("://",),
-        re.compile(
-            r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@\"'<>]{0,100}:([^\s/:@\"'<>]{4,200})@[\w\[]"
-        ),
-        _is_password,
+        "://",
+        r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@\"'`<>]{0,100}:(?P<secret>[^\s/\"'`<>]{4,200})@[\w\[]",
+        like_a_password,
+    ),
+    _form(
+        "token in a URL",
+        "://",
+        r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://(?P<secret>[^\s/:@\"'`<>]{20,200})(?::[^\s/@]{0,200})?@[\w\[]",
+        mixed,
     ),
 )
