@@ -121,8 +121,8 @@ def run() -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        error.message = _without_texts(error.message)
-        error.show()
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        click.UsageError(_without_texts(error.format_message()), context).show()
         return error.exit_code
     except BrokenPipeError:
         # The reader (say, `head`) has seen enough; what is left in the buffer has nowhere to go.
