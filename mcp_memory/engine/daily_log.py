@@ -62,7 +62,8 @@ class DailyLog:
     def append(self, draft: Draft) -> Stored:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._clock()
-        text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content)
+        said = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)))
+        text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, said)
         path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
         file = self._file(path)
         if again := self._recent_entry(draft, now) or self._remembered_entry(file, marks.hash_of(text)):

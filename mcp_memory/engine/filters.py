@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.draft import MAX_TAGS, one_line
 from mcp_memory.engine.kinds import Kinds
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import Filters, Shelf
+from mcp_memory.models import Filters, NoteRecord, Passage, Shelf
+from mcp_memory.text import logs
 from mcp_memory.text.dates import parse_when
 
 ANY_PROJECT = "*"
@@ -56,6 +58,20 @@ def filters_from(
         until=end,
         now=None if include_archived else now,
     )
+
+
+def admits(filters: Filters, passage: Passage) -> bool:
+    """Whether a passage as it is now passes."""
+    return filters.admits(note_of(passage))
+
+
+def note_of(passage: Passage) -> NoteRecord:
+    """What filters look at: the note, and of an entry of a log its own project and tags."""
+    note = passage.note
+    if not passage.chunk.entry:
+        return note
+    said = logs.labels(passage.chunk.headings)
+    return replace(note, project=said.project or note.project, tags=said.tags)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

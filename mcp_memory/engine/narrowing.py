@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from mcp_memory.engine.filters import note_of
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, LeftOut, NoteRecord, Passage, Shelf
 
@@ -41,7 +42,7 @@ def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[LeftOut, ..
     return tuple(
         LeftOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
         for each in passages
-        if (failed := not_passed(each.note, filters))
+        if (failed := not_passed(note_of(each), filters))
     )
 
 

@@ -95,7 +95,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         kind=kind,
         shelf=_shelf(meta, path, folder),
         project=_text(meta.get("project")),
-        tags=tuple(_words(meta.get("tags"))),
+        tags=tuple(dict.fromkeys([*_words(meta.get("tags")), *(logs.tags_in(document.body) if day else ())])),
         session=_text(meta.get("session")),
         source=_text(meta.get("source")),
         created=created,

@@ -181,7 +181,7 @@ class Recaller:
             except McpMemoryError:
                 continue  # not there, or retired since it was indexed: nothing to start with
             if file.body.strip():
-                excerpts = _excerpts(file, None, None)
+                excerpts = _excerpts(file, None, None, project)
                 yield from _latest_first(file, excerpts) if file.record.is_log else excerpts
 
     def _visible(self, path: NotePath) -> NoteFile:
@@ -214,14 +214,15 @@ def _chosen(
     return Assembly((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
 
 
-def _excerpts(file: NoteFile, entry: str | None, lines: str | None) -> list[Excerpt]:
-    """One note, log entry or stretch of lines; forgotten entries of a log are left out.
+def _excerpts(file: NoteFile, entry: str | None, lines: str | None, project: str | None = None) -> list[Excerpt]:
+    """One note, log entry or stretch of lines; of a log, forgotten entries are left out and, where one is named, those
+    of other projects.
 
     Raises NotFound for an entry that is not there or forgotten, InvalidInput for lines that the note does not have.
     """
     record = file.record
     all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
-    hidden = _forgotten_lines(file)
+    hidden = _forgotten_lines(file) | _lines_of_others(file, project)
     if entry is not None:
         found = next((e for e in logs.entries(file.text, file.body_start) if e.hash == entry), None)
         if found is None or found.start_line in hidden:
@@ -249,6 +250,14 @@ def _forgotten_lines(file: NoteFile) -> set[int]:
         if entry.hash in forgotten
         for number in range(entry.start_line, entry.end_line + 1)
     }
+
+
+def _lines_of_others(file: NoteFile, project: str | None) -> set[int]:
+    if not file.record.is_log or project is None:
+        return set()
+    entries = logs.entries(file.text, file.body_start)
+    others = (each for each in entries if logs.labels([f"{each.time} {each.title}"]).project not in {None, project})
+    return {number for each in others for number in range(each.start_line, each.end_line + 1)}
 
 
 def _line_range(lines: str, count: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ import anyio
 import numpy as np
 
 from mcp_memory.embedders.base import Embedder
+from mcp_memory.engine.filters import admits
 from mcp_memory.engine.freshness import Checked
 from mcp_memory.engine.legs import Gathered, LegConfig, LegRunner, Mode
 from mcp_memory.engine.narrowing import emptied_by, left_out, widened
@@ -217,7 +218,7 @@ class Searcher:
         except DeadlineExceeded:
             faults.append("the files answer too slowly to be compared with the index")
         best, whole = await self._legs.run(lambda: self._ranked(_scores(fused()), question, limit), "ranking passages")
-        return best, whole, ()
+        return [each for each in best if admits(filters, each.passage)], whole, ()
 
     def _compared(
         self, fused: Callable[[], Rows], question: Question, limit: int, filters: Filters
@@ -232,7 +233,7 @@ class Searcher:
             told.newer |= checked.newer
             told.dropped |= checked.dropped
             # Rows may be remembered from before a note expired.
-            now = [passage if passage and filters.admits(passage.note) else None for passage in checked.passages]
+            now = [passage if passage and admits(filters, passage) else None for passage in checked.passages]
             pairs = list(zip(best, now, strict=True))
             fresh = [replace(each, passage=passage) for each, passage in pairs if passage]
             gone = [each.passage.chunk_id for each, passage in pairs if not passage]

@@ -181,9 +181,10 @@ class Vault:
         old = self._replaceable(supersedes) if supersedes else None
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
             if draft.kind.name == LOG:
-                if draft.path or old or draft.created:
+                if draft.path or old or draft.created or draft.expires_at:
                     raise InvalidInput(
-                        "a log entry has no path and no time but now, and supersedes nothing", hint="use another kind"
+                        "a log entry has no path and no time but now, never expires, and supersedes nothing",
+                        hint="use another kind",
                     )
                 return self._daily_log.append(draft)
             stored = self._publisher.already_written(draft, same) or self._publisher.publish(

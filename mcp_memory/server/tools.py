@@ -129,7 +129,11 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         title: Annotated[str | None, Field(description="5 to 15 words one would search for; else derived.")] = None,
         tags: Annotated[list[str] | None, Field(description="A few plain words, one line each.")] = None,
         project: Annotated[
-            str | None, Field(description="The project it belongs to; default: yours; '*' = none, for all.")
+            str | None,
+            Field(
+                description="The project it belongs to; default: yours; '*' = none, for all. A log entry has it and its "
+                "tags, in its heading: ## 10:30 Title (project: x; tags: a, b)."
+            ),
         ] = None,
         supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces.")] = None,
         session: Annotated[str | None, Field(description="Your session's id, if you know it.")] = None,

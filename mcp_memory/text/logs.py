@@ -1,6 +1,9 @@
 """Daily logs: `memory/2026-11-21.md`, a row of `## HH:MM title` entries that only ever grows at its end; a day of many
 entries goes on in `2026-11-21.2.md`.
 
+An entry may name its project and its tags at the end of its heading: `## 10:30 Deploy (project: infra; tags: db, ops)`,
+one or both of them, with `%` and two hexadecimal digits for what would end a name there.
+
 An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`,
 `## 9:05 AM - Standup`), outside fences, and ends before the next one. Its hash names it for good: it does not
 change when other entries come and go, nor with line endings.
@@ -13,6 +16,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from urllib.parse import quote, unquote
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.blocks import MAX_HEADING_CHARS, Block, Kind, scan, split_heading
@@ -26,6 +30,12 @@ _TIME = re.compile(
 _SEPARATOR = re.compile(r"[-–—:|,](?:[ \t]+|$)")
 _RENDERED_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 _LOG_PATH = re.compile(r"(?:@[^/]+/)?(?:[^/@][^/]*/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.[1-9][0-9]{0,3})?\.md")
+_LABELS = re.compile(
+    r"(?:^|[ \t])\((?=project:|tags:)(?:project:[ \t]*(?P<project>[^();]+))?(?:;[ \t]*)?"
+    r"(?:tags:[ \t]*(?P<tags>[^();]+))?\)$"
+)
+_TAGGED = re.compile(r"^##[ \t].*\btags:.*$", re.MULTILINE)
+_ENDS_A_NAME = re.compile(r"[%(),;]|[^\S ]|(?<= ) ")
 _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
 _HASH_DIGITS = 16
 
@@ -45,6 +55,37 @@ class LogEntry:
     title: str
     hash: str
     """First 16 hexadecimal digits of the sha256 of the entry's text, outer white space stripped, CRLF as LF."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What an entry says of itself in its heading."""
+
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+
+    def rendered(self) -> str:
+        parts = [f"project: {_quoted(self.project)}"] if self.project else []
+        parts += [f"tags: {', '.join(map(_quoted, self.tags))}"] if self.tags else []
+        return f"({'; '.join(parts)})" if parts else ""
+
+
+NONE = Labels()
+
+
+def labels(headings: Iterable[str]) -> Labels:
+    """Of the entry that stands below these headings, outermost first and without their marks."""
+    for heading in headings:
+        if parsed := _parse_heading(f"## {heading}"):
+            found = _LABELS.search(parsed[1])
+            return _labels(found) if found else NONE
+    return NONE
+
+
+def tags_in(text: str) -> list[str]:
+    """Those of all entries of a log, and perhaps of what only looks like one: for a first choice of files."""
+    lines = (line.group().rstrip()[2:].strip() for line in _TAGGED.finditer(text))
+    return sorted({tag for line in lines for tag in labels([line]).tags})
 
 
 def is_log_path(path: str) -> date | None:
@@ -90,7 +131,7 @@ def new_log(day: date) -> str:
     return f"# {day.isoformat()}\n"
 
 
-def render_entry(time: str, title: str, content: str) -> str:
+def render_entry(time: str, title: str, content: str, said: Labels = NONE) -> str:
     """One entry as text with LF endings, to be handed to `append_entry`.
 
     A line of `content` that would begin an entry of its own gets a backslash in front, which Markdown does not
@@ -100,8 +141,14 @@ def render_entry(time: str, title: str, content: str) -> str:
     if not _RENDERED_TIME.fullmatch(time):
         raise InvalidInput("the time of a log entry must be HH:MM", hint="pass for example 09:05")
     words = " ".join(title.split())
+    if said != NONE and (found := _LABELS.search(words)):  # there is one such place in a heading
+        words = f"{words[: found.start()]} {found.group().strip()[1:-1]}".strip()
+    words = f"{words} {said.rendered()}".strip()
     if len(words) > _MAX_TITLE_CHARS:
-        raise InvalidInput(f"the title of a log entry is longer than {_MAX_TITLE_CHARS} characters")
+        raise InvalidInput(
+            f"the title, project and tags of a log entry are longer than {_MAX_TITLE_CHARS} characters together",
+            hint="use a shorter title or fewer tags",
+        )
     heading = f"## {time} {words}".rstrip()
     if _parse_heading(heading) != (time, words):
         heading = f"## {time} - {words}"
@@ -157,6 +204,16 @@ def _parse_heading(line: str) -> tuple[str, str] | None:
     if separator := _SEPARATOR.match(title):
         title = title[separator.end() :]
     return f"{hour:02}:{minute:02}", title
+
+
+def _labels(found: re.Match[str]) -> Labels:
+    project, tags = found["project"], found["tags"]
+    names = (unquote(each.strip()) for each in (tags or "").split(",") if each.strip())
+    return Labels(unquote(project.strip()) or None if project else None, tuple(dict.fromkeys(names)))
+
+
+def _quoted(name: str) -> str:
+    return _ENDS_A_NAME.sub(lambda found: quote(found.group(), safe=""), name)
 
 
 def _hash(content: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ LOG = f"memory/{NOON.date()}.md"
 WRITER = """
 import sys
 from pathlib import Path
+from typing import Any
 from tests.engine.test_forget import vault_in
 from tests.engine.world import draft
 
@@ -172,3 +174,37 @@ class TestEntries:
             await engine.forget(receipt.id)
             assert await found(engine, "boss fence") == []
             assert await found(engine, "next") == [LOG]
+
+
+@pytest.mark.anyio
+async def test_an_entry_is_of_its_project_and_has_its_tags(world: World) -> None:
+    """In the file, in searches and at the start of a session; entries of no project are everybody's."""
+    async with world.engine() as engine:
+        infra = await engine.append("Moved the ferry database", kind="log", project="infra", tags=["db", "ops (old)"])
+        await engine.append("Painted the ferry", kind="log", title="Hull", project="web", tags=["paint"])
+        common = await engine.append("The ferry is blue", kind="log")
+        text = world.read(LOG).decode()
+        assert "## 12:00 (project: infra; tags: db, ops %28old%29)\n\nMoved" in text
+        assert "## 12:00 Hull (project: web; tags: paint)\n" in text
+
+        async def hits(**filters: Any) -> list[str]:
+            return [hit.id for hit in (await engine.search("ferry", limit=50, **filters)).hits]
+
+        assert len(await hits()) == 3
+        assert set(await hits(project="infra")) == {infra.id, common.id}
+        assert await hits(project="elsewhere") == [common.id]
+        assert await hits(tags=["ops (old)"]) == [infra.id]
+        assert await hits(tags=["db", "paint"]) == []
+        told = await engine.recall(project="infra")
+        assert "Moved the ferry database" in told
+        assert "The ferry is blue" in told
+        assert "Painted" not in told
+        assert "Painted" in await engine.recall(project="web")
+        assert "Painted" in await engine.recall()
+        assert "Painted" not in await engine.recall("ferry", project="infra")
+        again = await engine.append("Moved the ferry database", kind="log", project="infra", tags=["db"])
+        assert again.outcome is Outcome.DUPLICATE
+        left = await engine.search("painted ferry", project="infra", explain=True)
+        assert [each.filters for each in left.left_out] == [("project",)]
+        with pytest.raises(InvalidInput, match="never expires"):
+            await engine.append("Soon over", kind="log", expires="2027-01-01")

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.frontmatter import parse
-from mcp_memory.text.logs import LogEntry, append_entry, entries, is_log_path, new_log, render_entry
+from mcp_memory.text.logs import (
+    Labels,
+    LogEntry,
+    append_entry,
+    entries,
+    is_log_path,
+    labels,
+    new_log,
+    render_entry,
+    tags_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -197,3 +207,41 @@ def test_entries_partition_any_text(text: str):
     for one, other in itertools.pairwise(found):
         assert one.end == other.start
     assert not found or found[-1].end == len(text)
+
+
+WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).map(str.strip).filter(bool)
+
+
+@given(project=st.none() | WORDS, tags=st.lists(WORDS, max_size=4, unique=True), title=st.sampled_from(["", "Deploy"]))
+def test_an_entry_names_its_project_and_tags(project: str | None, tags: list[str], title: str):
+    said = Labels(project, tuple(tags))
+    try:
+        text = append_entry(new_log(date(2026, 11, 21)), render_entry("10:30", title, "The text", said))
+    except InvalidInput:
+        assume(False)
+        raise
+    (entry,) = entries(text)
+    assert labels(["2026-11-21", f"{entry.time} {entry.title}", "Below"]) == said
+    assert set(tags_in(text)) == set(tags)
+    assert text.split("\n\n")[-1] == "The text\n"
+
+
+@pytest.mark.parametrize(
+    ("heading", "project", "tags"),
+    [
+        ("10:30 Deploy (project: infra; tags: db, ops)", "infra", ("db", "ops")),
+        ("10:30 (tags: db)", None, ("db",)),
+        ("10:30 Deploy (in vain) (project:infra)", "infra", ()),
+        ("10:30 Deploy (in vain)", None, ()),
+        ("10:30 Deploy (project: infra) at last", None, ()),
+        ("10:30 Deploy ()", None, ()),
+        ("Deploy (project: infra)", None, ()),
+    ],
+)
+def test_labels_that_a_person_wrote(heading: str, project: str | None, tags: tuple[str, ...]):
+    assert labels([heading]) == Labels(project, tags)
+
+
+def test_labels_too_long_for_a_heading_are_refused():
+    with pytest.raises(InvalidInput, match="title, project and tags"):
+        render_entry("10:30", "Deploy", "", Labels("infra", tuple(f"tag number {number}" for number in range(30))))
