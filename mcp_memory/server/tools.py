@@ -131,8 +131,8 @@ def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: Recal
         project: Annotated[
             str | None,
             Field(
-                description="The project it belongs to; default: yours; '*' = none, for all. A log entry has it and its "
-                "tags, in its heading: ## 10:30 Title (project: x; tags: a, b)."
+                description="The project it belongs to; default: yours; '*' = none, for all. A log entry has it "
+                "and its tags in its heading: ## 10:30 Title (project: x; tags: a, b)."
             ),
         ] = None,
         supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces.")] = None,
