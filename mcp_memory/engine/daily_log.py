@@ -161,6 +161,4 @@ class DailyLog:
         have the same hash and be as forgotten."""
         if file is None or entry not in marks.forgotten(file) or not marks.holds(file, entry):
             return None
-        path = file.record.path
-        self._patcher.restore_entry(path, entry)
-        return Stored(self._reader.read(path), Outcome.CREATED, entry)
+        return Stored(self._patcher.restore_entry(file.record.path, entry), Outcome.CREATED, entry)

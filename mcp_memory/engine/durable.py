@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
-from mcp_memory.storage.publish import sync
 from mcp_memory.storage.renames import REFUSALS, KernelRenames, publish_free
+from mcp_memory.storage.temp import sync
 
 _RENAMES = KernelRenames()
 

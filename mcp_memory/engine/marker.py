@@ -19,8 +19,8 @@ from ulid import ULID
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.storage.causes import naming_the_cause
 from mcp_memory.storage.paths import validate_existing
-from mcp_memory.storage.publish import sync
 from mcp_memory.storage.renames import KernelRenames, publish_free
+from mcp_memory.storage.temp import sync
 
 FOLDER, FILE = ".mcp-memory", "vault.toml"
 MARKER = f"{FOLDER}/{FILE}"

@@ -48,7 +48,7 @@ class Patcher:
             if restores:
                 self._undo.show(blob.etag, etag)
             if after == before:
-                return file
+                return self._reader.note(path, blob.data, blob.etag, blob.stat)
             if forgets:
                 self._undo.keep(etag, blob.etag, blob.data)
             try:
@@ -65,13 +65,13 @@ class Patcher:
             return self._reader.note(path, data, written.etag, written.stat)
         raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
 
-    def restore_entry(self, path: NotePath, entry: str) -> None:
+    def restore_entry(self, path: NotePath, entry: str) -> NoteFile:
         """Show a log's forgotten entry again. Raises as `patch`."""
         kept = self._undo.stone_of(path, entry) if entry in self._undo.entries(path) else None
         if kept:
             self._undo.release_entry(path, entry)  # first: the log's own list counts until it is written
         try:
-            self.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
+            return self.patch(path, lambda now: {"forgotten": marks.without(now, entry)})
         except McpMemoryError:
             if kept:
                 with suppress(StorageFailed):  # the first refusal is the one to be told

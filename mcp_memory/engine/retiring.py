@@ -9,7 +9,6 @@ from datetime import datetime
 from mcp_memory.engine import marks
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.patching import Patcher
-from mcp_memory.engine.reader import Reader
 from mcp_memory.engine.undo import Undo
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, StorageFailed
 from mcp_memory.models import NotePath, Shelf
@@ -18,8 +17,7 @@ from mcp_memory.models import NotePath, Shelf
 class Retiring:
     """Whether a note may be retired is the caller's to ask. Thread-safe."""
 
-    def __init__(self, reader: Reader, patcher: Patcher, undo: Undo, now: Callable[[], datetime]) -> None:
-        self._reader = reader
+    def __init__(self, patcher: Patcher, undo: Undo, now: Callable[[], datetime]) -> None:
         self._patcher = patcher
         self._undo = undo
         self._now = now
@@ -49,15 +47,14 @@ class Retiring:
         """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
         path = file.record.path
         if file.record.is_log:
-            self._patcher.restore_entry(path, _named(path, entry))
-        elif file.record.shelf is Shelf.DELETED:
+            return self._patcher.restore_entry(path, _named(path, entry))
+        if file.record.shelf is Shelf.DELETED:
             # Where somebody wrote to it meanwhile, the marks are taken out of what they wrote.
             shown = self._patcher.unpatch(file) or self._patcher.patch(path, lambda _: marks.NOT_DELETED, restores=True)
             with suppress(StorageFailed):  # they hide nothing any more
                 self._undo.release(file.record.etag, shown.record.etag)
-        else:
-            return file
-        return self._reader.read(path)
+            return shown
+        return file
 
 
 def _named(path: NotePath, entry: str | None) -> str:

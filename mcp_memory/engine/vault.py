@@ -87,7 +87,7 @@ class Vault:
         self._vouching = Vouching(ledger, self._reader)
         self._patcher = Patcher(backend, self._reader, undo)
         self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
-        self._retiring = Retiring(self._reader, self._patcher, undo, self._now)
+        self._retiring = Retiring(self._patcher, undo, self._now)
         self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, clock)
         self.filing = Filing(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
         self.importing = Importing(

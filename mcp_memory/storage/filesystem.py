@@ -35,9 +35,10 @@ from mcp_memory.storage.listing import list_notes, read_ignore
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.paths import is_note, printable, split, taken, validate_existing, validate_new
 from mcp_memory.storage.probe import Abilities, probe
-from mcp_memory.storage.publish import Compared, Place, Publisher, sync
+from mcp_memory.storage.publish import Compared, Place, Publisher
 from mcp_memory.storage.reading import file_stat, read_stable, unsettled
 from mcp_memory.storage.renames import KernelRenames, Renames, move_free
+from mcp_memory.storage.temp import sync
 
 _Result = TypeVar("_Result")
 

@@ -19,8 +19,8 @@ from mcp_memory.storage.hidden import SUFFIX, HiddenName
 from mcp_memory.storage.listing import walk_folders
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.paths import printable
-from mcp_memory.storage.publish import sync
 from mcp_memory.storage.renames import Renames, exists, move_free
+from mcp_memory.storage.temp import sync
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,10 @@ raise OSError where the file system refuses; then the old bytes are under the na
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import sys
 import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,9 +23,7 @@ from mcp_memory.models import Etag
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.hidden import HiddenName, conflict_name
 from mcp_memory.storage.renames import REFUSALS, Renames, move_free, publish_free
-
-NEW_FILE_MODE = 0o600
-"""Notes are private; a person who wants to share them changes the mode, which replacing keeps."""
+from mcp_memory.storage.temp import NEW_FILE_MODE, discard, sync, temp
 
 _MAX_COPIES = 1000
 
@@ -49,6 +44,8 @@ class Compared:
     descriptor: int
     mode: int
     etag: Etag
+    group: int | None = None
+    """Whose the new file must be, if not that of whoever makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +68,17 @@ class Publisher:
         self._held: list[Held] = []
         self._guard = threading.Lock()
 
-    def create(self, place: Place, data: bytes, etag: Etag) -> os.stat_result:
+    def create(
+        self, place: Place, data: bytes, etag: Etag, *, mode: int = NEW_FILE_MODE, group: int | None = None
+    ) -> os.stat_result:
         """Publishes under a free name. Raises FileExistsError."""
         folder, name = place.folder, place.name
         hidden = HiddenName.of(etag, None).fresh()
-        with _temp(folder, hidden, data, NEW_FILE_MODE) as descriptor:
+        with temp(folder, hidden, data, mode, group) as descriptor:
             try:
                 publish_free(self._renames, folder, hidden, name)
             except OSError:
-                _discard(folder, hidden, descriptor)
+                discard(folder, hidden, descriptor)
                 raise
             try:
                 sync(folder)
@@ -91,29 +90,37 @@ class Publisher:
                 raise
             return os.fstat(descriptor)
 
-    def replace(self, place: Place, data: bytes, etag: Etag, old: Compared) -> tuple[os.stat_result, str | None]:
+    def replace(
+        self, place: Place, data: bytes, etag: Etag, old: Compared, *, yields: bool = False
+    ) -> tuple[os.stat_result, str | None]:
         """Publishes over the file `old`.
 
         Returns the new file's stat, and the name of the conflict copy if something else was displaced. Raises
-        PreconditionFailed if the name was taken away meanwhile.
+        PreconditionFailed if the name was taken away meanwhile; where it `yields`, also if something else was
+        displaced, which then has its name back.
         """
         label = HiddenName.of(etag, old.etag)
         hidden = label.fresh()
-        with _temp(place.folder, hidden, data, old.mode) as descriptor:
+        with temp(place.folder, hidden, data, old.mode, old.group) as descriptor:
             try:
                 displaced = self._swap(place, hidden, label, old.etag)
             except (OSError, PreconditionFailed):
-                _discard(place.folder, hidden, descriptor)
+                discard(place.folder, hidden, descriptor)
                 raise
             conflict = None
             try:
-                if not _still(place.folder, displaced, old):
+                unchanged = _still(place.folder, displaced, old)
+                if not unchanged and not yields:
                     displaced = conflict = self._copy_aside(place.folder, displaced, place.name)
                 sync(place.folder)
             except OSError:
                 with suppress(OSError, McpMemoryError):
                     self._put_back(place, displaced, label, etag)
                 raise
+            if not unchanged and yields:
+                self._put_back(place, displaced, label, etag)
+                sync(place.folder)
+                raise PreconditionFailed(f"'{place.name}' was saved by somebody else", hint="read it again")
             if conflict is None:
                 self._hold(place, displaced, old.etag)
             return os.fstat(descriptor), conflict
@@ -212,13 +219,20 @@ class Publisher:
         return aside
 
     def _put_back(self, place: Place, displaced: str, label: HiddenName, etag: Etag) -> None:
-        """Undoes a swap that cannot be made durable. Our own file is held: an editor may have opened it already."""
-        ours = self._swap(place, displaced, label, etag)
-        if HiddenName.parse(ours) is None:
+        """Undoes a swap: the displaced file gets its name back from ours, which is held, since an editor may have
+        opened it already. What is found there instead is a later save and gets the name in its turn, until what comes
+        out is what was put there before."""
+        for _ in range(_MAX_COPIES):
+            put = _etag_at(place.folder, displaced)
+            displaced = self._swap(place, displaced, label, etag)
+            if _etag_at(place.folder, displaced) == etag:
+                break
+            etag = put
+        if HiddenName.parse(displaced) is None:
             hidden = label.fresh()
-            move_free(self._renames, place.folder, ours, place.folder, hidden)
-            ours = hidden
-        self._hold(place, ours, etag)
+            move_free(self._renames, place.folder, displaced, place.folder, hidden)
+            displaced = hidden
+        self._hold(place, displaced, etag)
 
     def _copy_aside(self, folder: int, hidden: str, name: str) -> str:
         """Gives a displaced file a readable name beside `name`, and returns it."""
@@ -237,46 +251,6 @@ class Publisher:
             self._held.append(Held(place.folder_path, hidden, place.name, etag, time.monotonic()))
 
 
-def sync(descriptor: int) -> None:
-    """fsync, down to the platter: macOS needs a call of its own for that."""
-    if sys.platform == "darwin":
-        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(descriptor)
-
-
-@contextmanager
-def _temp(folder: int, hidden: str, data: bytes, mode: int) -> Generator[int]:
-    """A new hidden file with these bytes, durable, open and locked against a sweep of leftovers.
-
-    If writing or fsync fails the file is dropped, and fsync is never tried again on it: Linux has dropped the dirty
-    pages, so a second fsync would succeed without them.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(hidden, flags, NEW_FILE_MODE, dir_fd=folder)
-    try:
-        try:
-            # Not every file system has locks; the sweep also looks at the age.
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if mode != NEW_FILE_MODE:
-                os.fchmod(descriptor, mode)
-            _write_all(descriptor, data)
-            sync(descriptor)
-        except OSError:
-            _discard(folder, hidden, descriptor)
-            raise
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
 def _still(folder: int, displaced: str, old: Compared) -> bool:
     """Whether the displaced file holds the bytes that were compared. Raises OSError where it cannot be read."""
     found = os.stat(displaced, dir_fd=folder, follow_symlinks=False)
@@ -289,15 +263,13 @@ def _still(folder: int, displaced: str, old: Compared) -> bool:
         return False
 
 
-def _discard(folder: int, hidden: str, descriptor: int) -> None:
-    """Takes away our own temp. One that cannot be is a leftover: swept later.
-
-    Only if the name still is that file: a network file system may answer with an error after it did the exchange, and
-    then the displaced file is there.
-    """
-    with suppress(OSError):
-        if os.path.samestat(os.stat(hidden, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor)):
-            os.unlink(hidden, dir_fd=folder)
+def _etag_at(folder: int, name: str) -> Etag:
+    """Empty for what is no regular file. Raises OSError."""
+    try:
+        with opened_file(folder, name, name) as (descriptor, _):
+            return etag_of(descriptor)
+    except PathRefused:
+        return Etag("")
 
 
 def _vanished(name: str) -> PreconditionFailed:

@@ -6,21 +6,30 @@ first file of a plan is written.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from mcp_memory.errors import Busy, PreconditionFailed, Refused
+from mcp_memory.engine.durable import sync_folder
+from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
+from mcp_memory.models import Etag
 from mcp_memory.storage.causes import naming_the_cause
+from mcp_memory.storage.folders import etag_of, opened_file
+from mcp_memory.storage.publish import Compared, Place, Publisher
+from mcp_memory.storage.renames import KernelRenames
+from mcp_memory.storage.temp import NEW_FILE_MODE
 from mcp_memory.wiring.edit import Change, Target
 
 MARK = ".mcp-memory-"
 """In the name of a backup, before its date."""
+
+_RENAMES = KernelRenames()
 
 MAX_BYTES = 64_000_000
 """More than any configuration that a client could load."""
@@ -75,26 +84,65 @@ def check(change: Change) -> None:
 
 def apply(change: Change, now: datetime) -> Path | None:
     """Carry it out; the backup that was made, if any. Raises PreconditionFailed where the file is not what the plan
-    saw, Busy where its program is writing it, and StorageFailed; the old bytes are intact then."""
+    saw, or a program saves it at this very moment, Busy where its program is writing it, and StorageFailed; the old
+    bytes, or what that program saved, are there then, and no backup."""
     if change.is_nothing:
         return None
     target, backup = _target(change.target), None
-    with naming_the_cause(str(target)), _locked(change.target.lock):
-        if read(change.file) != change.old:
-            raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
-        if change.keeps_old and change.old is not None:
-            backup = _free_name(change.file, now)
-            _write(backup, change.old, like=target)
-        if change.new is None:
-            target.unlink()
-            _sync(target.parent)
-            _remove_empty(target.parent)
-        else:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(target, change.new, like=target)
-        for place in change.spent:
-            place.unlink(missing_ok=True)
+    with naming_the_cause(str(target)), _locked(change.target.lock), _made(target.parent, change.new):
+        publisher = Publisher(_RENAMES)
+        try:
+            with _opened(target, change) as (folder, old):
+                try:
+                    if change.keeps_old and change.old is not None:
+                        backup = _keep(change.file, change.old, old, now)
+                    _publish(publisher, Place(folder, "", target.name), change.new, old)
+                except (OSError, McpMemoryError):
+                    if backup:
+                        with suppress(OSError):
+                            backup.unlink()
+                    raise
+                with suppress(OSError, McpMemoryError):  # hidden, and as it was: it is in nobody's way
+                    for held in publisher.due(0):
+                        publisher.look_again(folder, held)
+        except PreconditionFailed as error:
+            raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again") from error
+    if change.new is None:
+        _remove_empty(target.parent)
+    for place in change.spent:
+        with suppress(OSError):  # a backup too many
+            place.unlink()
     return backup
+
+
+@contextmanager
+def _opened(target: Path, change: Change) -> Generator[tuple[int, Compared | None]]:
+    """The folder and the file in it, still open, that the plan saw. Raises PreconditionFailed where it saw another."""
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    with ExitStack() as opened:
+        opened.callback(os.close, folder)
+        try:
+            file, facts = opened.enter_context(opened_file(folder, target.name, str(target)))
+        except NotFound:
+            old = None
+        else:
+            old = Compared(file, stat.S_IMODE(facts.st_mode), etag_of(file), facts.st_gid)
+        if (old and old.etag) != (None if change.old is None else _etag(change.old)):
+            raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
+        yield folder, old
+
+
+def _publish(publisher: Publisher, place: Place, new: bytes | None, old: Compared | None) -> None:
+    if old is None:
+        # Nobody else may read it: its program puts tokens in later, and leaves the mode as it is.
+        try:
+            publisher.create(place, new or b"", _etag(new or b""))
+        except FileExistsError as error:
+            raise PreconditionFailed(f"{place.name} was made meanwhile", hint="the same command again") from error
+    elif new is None:
+        publisher.remove(place, old)
+    else:
+        publisher.replace(place, new, _etag(new), old, yields=True)
 
 
 def backups(file: Path) -> list[tuple[Path, bytes]]:
@@ -126,35 +174,37 @@ def _free_name(file: Path, now: datetime) -> Path:
     return next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
 
 
-def _write(place: Path, content: bytes, *, like: Path) -> None:
-    """Whole or not at all, with the mode and group of `like`, and on the disk when this returns.
-
-    Where `like` is not there nobody else may read it: its program puts tokens in later, and leaves the mode as it is.
-    """
-    draft = place.with_name(f".{place.name}.{os.urandom(6).hex()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _keep(file: Path, content: bytes, like: Compared | None, now: datetime) -> Path:
+    """A backup beside the file, with its mode and group."""
+    backup = _free_name(file, now)
+    folder = os.open(backup.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(content)
-            if like.exists():
-                facts = like.stat()
-                if facts.st_gid != os.fstat(descriptor).st_gid:
-                    os.fchown(descriptor, -1, facts.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(facts.st_mode))
-            out.flush()
-            os.fsync(descriptor)
-        draft.replace(place)
+        place = Place(folder, "", backup.name)
+        rights = (like.mode, like.group) if like else (NEW_FILE_MODE, None)
+        Publisher(_RENAMES).create(place, content, _etag(content), mode=rights[0], group=rights[1])
     finally:
-        draft.unlink(missing_ok=True)
-    _sync(place.parent)
+        os.close(folder)
+    return backup
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _etag(content: bytes) -> Etag:
+    return Etag(hashlib.sha256(content).hexdigest())
+
+
+@contextmanager
+def _made(folder: Path, new: bytes | None) -> Generator[None]:
+    """The folder is there while the block writes what is `new`, and no part of it is left where that fails."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()] if new is not None else []
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        for each in reversed(missing):
+            each.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(each.parent)
+        yield
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def _remove_empty(folder: Path) -> None:
@@ -179,7 +229,8 @@ def _locked(lock: Path | None) -> Generator[None]:
     try:
         yield
     finally:
-        lock.rmdir()
+        with suppress(OSError):  # one that stays is left over after STALE_S
+            lock.rmdir()
 
 
 def _taken(lock: Path) -> bool:

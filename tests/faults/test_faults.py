@@ -37,9 +37,11 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(place) / "case"
 
 
-def drive(shim: Path, scenario: str, folder: Path, actions: list[str]) -> tuple[dict, list[dict]]:
+def drive(
+    shim: Path, scenario: str, folder: Path, actions: list[str], driver: str = "driver"
+) -> tuple[dict, list[dict]]:
     result = subprocess.run(
-        [sys.executable, "-m", "tests.faults.driver", scenario, str(folder), *actions],
+        [sys.executable, "-m", f"tests.faults.{driver}", scenario, str(folder), *actions],
         env={**os.environ, "LD_PRELOAD": str(shim)},
         cwd=HERE.parents[1],
         capture_output=True,
@@ -69,3 +71,21 @@ def test_every_fault_at_every_call(shim: Path, folder: Path, scenario: str, leas
 def test_a_wrong_writer_is_seen_to_be_wrong(shim: Path, folder: Path, scenario: str) -> None:
     summary, broken = drive(shim, scenario, folder, ["kill-after", "short"])
     assert summary["broken"] == len(broken) > 0
+
+
+@pytest.mark.parametrize(
+    ("scenario", "stride"),
+    [
+        ("append", 6), ("append-superseding", 6), ("append-entry", 6), ("forget", 3), ("forget-entry", 6),
+        ("restore", 3), ("restore-entry", 6), ("settings", 1), ("settings-locked", 2), ("settings-take-out", 1),
+        ("settings-create", 1), ("settings-remove", 1),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_not_done_and_what_is_answered_is(
+    shim: Path, folder: Path, scenario: str, stride: int
+) -> None:
+    stride = 1 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else stride
+    summary, broken = drive(shim, scenario, folder, [str(stride)], "vault_driver")
+    assert broken == [], f"{len(broken)} of {summary['cases']}"
+    assert summary["refused"] >= summary["calls"] // 3
+    assert summary["cases"] > summary["calls"] // 2
