@@ -103,6 +103,8 @@ class Publisher:
         hidden = label.fresh()
         with temp(place.folder, hidden, data, old.mode, old.group) as descriptor:
             try:
+                if yields and not _still(place.folder, place.name, old):  # so that hardly anybody sees ours in between
+                    raise _overtaken(place.name)
                 displaced = self._swap(place, hidden, label, old.etag)
             except (OSError, PreconditionFailed):
                 discard(place.folder, hidden, descriptor)
@@ -120,7 +122,7 @@ class Publisher:
             if not unchanged and yields:
                 self._put_back(place, displaced, label, etag)
                 sync(place.folder)
-                raise PreconditionFailed(f"'{place.name}' was saved by somebody else", hint="read it again")
+                raise _overtaken(place.name)
             if conflict is None:
                 self._hold(place, displaced, old.etag)
             return os.fstat(descriptor), conflict
@@ -211,7 +213,7 @@ class Publisher:
         except FileExistsError:
             # An editor saved under the free name: its version stays, and what we put aside is looked at later.
             self._hold(place, aside, displaced_etag)
-            raise PreconditionFailed(f"'{name}' was saved by somebody else", hint="read it again") from None
+            raise _overtaken(name) from None
         except OSError:
             with suppress(OSError):
                 move_free(self._renames, folder, aside, folder, name)
@@ -274,3 +276,7 @@ def _etag_at(folder: int, name: str) -> Etag:
 
 def _vanished(name: str) -> PreconditionFailed:
     return PreconditionFailed(f"'{name}' was moved or deleted in the last instant", hint="list or search again")
+
+
+def _overtaken(name: str) -> PreconditionFailed:
+    return PreconditionFailed(f"'{name}' was saved by somebody else", hint="read it again")

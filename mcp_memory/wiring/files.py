@@ -102,9 +102,10 @@ def apply(change: Change, now: datetime) -> Path | None:
                         with suppress(OSError):
                             backup.unlink()
                     raise
-                with suppress(OSError, McpMemoryError):  # hidden, and as it was: it is in nobody's way
-                    for held in publisher.due(0):
-                        publisher.look_again(folder, held)
+                finally:
+                    with suppress(OSError, McpMemoryError):  # what stays is hidden: it is in nobody's way
+                        for held in publisher.due(0):
+                            publisher.look_again(folder, held)
         except PreconditionFailed as error:
             raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again") from error
     if change.new is None:
