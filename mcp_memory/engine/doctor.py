@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
 from time import monotonic
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.findings import Facts, Finding, findings_of
 from mcp_memory.engine.threads import in_thread
-from mcp_memory.errors import IndexUnavailable
+from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.models import Problem
 from mcp_memory.text.counts import counted
+from mcp_memory.versions.repository import find
 
 LOOK_DEADLINE_S = 60.0
 
@@ -59,6 +62,7 @@ def gathered(engine: Engine) -> Facts:
         deaf=engine.watcher.fault,
         read_only=vault.read_only,
         ignored=indexer.ignored,
+        open_objects=_open_objects(engine),
         commits=engine.health.commits() if engine.health.commits else None,
         damaged_undo=vault.damaged_undo,
         damaged_ledger_lines=vault.ledger.damaged_lines,
@@ -66,6 +70,24 @@ def gathered(engine: Engine) -> Facts:
         uncaptured=engine.capturer.problems,
         inbox=_long_inbox(engine),
     )
+
+
+def _open_objects(engine: Engine) -> str | None:
+    root = engine.vault.roots()[""]
+    if not engine.health.commits or all(_is_open(root / path) for path in engine.vault.list().files if path[0] != "@"):
+        return None
+    try:
+        found = find(root, LOOK_DEADLINE_S).open_objects()
+    except McpMemoryError:
+        return None  # no repository, or git does not answer: the commits say so
+    return str(found) if found else None
+
+
+def _is_open(file: Path) -> bool:
+    try:
+        return bool(file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    except OSError:
+        return True
 
 
 def _long_inbox(engine: Engine) -> int:

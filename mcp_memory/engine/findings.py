@@ -67,6 +67,8 @@ class Facts:
     inbox: int = 0
     """How many candidates wait, where that is many."""
     commits: Commits | None = None
+    open_objects: str | None = None
+    """The folder of the person's git repository that other users can read, though they cannot read the notes."""
     uncaptured: Sequence[Problem] = ()
 
 
@@ -110,6 +112,10 @@ def _vault(facts: Facts) -> Iterator[Finding]:
     for damaged in facts.damaged_undo:
         remedy = f"rm {shlex.quote(damaged.path)}; the entry stays forgotten as long as its log says so"
         yield Finding("warning", f"{damaged.path}: {damaged.reason}", remedy)
+    if facts.open_objects:
+        folder = shlex.quote(facts.open_objects)
+        what = f"notes that only you may read lie in {facts.open_objects}, which other users can get into"
+        yield Finding("warning", what, f"chmod go-rwx {folder}")
     if facts.damaged_ledger_lines:
         yield Finding(
             "warning",

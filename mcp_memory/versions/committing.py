@@ -56,6 +56,7 @@ def commit(
     Raises Busy where something is going on in the repository, which will be over; GitUnavailable, StorageFailed.
     """
     repository.must_be_quiet()
+    repository = repository.writing_like(paths)
     with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
         put_right(repository, Path(folder) / "right")
         for number in range(TRIES):

@@ -46,11 +46,13 @@ _ENDING_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """In one folder, until `latest` (monotonic seconds). `index`: another one than the person's."""
+    """In one folder, until `latest` (monotonic seconds). `index`: another one than the person's; `umask`: of what it
+    writes, -1 for ours."""
 
     folder: Path
     latest: float
     index: Path | None = None
+    umask: int = -1
 
     def on(self, index: Path) -> Git:
         return replace(self, index=index)
@@ -89,6 +91,7 @@ class Git:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                umask=self.umask,
                 start_new_session=True,  # a group of its own, to be ended as a whole
             )
         except OSError as error:

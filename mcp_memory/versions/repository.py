@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, time
 
@@ -26,6 +28,7 @@ MESSAGE_S = 900.0
 the branch had moved meanwhile."""
 
 
+_READABLE = stat.S_IRGRP | stat.S_IROTH
 _NONE = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
 """What git says where there is none that we would use."""
 
@@ -60,6 +63,20 @@ class Repository:
             return None
         return out.decode().strip()
 
+    def writing_like(self, paths: Iterable[str]) -> Repository:
+        """One that gives nobody else more to read than these files of the vault do: git would write their texts for
+        all to read. What the person allows by `core.sharedRepository` stays allowed."""
+        modes = [mode for path in paths if (mode := _mode_of(self.top / f"{self.prefix}{path}")) is not None]
+        if all(mode & _READABLE == _READABLE for mode in modes):
+            return self
+        return replace(self, git=replace(self.git, umask=stat.S_IRWXG | stat.S_IRWXO))
+
+    def open_objects(self) -> Path | None:
+        """The folder of all texts, if other users can get into it. Raises GitUnavailable."""
+        objects = self.top / _line(self.git.run("rev-parse", "--git-path", "objects"))
+        folders = [objects, *objects.resolve().parents]
+        return objects if all((_mode_of(folder) or 0) & (stat.S_IXGRP | stat.S_IXOTH) for folder in folders) else None
+
     def must_be_quiet(self) -> None:
         """Raises Busy while a person is in the middle of something that a commit would disturb, or that would lose it;
         GitUnavailable."""
@@ -89,6 +106,13 @@ def find(root: Path, deadline_s: float) -> Repository:
         raise
     inner = os.path.relpath(os.path.realpath(root), top)
     return Repository(Git(top, git.latest), top, folder, "" if inner == "." else f"{inner}/")
+
+
+def _mode_of(file: Path) -> int | None:
+    try:
+        return file.stat().st_mode
+    except OSError:
+        return None
 
 
 def _line(out: bytes) -> str:

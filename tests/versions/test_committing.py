@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -613,3 +614,38 @@ def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pyte
         commit(find(repo.vault, 0.5), ["note.md"], lambda changes: [Part("x", changes)])
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def modes_of_new_objects(repo: Repo, before: set[Path]) -> set[int]:
+    return {stat.S_IMODE(file.stat().st_mode) for file in objects(repo) - before}
+
+
+def objects(repo: Repo) -> set[Path]:
+    return {file for file in (repo.root / ".git" / "objects").rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("mode", "shared", "written"),
+    [(0o600, None, 0o400), (0o640, None, 0o400), (0o644, None, 0o444), (0o600, "group", 0o440)],
+)
+def test_a_commit_is_readable_by_those_who_can_read_its_notes(
+    repo: Repo, mode: int, shared: str | None, written: int
+) -> None:
+    if shared:
+        repo.git("config", "core.sharedRepository", shared)
+    repo.write("note.md", "for me alone\n").chmod(mode)
+    repo.write("new.md", "as open as can be\n").chmod(0o644)
+    before = objects(repo)
+    assert len(repo.commit("note.md", "new.md").commits) == 1
+    assert modes_of_new_objects(repo, before) == {written}
+    assert repo.status() == ""
+
+
+def test_a_repository_that_others_can_get_into_is_told() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        root = Path(folder)
+        root.chmod(0o755)
+        subprocess.run(["git", "init", "-q", str(root)], check=True)
+        assert find(root, 20).open_objects() == root / ".git" / "objects"
+        (root / ".git").chmod(0o700)
+        assert find(root, 20).open_objects() is None
