@@ -25,10 +25,25 @@ from mcp_memory.daemon.serve import LOOPBACK_OF
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
 from mcp_memory.place import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
-from mcp_memory.wiring import files
-from mcp_memory.wiring.clients import CLIENTS, WIRABLE, Scope, Where, Wire, entry_in, targets, trusting, unread
+from mcp_memory.wiring import commands, files
+from mcp_memory.wiring.clients import (
+    CLIENTS,
+    PROGRAMS,
+    TITLES,
+    WIRABLE,
+    Scope,
+    Where,
+    Wire,
+    entry_in,
+    helper_of,
+    serves_another_vault,
+    targets,
+    trusting,
+    unread,
+)
 from mcp_memory.wiring.edit import Change, Target, installing, uninstalling
 from mcp_memory.wiring.pieces import Hooks, Instructions
+from mcp_memory.wiring.plugged import plugged
 
 UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
 
@@ -86,6 +101,7 @@ def install(
     place = where()
     token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
     wire = _wire(client, settings, place, scope, name=name, token=token)
+    _refuse_to_bring_twice(client, place, wire)
     wanted = targets(client, scope, place, wire, hooks=not no_hooks)
     can_ask = can_trust and not (yes or dry_run or as_json) and sys.stdin.isatty()
     if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
@@ -107,14 +123,14 @@ def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: 
     wanted = targets_of(client, scope, settings, place)
     shared = _instructions_of_others(client, scope, settings, place)
     changes = [
-        uninstalling(target, files.read(target.file), files.backups(target.file))
+        uninstalling(target, files.read(target.file), _backups(target.file, settings, place))
         for target in wanted
         if target.file.resolve() not in shared
     ]
     kept = [
         f"kept from before: {backup}"
         for change in changes
-        for backup, _ in files.backups(change.file)
+        for backup, _ in _backups(change.file, settings, place)
         if backup not in change.spent
     ]
     carry_out(Plan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
@@ -184,6 +200,16 @@ def _wire(
     )
 
 
+def _refuse_to_bring_twice(client: str, place: Where, wire: Wire) -> None:
+    """Raises Refused where the client has our plugin for this vault."""
+    plugin = plugged(client, place)
+    if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(wire.entry)):
+        raise Refused(
+            f"{TITLES[client]} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
+            hint=f"stay with it, or: {PROGRAMS[client]} plugin remove {plugin.key}, then the same command again",
+        )
+
+
 def _agrees_to_trust(wanted: Sequence[Target]) -> bool:
     """Asks, unless Codex has noted down that it trusts them, or is not there to say what it would trust."""
     question = "have Codex trust our hooks? Else it asks you, and skips them until then"
@@ -211,12 +237,37 @@ def _token(settings: Settings, client: str, *, makes: bool) -> str:
     return credentials.token(client) if makes or credentials.has(client) else UNKNOWN_TOKEN
 
 
+def _backups(file: Path, settings: Settings, place: Where) -> list[tuple[Path, bytes]]:
+    """Earlier states of the file, oldest first: beside it, and beside links to it by which other clients know it."""
+    names = {file} | {
+        target.file
+        for client, scope in WIRABLE
+        if scope == "user" or place.project
+        for target in targets_of(client, scope, settings, place)
+        if target.file.resolve() == file.resolve()
+    }
+    found = [backup for name in names for backup in files.backups(name)]
+    return sorted(found, key=lambda backup: backup[0].stem.rpartition(files.MARK)[2])
+
+
+def _has_another(client: str, scope: Scope, settings: Settings, place: Where) -> bool:
+    for target in targets_of(client, scope, settings, place):
+        with suppress(McpMemoryError):
+            if serves_another_vault(target, files.read(target.file)):
+                return True
+    return False
+
+
 def _instructions_of_others(client: str, scope: Scope, settings: Settings, place: Where) -> set[Path]:
-    """Files whose instructions another client needs that is still connected: AGENTS.md is read by several."""
+    """Files whose instructions another client or vault needs that is still connected: AGENTS.md is read by several."""
     return {
         target.file.resolve()
         for other, its_scope in WIRABLE
-        if other != client and its_scope == scope and connecting_file(other, scope, settings, place)
+        if its_scope == scope
+        and (
+            (other != client and connecting_file(other, scope, settings, place))
+            or _has_another(other, scope, settings, place)
+        )
         for target in targets_of(other, scope, settings, place)
         if any(isinstance(piece, Instructions) for piece in target.pieces)
     }

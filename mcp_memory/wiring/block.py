@@ -46,6 +46,11 @@ def _found(text: str) -> re.Match[str] | None:
     found = _BLOCK.search(text)
     if marks == [0, 0]:
         return None
+    if marks == [1, 0]:
+        raise Refused(
+            f"the line {END} is gone, which ends mcp-memory's lines",
+            hint=f"put it back behind the last of them, or take them all out, from {BEGIN} on; then try again",
+        )
     if marks != [1, 1] or not found:
         raise Refused("the marks of mcp-memory's lines do not stand there once and in order")
     return found

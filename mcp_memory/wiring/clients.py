@@ -131,6 +131,15 @@ def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
     return None
 
 
+def serves_another_vault(target: Target, content: bytes | None) -> bool:
+    """Whether the file connects another vault of ours."""
+    for piece in target.pieces:
+        if isinstance(piece, Server) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return piece.serves_another_vault(content.decode())
+    return False
+
+
 def name_in(target: Target, content: bytes | None) -> str | None:
     """What our server's entry is called in the file; None for a file that has none, or cannot be read."""
     for piece in target.pieces:

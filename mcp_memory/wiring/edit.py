@@ -49,6 +49,7 @@ class Change:
     """`old` and `new` are the file's bytes, None where there is no file; `what` is put in or taken out.
 
     `spent`: backups that hold nothing which the new bytes lack. `keeps_old`: the old bytes deserve a backup.
+    `brings_secret`: one that nobody else may read.
     """
 
     target: Target
@@ -57,6 +58,7 @@ class Change:
     what: tuple[str, ...] = ()
     spent: tuple[Path, ...] = ()
     keeps_old: bool = False
+    brings_secret: bool = False
 
     @property
     def file(self) -> Path:
@@ -72,7 +74,7 @@ def installing(target: Target, old: bytes | None) -> Change:
     if old is None and target.only_existing:
         return Change(target, None, None)
     with_all, what = _put(target, target.pieces, old)
-    return Change(target, old, with_all, what, keeps_old=old is not None)
+    return Change(target, old, with_all, what, keeps_old=old is not None, brings_secret=target.private)
 
 
 def uninstalling(target: Target, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> Change:

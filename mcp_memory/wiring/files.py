@@ -74,7 +74,7 @@ def check(change: Change) -> None:
             if not facts.st_mode & stat.S_IWUSR:
                 hint = f"chmod u+w {target}, then again; {by_hand}"
                 raise Refused(f"{target} is read-only", hint=hint)
-            if change.target.private and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            if change.brings_secret and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise Refused(f"{target} can be read by other users", hint=f"chmod go-rwx {target}, then again")
         folder = next(place for place in target.parents if place.exists())
         is_mine = folder.stat().st_uid == os.geteuid()

@@ -129,6 +129,9 @@ class Server:
         """Our entry as it stands there."""
         return next((entry for entry in self._servers(text).values() if self.identity.owns(entry)), None)
 
+    def serves_another_vault(self, text: str) -> bool:
+        return any(map(self.identity.is_of_another_vault, self._servers(text).values()))
+
     def by_stdio(self, text: str) -> list[tuple[Command, Mapping[str, Any]]]:
         """The entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
         found: list[tuple[Command, Mapping[str, Any]]] = []

@@ -45,7 +45,9 @@ def put(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
         for key, value in table.items():
             if found.get(key) != value:
                 new = _with_key(new, path, key, value, is_new=key not in found)
-    return _judged(new, _merged(before, path, table))
+    added = ", ".join(_line(key, value) for key, value in table.items())
+    by_hand = f"add to {'.'.join(path[:-1])} by hand, then try again: {_dotted(path[-1:])} = {{ {added} }}"
+    return _judged(new, _merged(before, path, table), by_hand)
 
 
 def remove(text: str, path: Sequence[str]) -> str:
@@ -62,7 +64,7 @@ def remove(text: str, path: Sequence[str]) -> str:
     for depth in range(len(path) - 1, 0, -1):  # a table that was only a step on the way is there no more
         if _table(found, path[:depth]) is None and not _table(expected, path[:depth], {}):
             _table(expected, path[: depth - 1], expected).pop(path[depth - 1], None)
-    return _judged(new, expected)
+    return _judged(new, expected, f"take {_dotted(path[-1:])} out of {'.'.join(path[:-1])} by hand, then try again")
 
 
 def _table(tree: dict[str, Any], path: Sequence[str], default: Any = None) -> Any:
@@ -152,13 +154,13 @@ def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, Any
     return merged
 
 
-def _judged(text: str, expected: dict[str, Any]) -> str:
+def _judged(text: str, expected: dict[str, Any], by_hand: str) -> str:
     try:
         if value_of(text) == expected:
             return text
     except Refused:
         pass
-    raise Refused("its tables are written in a form that cannot be added to")
+    raise Refused("its tables are written in a form that cannot be added to", hint=by_hand)
 
 
 def _dotted(path: Sequence[str]) -> str:

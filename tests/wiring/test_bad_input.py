@@ -190,6 +190,27 @@ def test_what_is_made_for_a_client_is_private_from_the_start(tmp_path: Path) -> 
     assert {stat.S_IMODE(place.stat().st_mode) for place in tmp_path.iterdir() if place.is_dir()} == {0o700}
 
 
+def test_a_token_is_taken_out_of_a_file_that_others_can_read(tmp_path: Path) -> None:
+    """The sooner the better, and the mode stays."""
+    install(tmp_path, "openclaw")
+    file = tmp_path / ".openclaw" / ".env"
+    file.write_bytes(file.read_bytes() + b"A=1\n")
+    file.chmod(0o644)
+    uninstall(tmp_path, "openclaw")
+    assert file.read_bytes() == b"A=1\n" and stat.S_IMODE(file.stat().st_mode) == 0o644
+
+
+def test_a_mark_that_is_gone_is_named(tmp_path: Path) -> None:
+    install(tmp_path, "claude-code")
+    file = tmp_path / ".claude" / "CLAUDE.md"
+    file.write_text(file.read_text().replace("<!-- mcp-memory ends -->\n", "Use tabs.\n"))
+    for command in (install, uninstall):
+        with pytest.raises(Refused) as refused:
+            command(tmp_path, "claude-code")
+        assert f"{file}: the line <!-- mcp-memory ends --> is gone" in refused.value.message
+        assert "put it back" in (refused.value.hint or "")
+
+
 def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").mkdir()
     with pytest.raises(Refused, match="no regular file"):

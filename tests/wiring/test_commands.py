@@ -128,6 +128,68 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
         served.run("uninstall", client, "--yes").ok()
 
 
+def test_a_client_that_is_not_there_is_said(served: Place, home: Path) -> None:
+    shown = served.run("install", "claude-code", "--dry-run", PATH="/usr/bin:/bin").ok().out
+    assert "claude was not found on your PATH; written all the same" in shown
+    assert "was not found" not in served.run("install", "generic", "--dry-run", PATH="/usr/bin:/bin").ok().out
+
+
+def test_the_lines_that_another_vault_needs_stay(served: Place, home: Path) -> None:
+    served.run("install", "claude-code", "--yes").ok()
+    config, lines = home / ".claude.json", home / ".claude" / "CLAUDE.md"
+    alone = config.read_text()
+    told = json.loads(alone)
+    entry = {**told["mcpServers"][SERVER], "headersHelper": "mcp-memory headers --client claude-code"}
+    config.write_text(json.dumps({"mcpServers": {"memory": entry, **told["mcpServers"]}}))
+    served.run("uninstall", "claude-code", "--yes").ok()
+    assert json.loads(config.read_text()) == {"mcpServers": {"memory": entry}}
+    assert "memory_search" in lines.read_text(), "the default vault is connected still"
+    served.run("install", "claude-code", "--yes").ok()
+    config.write_text(alone)
+    served.run("uninstall", "claude-code", "--yes").ok()
+    for left in home.glob(".claude.json*"):  # and what it was while the other vault was connected
+        left.unlink()
+
+
+def test_no_backup_is_left_beside_another_link_to_the_file(served: Place, home: Path) -> None:
+    """Two clients know one file under two names: the one that was there first kept its copy beside its own."""
+    before = tree(home)
+    shared = home / "dotfiles" / "AGENTS.md"
+    shared.parent.mkdir()
+    shared.write_text("Use tabs.\n")
+    links = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md"]
+    for link in links:
+        link.parent.mkdir()
+        link.symlink_to(shared)
+    linked = tree(home)
+    for command in ("install", "uninstall"):
+        for client in ("claude-code", "codex"):
+            served.run(command, client, "--yes").ok()
+    assert tree(home) == linked
+    for place in (*links, *(link.parent for link in links), shared, shared.parent):
+        place.rmdir() if place.is_dir() else place.unlink()
+    assert tree(home) == before
+
+
+def test_beside_our_plugin_nothing_is_put_in_a_second_time(served: Place, home: Path) -> None:
+    served.run("install", "claude-code", "--yes").ok()
+    entry = json.loads((home / ".claude.json").read_text())["mcpServers"][SERVER]
+    served.run("uninstall", "claude-code", "--yes").ok()
+    key, root = "mcp-memory@mcp-memory", home / ".claude"
+    copy = root / "plugins" / "copy"
+    for file, content in {
+        root / "settings.json": {"enabledPlugins": {key: True}},
+        root / "plugins" / "installed_plugins.json": {"plugins": {key: [{"installPath": str(copy)}]}},
+        copy / ".claude-plugin" / "plugin.json": {"mcpServers": {"memory": entry}},
+    }.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(content))
+    refused = served.run("install", "claude-code", "--yes")
+    assert refused.code == 1 and f"has our plugin {key}" in refused.err
+    assert f"claude plugin remove {key}" in refused.err
+    shutil.rmtree(root)
+
+
 @pytest.mark.parametrize("program", ["./mcp-memory", "{repo}/mcp-memory"])
 def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program: str, tmp_path: Path) -> None:
     """A cloned repository brings an entry that looks like ours, and a program of our name."""
@@ -206,7 +268,8 @@ def test_a_project(served: Place, home: Path) -> None:
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
-    run("install", "claude-code", "--scope", "project", "--yes").ok()
+    shown = run("install", "claude-code", "--scope", "project", "--yes").ok().out
+    assert f"name this machine's address, {Address.read(served.state.daemon).url}" in shown
     entry = json.loads((repo / ".mcp.json").read_text())["mcpServers"][SERVER]
     assert "--project repo" in entry["headersHelper"]
     assert (repo / "CLAUDE.md").is_file()

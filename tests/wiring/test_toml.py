@@ -70,3 +70,17 @@ def test_what_cannot_be_edited_is_refused(text: str, why: str) -> None:
     with pytest.raises(Refused) as refused:
         toml.put(text, PATH, TABLE)
     assert why in refused.value.message
+
+
+def test_what_cannot_be_edited_is_told_for_a_person_to_do() -> None:
+    """And when that is done nothing is left to do."""
+    text = "mcp_servers = { other = { url = 'x' } }\n"
+    with pytest.raises(Refused) as refused:
+        toml.put(text, PATH, {"url": "http://x", "tool_timeout_sec": 60})
+    line = 'memory = { url = "http://x", tool_timeout_sec = 60 }'
+    assert refused.value.hint == f"add to mcp_servers by hand, then try again: {line}"
+    done = text.replace(" }\n", f", {line} }}\n")
+    assert toml.put(done, PATH, {"url": "http://x", "tool_timeout_sec": 60}) == done
+    with pytest.raises(Refused) as refused:
+        toml.remove(done, PATH)
+    assert refused.value.hint == "take memory out of mcp_servers by hand, then try again"
