@@ -70,11 +70,17 @@ def tombstone(file: NoteFile) -> Tombstone:
 
 def superseded(file: NoteFile, by: NoteId, now: datetime) -> Changes:
     """None where the note has these marks already, so that a retry changes nothing."""
-    said = frontmatter.parse(file.text).meta.get("superseded_by")
-    known = [str(each) for each in cast("list[object]", said)] if isinstance(said, list) else []
+    known = superseded_by(file)
     if by in known and file.record.shelf is Shelf.ARCHIVED:
         return {}
     return {"status": Status.SUPERSEDED.value, "superseded_by": [*known, by], "updated": now}
+
+
+def superseded_by(file: NoteFile) -> list[NoteId]:
+    """The notes that it names, the latest last."""
+    said = frontmatter.parse(file.text).meta.get("superseded_by")
+    items = cast("list[object]", said) if isinstance(said, list) else [said]
+    return [NoteId(str(each)) for each in items if each]
 
 
 def retired_at(file: NoteFile) -> datetime | None:

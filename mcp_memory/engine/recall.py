@@ -111,11 +111,11 @@ class Recaller:
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
-        excerpts, children, of_sessions = await in_thread(
+        excerpts, children, of_sessions, replaced = await in_thread(
             lambda: self._verbatim(paths, lines), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         behind = SAID_IN_SESSIONS if of_sessions else ""
-        frame = self._frame("Notes", budget_tokens, more=WHOLE_NOTE if lines else behind)
+        frame = self._frame("Notes", budget_tokens, replaced, more=WHOLE_NOTE if lines else behind)
         assembly = fit(excerpts, frame.room(budget_tokens))
         if children:
             assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
@@ -156,13 +156,16 @@ class Recaller:
 
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
-    ) -> tuple[list[Excerpt], list[NotePath], bool]:
-        """The excerpts, the notes that these notes link to, and whether a session is known that wrote any of them."""
+    ) -> tuple[list[Excerpt], list[NotePath], bool, list[str]]:
+        """The excerpts, the notes that these notes link to, whether a session is known that wrote any of them, and a
+        line for each that counts no longer since another superseded it."""
         files = [(self._visible(path), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not Shelf.DELETED]
-        return once(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files)
+        heads = [(file.record.path, head.record) for file, _ in files if (head := self._vault.head_of(file))]
+        replaced = [f"Note: {path} was superseded by {head.id} ({head.path})." for path, head in heads]
+        return once(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self._clock()

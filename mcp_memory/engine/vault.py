@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -96,6 +96,8 @@ class Vault:
         self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not self.is_away)
         # One lock a content, so that two sessions that say the same thing make one note.
         self._appending = [threading.Lock() for _ in range(64)]
+        # And one for all that replaces a note, so that of two at once the second hears of the first.
+        self._superseding = threading.Lock()
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -154,11 +156,27 @@ class Vault:
 
     def filed(self, record: NoteRecord) -> NoteFile | None:
         """The note where we have put it since, if it is there."""
-        for place in reversed(self.ledger.places_of(record.id)):
+        return self._with_id(record.id)
+
+    def _with_id(self, note_id: NoteId) -> NoteFile | None:
+        for place in reversed(self.ledger.places_of(note_id)):
             with suppress(McpMemoryError):
-                if (file := self.read(place)).record.id == record.id:
+                if (file := self.read(place)).record.id == note_id:
                     return file
         return None
+
+    def head_of(self, file: NoteFile) -> NoteFile | None:
+        """The note that stands for a superseded one now: the last of those that superseded it, one after the other, and
+        are there. None for a note that nothing superseded, or nothing that is left."""
+        head, seen = file, {file.record.id}
+        while (later := marks.superseded_by(head)) and head.record.shelf is Shelf.ARCHIVED:
+            there = (self._with_id(each) for each in reversed(later) if each not in seen)
+            found = next((each for each in there if each and each.record.shelf is not Shelf.DELETED), None)
+            if found is None:
+                break
+            head = found
+            seen.add(found.record.id)
+        return None if head is file else head
 
     def tier(self, path: NotePath, note_id: NoteId) -> Tier:
         return tier_of(path, layout=self.layout, vouched=self._vouching.vouches(path, note_id))
@@ -178,29 +196,8 @@ class Vault:
             max_bytes=self._config.max_append_bytes,
             secrets_allowed=self.secrets_allowed,
         )
-        old = self._replaceable(supersedes) if supersedes else None
-        with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
-            if draft.kind.name == LOG:
-                if draft.path or old or draft.created or draft.expires_at:
-                    raise InvalidInput(
-                        "a log entry has no path and no time but now, never expires, and supersedes nothing",
-                        hint="use another kind",
-                    )
-                return self._daily_log.append(draft)
-            stored = self._publisher.already_written(draft, same) or self._publisher.publish(
-                draft, old.record.id if old else None
-            )
-        if supersedes and old and old.record.id != stored.file.record.id:
-            by = stored.file.record.id
-            try:
-                self._patch(supersedes, lambda now: marks.superseded(now, by, self._now()))
-            except McpMemoryError:
-                if stored.outcome is Outcome.CREATED:
-                    with suppress(McpMemoryError):  # somebody has written to it already: it is theirs
-                        self._backend.remove_generated(stored.file.record.path, stored.file.record.etag)
-                raise
-            return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
-        return stored
+        with self._superseding if supersedes else nullcontext():
+            return self._appended(draft, supersedes, same)
 
     def forget(
         self,
@@ -319,6 +316,35 @@ class Vault:
         return self._undo.prune(standing, paths, self._clock().date())
 
     # -- below -------------------------------------------------------------------------------------------------
+
+    def _appended(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> Stored:
+        old = self._replaceable(supersedes) if supersedes else None
+        with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
+            if draft.kind.name == LOG:
+                if draft.path or old or draft.created or draft.expires_at:
+                    raise InvalidInput(
+                        "a log entry has no path and no time but now, never expires, and supersedes nothing",
+                        hint="use another kind",
+                    )
+                return self._daily_log.append(draft)
+            again = self._publisher.already_written(draft, same)
+            if old and (head := self.head_of(old)) and head.record.id not in {again and again.file.record.id}:
+                raise Refused(
+                    f"{supersedes} was superseded already, in the end by {head.record.id} ({head.record.path})",
+                    hint=f"read that one, then pass supersedes={head.record.id} if yours replaces it",
+                )
+            stored = again or self._publisher.publish(draft, old.record.id if old else None)
+        if supersedes and old and old.record.id != stored.file.record.id:
+            by = stored.file.record.id
+            try:
+                self._patch(supersedes, lambda now: marks.superseded(now, by, self._now()))
+            except McpMemoryError:
+                if stored.outcome is Outcome.CREATED:
+                    with suppress(McpMemoryError):  # somebody has written to it already: it is theirs
+                        self._backend.remove_generated(stored.file.record.path, stored.file.record.etag)
+                raise
+            return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
+        return stored
 
     def _replaceable(self, path: NotePath) -> NoteFile:
         """Raises before anything is written where the note could not be marked as superseded."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import anyio
 import pytest
 
 from mcp_memory.engine.config import VaultConfig
@@ -216,11 +217,43 @@ async def test_a_repeated_call_changes_nothing_more(world: World) -> None:
     assert world.files() == before
 
 
-async def test_two_successors_are_both_named(world: World) -> None:
+async def test_a_superseded_note_has_one_successor(world: World) -> None:
+    """Who would supersede it again is told of the one that counts, and so is who recalls it."""
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact")
+        assert "superseded" not in await engine.recall(ids=[first.id])
+        second = await engine.append("Tea at five", kind="fact", supersedes=first.id)
+        third = await engine.append("Tea at six", kind="fact", supersedes=second.id)
+        before = world.files()
+        for old in (first, second):
+            with pytest.raises(Refused, match=third.id):
+                await engine.append("Tea at seven", kind="fact", supersedes=old.id)
+            assert f"{old.path} was superseded by {third.id} ({third.path})" in await engine.recall(ids=[old.id])
+        assert " was superseded by" not in await engine.recall(ids=[third.id])
+        assert world.files() == before
+        await engine.forget(third.id)
+        assert f"superseded by {second.id}" in await engine.recall(path=first.path)
+        fourth = await engine.append("Tea at eight", kind="fact", supersedes=second.id)
+        assert fourth.outcome is Outcome.SUPERSEDED, "what is forgotten stands in nobody's way"
+
+
+async def test_of_two_that_supersede_at_once_one_is_told(world: World) -> None:
     async with world.engine() as engine:
         old = await engine.append("Tea at four", kind="fact")
-        new = [await engine.append(f"Tea at {when}", kind="fact", supersedes=old.id) for when in ("five", "six")]
-    assert meta(world, old.path)["superseded_by"] == [each.id for each in new]
+        outcomes: list[str] = []
+
+        async def supersede(hour: int) -> None:
+            try:
+                await engine.append(f"Tea at {hour}", kind="fact", supersedes=old.id)
+                outcomes.append("superseded")
+            except Refused:
+                outcomes.append("refused")
+
+        async with anyio.create_task_group() as tasks:
+            for hour in range(5, 13):
+                tasks.start_soon(supersede, hour)
+    assert sorted(outcomes) == ["refused"] * 7 + ["superseded"]
+    assert len(meta(world, old.path)["superseded_by"]) == 1
 
 
 async def test_superseding_itself_is_a_duplicate(world: World) -> None:
