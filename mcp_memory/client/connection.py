@@ -9,7 +9,7 @@ from time import monotonic
 from mcp_memory import errors
 from mcp_memory.client.channel import Channel
 from mcp_memory.client.credentials import PERSON, Credentials
-from mcp_memory.errors import DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
+from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ class Connection:
         self._client = client
 
     def verify(self, *, deadline_s: float = 2.0) -> None:
-        """Make the daemon prove itself. Raises NotRunning when nobody, or somebody else, answers there."""
+        """Make the daemon prove itself. Raises as `proved`."""
         proved(self.address, self._credentials, deadline_s=deadline_s).close()
 
     def call(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = 60.0) -> dict[str, Any]:
-        """The answer to one operation. Raises the daemon's own error, NotRunning or DeadlineExceeded."""
+        """The answer to one operation. Raises the daemon's own error, NotRunning, Busy or DeadlineExceeded."""
         with proved(self.address, self._credentials) as channel:
             known = self._credentials
             token = known.persons_token() if self._client == PERSON else known.token(self._client)
@@ -116,7 +116,8 @@ class Connection:
 def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> Channel:
     """A connection whose other end has proved itself to be this vault's daemon.
 
-    Raises NotRunning when nobody, or somebody else, answers there, and DeadlineExceeded.
+    Raises NotRunning when nobody, or somebody else, answers there, Busy for a daemon whose connections are all in use,
+    and DeadlineExceeded.
     """
     until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
     with Translated(deadline_s):
@@ -129,6 +130,8 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
             channel.close()
             raise
     channel.close()
+    if status == 503:
+        raise Busy("the daemon is busy: all of its connections are in use", hint="try again in some seconds")
     raise NotRunning(f"what answers at {address.name} is not this vault's daemon", hint="mcp-memory start")
 
 

@@ -12,7 +12,7 @@ from mcp_memory.client.channel import Channel, Headers
 from mcp_memory.client.channels import Channels
 from mcp_memory.client.connection import MCP
 from mcp_memory.client.messages import ACKNOWLEDGED, answer_from
-from mcp_memory.errors import DeadlineExceeded, NotRunning
+from mcp_memory.errors import Busy, DeadlineExceeded, NotRunning
 
 ANSWER_S = 30.0
 """Until the daemon has said yes or no."""
@@ -51,7 +51,7 @@ class Listening:
                 raise TakenBack
             try:
                 refusal = self._listen(self._channels.found)
-            except (NotRunning, DeadlineExceeded):
+            except (NotRunning, Busy, DeadlineExceeded):
                 continue
         return refusal
 

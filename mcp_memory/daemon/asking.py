@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import Held, is_held, only_instance
-from mcp_memory.errors import NotRunning
+from mcp_memory.errors import Busy, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 
@@ -50,7 +50,7 @@ def ask(
     try:
         connection = Connection(address, Credentials(settings.state.tokens), client=client)
         return connection.call(operation, given, deadline_s=deadline_s)
-    except NotRunning:
+    except (NotRunning, Busy):
         if is_held(settings.state):
             raise
         return own(operation, given)  # daemon.json of a daemon that was killed

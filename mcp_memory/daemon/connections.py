@@ -15,10 +15,15 @@ import h11
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mcp_memory.server.shares import RESERVED
+
 log = logging.getLogger(__name__)
 
 SELDOM_S = 60.0
 """Between two lines of the log about the same kind of trouble: whoever floods us must not flood the log."""
+
+RESERVE = 16
+"""So many of the connections, but a quarter at most, serve none but the person's own programs."""
 
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -35,6 +40,7 @@ class Connections:
     def __init__(self, *, most: int, patience_s: float) -> None:
         """`patience_s`: how long a client may take to send a request whole, and to take its answer."""
         self.most = most
+        self.for_all = most - min(RESERVE, most // 4)
         self.patience_s = patience_s
         self.draining = False
         self.waiting: dict[Connection, None] = {}
@@ -101,6 +107,8 @@ class Connection(H11Protocol):
             self._patience.cancel()
 
     def data_received(self, data: bytes) -> None:
+        at_work = len(self.connections) - len(self.shared.waiting) + (self in self.shared.waiting)
+        self.app_state = {**self.app_state, RESERVED: at_work > self.shared.for_all}
         super().data_received(data)
         self._look()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 import traceback
+from collections import Counter
 from contextlib import suppress
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -12,6 +14,10 @@ from pathlib import Path
 from types import TracebackType
 
 from mcp_memory.settings.settings import DaemonConfig
+
+MOST_A_MINUTE = 20
+"""Lines of one kind, whose words are the same but for their arguments; the next minute's first one says how many more
+there were. Else whoever has no token, but can reach us, could rotate away what the log says of all the rest."""
 
 # These libraries log arguments and results; ours say what happened without them.
 TALKATIVE = ("fastmcp", "mcp", "httpx", "httpcore", "sentence_transformers", "transformers", "watchfiles")
@@ -21,6 +27,7 @@ def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
     """Send our log, and the web server's warnings, to `file`."""
     kept = max(0, config.log_files - 1)
     handler = _PrivateFile(file, maxBytes=config.log_bytes, backupCount=kept, encoding="utf-8", delay=True)
+    handler.addFilter(_Floods())
     handler.setFormatter(_Discreet("%(asctime)s %(levelname)s %(name)s %(message)s"))
     for name in TALKATIVE:
         logger = logging.getLogger(name)
@@ -70,6 +77,30 @@ class _PrivateFile(RotatingFileHandler):
         Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600))
         return super()._open()
+
+
+class _Floods(logging.Filter):
+    """Lets MOST_A_MINUTE lines of each kind pass, and what is only logged where somebody looks for a fault."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._minute = 0.0
+        self._seen: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.INFO:
+            return True
+        if time.monotonic() >= self._minute:
+            self._minute = time.monotonic() + 60
+            for kind, count in self._seen.items():
+                self._left_out[kind] += max(0, count - MOST_A_MINUTE)
+            self._seen.clear()
+        kind = f"{record.name} {record.msg}"
+        self._seen[kind] += 1
+        if more := self._left_out.pop(kind, 0):
+            record.msg = f"{record.msg} ({more} such lines before this one were left out)"
+        return self._seen[kind] <= MOST_A_MINUTE
 
 
 def _line(text: str) -> logging.LogRecord:

@@ -29,12 +29,17 @@ POLL_S = 0.05
 
 
 def running(settings: Settings) -> Connection | None:
-    """A verified connection to this vault's daemon, or None. Raises DeadlineExceeded for one that hangs."""
+    """A verified connection to this vault's daemon, or None. Raises DeadlineExceeded for one that hangs, Busy for one
+    whose connections are all in use."""
     try:
         connection = Connection(Address.read(settings.state.daemon), Credentials(settings.state.tokens))
         connection.verify()
     except NotRunning:
         return None
+    except Busy:
+        if is_held(settings.state):
+            raise
+        return None  # whoever has that port now
     return connection
 
 
@@ -161,7 +166,7 @@ def _turn(settings: Settings) -> Generator[Callable[[], bool]]:
 
 def _answering(settings: Settings) -> Connection | None:
     """`running`, where one that has the port already, and imports what it needs to answer, is none yet."""
-    with suppress(DeadlineExceeded):
+    with suppress(DeadlineExceeded, Busy):
         return running(settings)
     return None
 

@@ -164,7 +164,7 @@ async def _serve(
         live.serve(mcp)
         server = Server(
             uvicorn.Config(
-                asgi_app(mcp, gate),
+                asgi_app(mcp, gate, credentials, most),
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
@@ -209,15 +210,14 @@ class LegRunner:
         if not words:
             return
 
-        parts = parts_of(text)
-
         def look() -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
             self._loader.require("words")
             if with_names:
                 found.names = self._index.leads(possible_names(text))
-            return self._remembered((*words, *parts, replace(filters, now=None)), ask)
+            parts = parts_of(text)
+            return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 
-        def ask(mark: Watermark) -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
+        def ask(parts: dict[str, list[str]], mark: Watermark) -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
             counted = self._index.frequencies(words[: self._config.counted_terms])
             frequencies = rarest(counted, self._config.rare_terms)
             meant, instead = self._respelled(frequencies, parts)

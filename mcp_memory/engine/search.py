@@ -57,6 +57,9 @@ WARM_S = 120.0
 
 WEAK = "weak: probably nothing that is stored answers this"
 
+SHORT_CHARS = 1000
+"""Of a question: so much is read in less time than a worker thread takes to begin."""
+
 LOADING = "the embedding model is still loading"
 
 
@@ -137,14 +140,16 @@ class Searcher:
         and may want nothing that is stored. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
-        words = terms(asked)
+        words = (
+            terms(asked) if len(asked) <= SHORT_CHARS else await self._legs.run(lambda: terms(asked), "reading words")
+        )
         tries_left = TRIES
         while True:
             tries_left -= 1
             found = await self._legs.gather(
                 text, words, filters, mode, embedder=self._embedder(), without_model=self._without_model()
             )
-            legs, question = self._legs_of(found), read_question(asked, self._clock(), found.names)
+            legs, question = self._legs_of(found), partial(read_question, asked, self._clock(), found.names)
             fused = partial(fuse, legs, self._config.fusion, _apart if found.without_words else self._index.sections)
             best, whole, stale = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
@@ -207,7 +212,12 @@ class Searcher:
         return signs, taught.confidence
 
     async def _best(
-        self, fused: Callable[[], Rows], question: Question, limit: int, filters: Filters, faults: list[str]
+        self,
+        fused: Callable[[], Rows],
+        question: Callable[[], Question],
+        limit: int,
+        filters: Filters,
+        faults: list[str],
     ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
         """The best passages, as their files say now; whether all that the legs named were still there, since a note
         that is written between the look-up and the reading gets new rows; and what is to be said of changed files."""
@@ -217,18 +227,21 @@ class Searcher:
             )
         except DeadlineExceeded:
             faults.append("the files answer too slowly to be compared with the index")
-        best, whole = await self._legs.run(lambda: self._ranked(_scores(fused()), question, limit), "ranking passages")
+        best, whole = await self._legs.run(
+            lambda: self._ranked(_scores(fused()), question(), limit), "ranking passages"
+        )
         return [each for each in best if admits(filters, each.passage)], whole, ()
 
     def _compared(
-        self, fused: Callable[[], Rows], question: Question, limit: int, filters: Filters
+        self, fused: Callable[[], Rows], question: Callable[[], Question], limit: int, filters: Filters
     ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
-        """In a worker thread: ranking and looking in one turn, since each turn costs a third of a millisecond."""
-        scores, told, looked_at = _scores(fused()), Checked(), limit
+        """In a worker thread: reading the question, ranking and looking in one turn, since each turn costs a third of a
+        millisecond."""
+        scores, asked, told, looked_at = _scores(fused()), question(), Checked(), limit
         rounds_left = MOST_ROUNDS
         while True:
             rounds_left -= 1
-            best, whole = self._ranked(scores, question, looked_at)
+            best, whole = self._ranked(scores, asked, looked_at)
             checked = self._look([each.passage for each in best], filters)
             told.newer |= checked.newer
             told.dropped |= checked.dropped

@@ -23,6 +23,7 @@ from mcp_memory.server.complaints import Complaints
 from mcp_memory.server.gate import Gate, GateConfig
 from mcp_memory.server.hooks import Hooks
 from mcp_memory.server.resources import add_prompts, add_resources
+from mcp_memory.server.shares import Shares
 from mcp_memory.server.tools import add_tools
 from mcp_memory.settings.settings import HooksConfig
 
@@ -98,7 +99,8 @@ def _none_of(_tool: str) -> None:
     return None
 
 
-def asgi_app(server: FastMCP, gate: GateConfig) -> ASGIApp:
-    """Streamable HTTP at /mcp for both protocol eras; no state lives in a session."""
+def asgi_app(server: FastMCP, gate: GateConfig, credentials: Credentials, connections: int) -> ASGIApp:
+    """Streamable HTTP at /mcp for both protocol eras; no state lives in a session. `connections`: how many there are at
+    most, which clients share."""
     app = server.http_app(path="/mcp", stateless_http=True, json_response=True, host_origin_protection=False)
-    return Gate(app, gate)
+    return Gate(Shares(app, credentials, connections), gate)

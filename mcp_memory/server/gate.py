@@ -53,15 +53,15 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(_headers(scope))
+        refusal = self._refusal(headers_of(scope))
         if refusal:
-            await _swallow(receive, SWALLOWED * self._config.max_body_bytes)
-            await _refuse(send, *refusal)
+            await swallow(receive, SWALLOWED * self._config.max_body_bytes)
+            await refuse(send, *refusal)
             return
         request = _Capped(receive, send, self._config.max_body_bytes)
         await self._app(scope, request.receive, request.send)
         if request.too_large and not request.answered:
-            await _refuse(send, *self._too_large())
+            await refuse(send, *self._too_large())
 
     def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str] | None:
         hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
@@ -106,7 +106,7 @@ class _Capped:
             await self._send(message)
 
 
-async def _swallow(receive: Receive, max_bytes: int) -> None:
+async def swallow(receive: Receive, max_bytes: int) -> None:
     """Read the body away: a client that is still sending would see a reset connection instead of our answer."""
     more = True
     while more and max_bytes > 0:
@@ -115,15 +115,17 @@ async def _swallow(receive: Receive, max_bytes: int) -> None:
         more = message.get("more_body", False)
 
 
-def _headers(scope: Scope) -> dict[bytes, list[bytes]]:
+def headers_of(scope: Scope) -> dict[bytes, list[bytes]]:
+    """By name, in lower case."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
         found.setdefault(bytes(name).lower(), []).append(bytes(value))
     return found
 
 
-async def _refuse(send: Send, status: int, message: str) -> None:
-    body = json.dumps({"code": InvalidInput.code, "message": message}).encode()
+async def refuse(send: Send, status: int, message: str, code: str = InvalidInput.code) -> None:
+    """Answer in place of the app, and close the connection."""
+    body = json.dumps({"code": code, "message": message}).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -11,6 +11,12 @@ from datetime import date, datetime, timedelta
 YEARS_BACK = 5
 """A day or month without a year fits each of the last so many."""
 
+MOST_CHARS = 2000
+"""Of a longer question only the beginning is read; in what is pasted behind it dates stand for nothing."""
+
+MOST_YEARS, MOST_RANGES = 20, 100
+"""Of one question; each passage that may answer it is compared with all of its ranges."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class DateRange:
@@ -29,22 +35,26 @@ def dates_in_question(text: str, now: datetime) -> list[DateRange]:
     English and ISO forms: `2023-05-07`, `7 May 2023`, `May 2023`, `in 2023`, `yesterday`, `last week`, `two weeks
     ago`, `last March`, `between 3 and 9 May 2023`. `3/4/2023` gives both readings. A day or month without a year
     takes the year of another date in the question, else fits each of the last five, the latest first. Numbers that
-    are no dates give nothing, and neither does a bare year without a word such as `in` before it.
+    are no dates give nothing, and neither does a bare year without a word such as `in` before it. At most MOST_RANGES,
+    the first ones, out of the first MOST_CHARS.
     """
+    text = text[:MOST_CHARS]
     found: list[_Found] = []
+    taken = bytearray(len(text))
     context = _Context(now.date(), _years_in(text))
     for pattern, read in _READERS:
         for match in pattern.finditer(text):
-            if any(match.start() < end and start < match.end() for start, end, _ in found):
+            if taken.find(1, *match.span()) >= 0:
                 continue
             try:
                 ranges = read(match, context)
             except (ValueError, OverflowError):
                 continue  # 31 June, or the year 10000: no date after all
             if ranges:
-                found.append((match.start(), match.end(), ranges))
+                found.append((*match.span(), ranges))
+                taken[match.start() : match.end()] = b"\1" * len(match[0])
     found.sort(key=lambda each: each[0])
-    return list(dict.fromkeys(each for ranges in _spanned(text, found) for each in ranges))
+    return list(dict.fromkeys(each for ranges in _spanned(text, found) for each in ranges))[:MOST_RANGES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +130,7 @@ _MONTH_LEADS = r"(?P<lead>in|since|during|of|until|before|after|by|from|early|la
 
 def _years_in(text: str) -> list[int]:
     beside_month = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b[\w., ]{{0,8}}?\b((?:19|20)[0-9]{{2}})\b", re.IGNORECASE)
-    return list(dict.fromkeys(int(match[1]) for match in beside_month.finditer(text)))
+    return list(dict.fromkeys(int(match[1]) for match in beside_month.finditer(text)))[:MOST_YEARS]
 
 
 _Found = tuple[int, int, list[DateRange]]

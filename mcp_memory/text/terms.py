@@ -132,7 +132,8 @@ def _split_unspaced(word: str) -> Iterable[str]:
     for run in _UNSPACED.finditer(word):
         if run.start() > at:
             yield word[at : run.start()]
-        yield from (run[0][i : i + 2] for i in range(max(1, len(run[0]) - 1)))
+        letters = run[0]
+        yield from (letters[i : i + 2] for i in range(max(1, len(letters) - 1)))
         at = run.end()
     if at < len(word):
         yield word[at:]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import shutil
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.daemon.journal import open_log
+from mcp_memory.daemon.journal import MOST_A_MINUTE, open_log
 from mcp_memory.settings.settings import DaemonConfig
+from tests.daemon.place import Place
 
 
 @pytest.fixture
@@ -53,3 +55,28 @@ def test_a_removed_log_is_made_again_and_stays_private(file: Path, log: logging.
     assert "before" not in file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_who_speaks_no_http_cannot_rotate_the_log_away(place: Place):
+    with place.serving(MCP_MEMORY_DAEMON_LOG_BYTES="20000", MCP_MEMORY_DAEMON_LOG_FILES="2") as served:
+        for _ in range(200):
+            with socket.create_connection((served.address.host, served.address.port), timeout=30) as connection:
+                connection.sendall(b"no http\r\n\r\n")
+                assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
+        assert served.journal.count("Invalid HTTP") <= 3 * MOST_A_MINUTE, "for each minute that it has taken"
+        assert "listening" in served.journal
+
+
+def test_lines_that_were_left_out_are_counted(file: Path, log: logging.Logger):
+    for number in range(MOST_A_MINUTE + 5):
+        log.warning("again %d", number)
+    log.warning("another")
+    (floods,) = logging.getLogger("mcp_memory").handlers[0].filters
+    floods._minute = 0.0  # it is over
+    for number in range(2):
+        log.warning("again %d", number)
+    *before, another, first, second = file.read_text().splitlines()
+    assert len(before) == MOST_A_MINUTE
+    assert another.endswith("another")
+    assert first.endswith("again 0 (5 such lines before this one were left out)")
+    assert second.endswith("again 1")

@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from mcp_memory.engine import legs, patience, search
 from mcp_memory.engine import model as models
-from mcp_memory.engine import patience
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.engine.embedding import TRIES
 from mcp_memory.engine.preparing import BATCH_CHUNKS
@@ -196,6 +196,27 @@ async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(
             assert 0 < sum(batches) < NOTES * 30
             assert await found(engine, "freshword") == [receipt.path]
         assert max(batches) < BATCH_CHUNKS + 40
+
+
+async def test_a_long_question_is_read_beside_the_event_loop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write("a.md", f"- Ada: {WORDS} in 2023")
+    readers: dict[str, set[int]] = {}
+
+    def spied(module: object, name: str) -> None:
+        real = getattr(module, name)
+
+        def spying(*given: object) -> object:
+            readers.setdefault(name, set()).add(threading.get_ident())
+            return real(*given)
+
+        monkeypatch.setattr(module, name, spying)
+
+    for module, name in ((search, "read_question"), (search, "terms"), (legs, "parts_of"), (legs, "possible_names")):
+        spied(module, name)
+    async with world.engine() as engine:
+        assert (await engine.search("violet words in 2023 " * 480)).hits
+    assert set(readers) == {"read_question", "terms", "parts_of", "possible_names"}
+    assert not any(threading.get_ident() in threads for threads in readers.values())
 
 
 # -- models ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.dates import DateRange, as_datetime, dates_in_question, format_when, parse_when
+from mcp_memory.text.question_dates import MOST_CHARS, MOST_RANGES
 
 BERLIN = ZoneInfo("Europe/Berlin")
 CET = timezone(timedelta(hours=1))
@@ -190,3 +191,10 @@ words = st.sampled_from(
 def test_any_words(text: str, now: datetime):
     for each in dates_in_question(text, now):
         assert each == DateRange(each.start, each.end) and each.start <= each.end
+
+
+def test_of_a_long_question_the_beginning_is_read_and_so_many_dates() -> None:
+    assert dates_in_question("word " * (MOST_CHARS // 5) + "on 7 May 2023", NOW) == []
+    years = " ".join(f"May {year}," for year in range(1900, 2100))
+    named = " ".join(f"May {day}," for day in range(1, 29))
+    assert len(dates_in_question(f"{named} {years}"[:MOST_CHARS], NOW)) == MOST_RANGES
