@@ -27,7 +27,8 @@ def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool
     """Say what is wrong or odd, each with its remedy. Exit code 0 if there is nothing to do, else 1.
 
     --clients tells of Claude Code, Codex and OpenClaw: their versions, what connects each (install, its plugin, stdio)
-    and in which file, whether the daemon answers what stands there, whether its hooks run, and when it called last.
+    and in which file, whether the daemon answers what stands there, whether the client goes by it, runs its hooks and
+    lets its tools be called, and which hook of it ran last, and when it called last.
 
     \b
     mcp-memory doctor

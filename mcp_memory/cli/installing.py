@@ -76,7 +76,8 @@ def install(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Connect a client: the server, the hooks, and a few lines that tell the agent when to use memory.
+    """Connect a client: the server, the permission to call its tools where the client has one, the hooks, and a few
+    lines that tell the agent when to use memory.
 
     Shows what changes in which file, and asks. A file that changes is kept beside itself, with a date.
 

@@ -50,7 +50,8 @@ def test_codex() -> None:
     server = tomllib.loads(_read("codex.toml"))["mcp_servers"]["memory"]
     assert server["url"] == SHIPPED_URL
     assert server["http_headers_helper"] == "mcp-memory headers --client codex"
-    assert set(server) == {"url", "http_headers_helper"}
+    assert (server["tool_timeout_sec"], server["startup_timeout_sec"]) == (60, 45), "Codex alone waits for minutes"
+    assert set(server) == {"url", "http_headers_helper", "tool_timeout_sec", "startup_timeout_sec"}
 
 
 def test_openclaw() -> None:
