@@ -68,6 +68,7 @@ def gathered(engine: Engine) -> Facts:
         damaged_ledger_lines=vault.ledger.damaged_lines,
         compaction=engine.gardener.trouble,
         uncaptured=engine.capturer.problems,
+        memory=engine.recaller.told_of_memory(),
         inbox=_long_inbox(engine),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.engine.kinds import LOG, Kind
@@ -14,10 +14,12 @@ from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId
 from mcp_memory.text import frontmatter
 from mcp_memory.text.dates import parse_when
+from mcp_memory.text.due_dates import due_date
 from mcp_memory.text.secrets import find_secret
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
 CLOCKS_DIFFER = timedelta(days=1)
+COMMITMENT = "commitment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
 
 def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | None) -> bytes:
     """The file's bytes: frontmatter, an empty line, the content as it was given."""
-    expires = draft.expires_at
+    expires = draft.expires_at or _after_its_day(draft, now)
     if expires is None and draft.kind.ttl_days:
         expires = now.replace(microsecond=0) + timedelta(days=draft.kind.ttl_days)
     meta: dict[str, Any] = {
@@ -118,6 +120,15 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
     body = draft.content if draft.content.endswith("\n") else draft.content + "\n"
     present = {key: value for key, value in meta.items() if value is not None}
     return frontmatter.render(present, "\n" + body).encode()
+
+
+def _after_its_day(draft: Draft, now: datetime) -> datetime | None:
+    """A commitment counts until the day is over that it names, counted from when it was said."""
+    if draft.kind.name != COMMITMENT:
+        return None
+    due = due_date(f"{draft.title or ''}\n{draft.content}", (draft.created or now).date())
+    over = due and due < date.max and datetime.combine(due + timedelta(days=1), time(), now.tzinfo)
+    return over if over and over > now else None
 
 
 def _control_character(text: str) -> str | None:

@@ -64,6 +64,8 @@ class Facts:
     damaged_ledger_lines: int = 0
     damaged_undo: Sequence[Problem] = ()
     compaction: str | None = None
+    memory: tuple[int, int] = (0, 0)
+    """Lines of MEMORY.md: for how many a session start has room, and all."""
     inbox: int = 0
     """How many candidates wait, where that is many."""
     commits: Commits | None = None
@@ -215,6 +217,15 @@ def _service(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"searches use keywords only: the model is {facts.keywords_only}",
             "see [embedder] in: mcp-memory config show",
+        )
+    told, lines = facts.memory
+    if told < lines:
+        yield Finding(
+            "warning",
+            f"MEMORY.md has {lines} lines, and "
+            f"a session start has room for the first {told}: the rest is told to nobody",
+            "keep in it what every session must know, and move the rest into notes (they are found by their words); "
+            "or raise start_budget_tokens under [recall]",
         )
     if facts.compaction:
         yield Finding(

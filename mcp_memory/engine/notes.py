@@ -18,6 +18,7 @@ from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates, frontmatter, logs
 from mcp_memory.text.orders import are_orders
+from mcp_memory.text.sentences import first_sentence
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
@@ -130,8 +131,7 @@ def derive_title(content: str) -> str:
         plain = _MARKS.sub("", line.lstrip("#-+ \t")).strip()
         if not any(c.isalnum() for c in plain):
             continue
-        sentence = re.split(r"(?<=[.!?。！？])\s", plain, maxsplit=1)[0]
-        words = sentence.split()[:15]
+        words = first_sentence(plain).split()[:15]
         title = " ".join(words)
         return title if len(title) <= 100 else title[:100].rsplit(" ", 1)[0]
     return "Untitled note"

@@ -36,6 +36,11 @@ PASSAGE_CHARS = 80
 """So many passages are ranked as would fill the budget at this length each: ranking 100 takes half of a recall. At 100
 characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
+START_TITLE = "Memory at session start"
+MEMORY = NotePath("MEMORY.md")
+_WORD = re.compile(r"\w+")
+_TIME_AHEAD = re.compile(r"^[#>\s*+-]*[0-9]{1,2}:[0-9]{2}\b")
+_FEWEST_WORDS = 4
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Of which every session is told, in this order; a commitment until it expires."""
 
@@ -138,7 +143,7 @@ class Recaller:
         excerpts = await in_thread(
             lambda: list(self._standing(project, kinds)), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
-        frame = self._frame("Memory at session start", budget_tokens)
+        frame = self._frame(START_TITLE, budget_tokens)
         return Recalled(frame, fit(excerpts, frame.room(budget_tokens)))
 
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
@@ -171,21 +176,36 @@ class Recaller:
         now = self._clock()
         always = Filters(path_prefix=self._vault.layout.in_home(f"{ALWAYS_LOAD}/"), now=now, project=project)
         paths = sorted(record.path for record in self._index.notes(always))
-        paths.append(NotePath("MEMORY.md"))
+        paths.append(MEMORY)
         for wanted in [kinds] if kinds else STANDING_KINDS:
             found = self._index.notes(Filters(kinds=wanted, now=now, project=project), limit=100)
             # A stranger's file must not speak to every session, whatever kind it calls itself.
             paths += [record.path for record in found if self._vault.layout.below_home(record.path) is not None]
         days = (now.date() - timedelta(days=back) for back in range(self._config.log_days))
         paths += [path for day in days for path in reversed(self._vault.logs_of(day))]
+        said: set[str] = set()
         for path in dict.fromkeys(paths):
             try:
                 file = self._visible(path)
             except McpMemoryError:
                 continue  # not there, or retired since it was indexed: nothing to start with
             if file.body.strip():
-                excerpts = _excerpts(file, None, None, project)
+                excerpts = _excerpts(file, None, None, project, said)
                 yield from _latest_first(file, excerpts) if file.record.is_log else excerpts
+
+    def told_of_memory(self) -> tuple[int, int]:
+        """How many of the lines of MEMORY.md a session start has room for, and how many there are; (0, 0) for none.
+
+        Reads the file: call it in a thread.
+        """
+        try:
+            excerpts = _excerpts(self._visible(MEMORY), None, None)
+        except McpMemoryError:
+            return 0, 0
+        budget = self._config.start_budget_tokens
+        shown = fit(excerpts, self._frame(START_TITLE, budget).room(budget)).excerpts
+        told, whole = (sum(each.end_line - each.start_line + 1 for each in some) for some in (shown, excerpts))
+        return told, whole
 
     def _visible(self, path: NotePath) -> NoteFile:
         """Raises NotFound for a forgotten note, which is in no answer, whoever asks, and for a file that is no note:
@@ -217,9 +237,11 @@ def _chosen(
     return Assembly((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
 
 
-def _excerpts(file: NoteFile, entry: str | None, lines: str | None, project: str | None = None) -> list[Excerpt]:
+def _excerpts(
+    file: NoteFile, entry: str | None, lines: str | None, project: str | None = None, said: set[str] | None = None
+) -> list[Excerpt]:
     """One note, log entry or stretch of lines; of a log, forgotten entries are left out and, where one is named, those
-    of other projects.
+    of other projects. Of what is `said` already each statement is left out, and its own are added to it.
 
     Raises NotFound for an entry that is not there or forgotten, InvalidInput for lines that the note does not have.
     """
@@ -236,7 +258,19 @@ def _excerpts(file: NoteFile, entry: str | None, lines: str | None, project: str
     else:
         first, last = file.text.count("\n", 0, file.body_start) + 1, len(all_lines)
     shown = {number: all_lines[number - 1] for number in range(first, last + 1) if number not in hidden}
+    if said is not None:
+        stated = {number: _statement(line) for number, line in shown.items()}
+        shown = {number: line for number, line in shown.items() if not stated[number] or stated[number] not in said}
+        said.update(stated.values())
+        if not any(line.strip() for line in shown.values()):
+            return []
     return stretches(Excerpt(record.path, first, last, "", heading_of(record, [record.title]), about(record)), shown)
+
+
+def _statement(line: str) -> str:
+    """A line's words, without marks and the time of a log entry; empty for one that may well stand twice."""
+    words = _WORD.findall(_TIME_AHEAD.sub("", line).lower())
+    return " ".join(words) if len(words) >= _FEWEST_WORDS else ""
 
 
 def _latest_first(file: NoteFile, excerpts: Sequence[Excerpt]) -> list[Excerpt]:

@@ -39,6 +39,11 @@ def sentences(text: str, start: int = 0) -> list[Sentence]:
     return [Sentence(piece, place) for place, piece in enumerate(told)]
 
 
+def first_sentence(line: str) -> str:
+    """Of a line of plain text."""
+    return _split(line)[0]
+
+
 def _pieces(text: str, kind: Kind, start: int, end: int) -> Iterator[str]:
     if kind in {Kind.PARAGRAPH, Kind.QUOTE}:
         yield from _split(" ".join(_bare(line) for line in text[start:end].splitlines()))

@@ -136,6 +136,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert [text for text in [*BREAD, *STARS] if told["text"].count(f"[{text}]") != 1] == []
 
     undone = stocked.run("compact", "--undo", run["run"]).ok().out
+    assert "read by other users" not in stocked.run("doctor").out, "what we made ourselves has the right mode"
     assert undone.count("undone: ") == 3
     assert (files(stocked), folders(stocked)) == (before, places)
     assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []

@@ -44,6 +44,7 @@ def findings(**facts) -> list[Finding]:
         ({"read_only": True}, "warning", "cannot be written", "/v"),
         ({"ignored": 3}, "info", "3 files", "edit it"),
         ({"damaged_ledger_lines": 2}, "warning", "2 lines of the ledger", "mcp-memory adopt PATH"),
+        ({"memory": (300, 706)}, "warning", "MEMORY.md has 706 lines", "start_budget_tokens"),
         ({"keywords_only": "unavailable"}, "warning", "keywords only", "mcp-memory config show"),
         ({"ids": {"a.md": NoteId("x"), "b.md": NoteId("x")}}, "warning", "2 notes carry the id x", "grep -rl x /v"),
     ],
@@ -117,3 +118,16 @@ class TestOverAnEngine:
             assert [finding.what for finding in examine(engine) if finding.fixable] == []
             assert any("a.md" in finding.what for finding in examine(engine))
             assert (await perform(engine, "fix", {}))["done"] == []
+
+
+@pytest.mark.anyio
+async def test_a_memory_file_that_outgrew_the_session_start_is_named(world: World):
+    world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(100)))
+    async with world.engine() as engine:
+        assert not [each for each in examine(engine) if "MEMORY.md" in each.what]
+    world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(706)))
+    async with world.engine() as engine:
+        (found,) = [each for each in examine(engine) if "MEMORY.md" in each.what]
+        told = (await engine.briefer.start("s", None, deadline_s=30)).text
+        assert found.severity == "warning"
+        assert f"has 706 lines, and a session start has room for the first {told.count('- Rule')}:" in found.what

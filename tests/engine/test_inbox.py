@@ -345,3 +345,35 @@ async def test_operations_say_what_is_wrong(world: World):
             await perform(engine, "glean", {"file": "f", "session": "s", "messages": "{"})
         with pytest.raises(InvalidInput, match="wait for review"):
             await engine.review.drop("README.md", None)
+
+
+async def test_the_newest_is_told_first_and_nothing_twice_before_all_were(world: World):
+    rules = [f"Always keep the ledger number {n} in the blue room." for n in range(20)]
+    async with world.engine() as engine:
+        for at, rule in enumerate(rules):
+            await take(engine, [person(rule, at)], f"s{at}")
+            world.later(seconds=1)
+        first, second = await begun(engine, "a"), await begun(engine, "b")
+        lines = [[line for line in told.splitlines() if "--undo" in line] for told in (first, second)]
+        assert "number 19" in lines[0][0]
+        assert lines[0] and lines[1] and not set(lines[0]) & set(lines[1])
+
+
+async def test_a_statement_stands_once_in_a_session_start(world: World):
+    rule = "Always answer in metric units."
+    world.write("MEMORY.md", f"# Rules\n\n- {rule}\n- Never touch the weir in winter.\n")
+    async with world.engine() as engine:
+        await engine.append(rule, kind="preference")
+        await engine.append(rule, kind="log")
+        await engine.append("The weir was mended today by Ada.", kind="log")
+        told = await begun(engine, "a")
+        assert told.count("metric units") == 1 and "weir in winter" in told and "mended today" in told
+
+
+async def test_a_commitment_counts_until_the_day_it_names_is_over(world: World):
+    async with world.engine() as engine:
+        note = await engine.append("I will send the audit report by Friday 27 November.", kind="commitment")
+        assert "expires_at: 2026-11-28T00:00:00" in world.read(note.path).decode()
+        assert "audit report" in await begun(engine, "a")
+        world.later(days=9)
+        assert "audit report" not in await begun(engine, "b")

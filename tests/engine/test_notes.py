@@ -158,6 +158,12 @@ def test_hard_titles_too(title: str) -> None:
 def test_titles_are_short() -> None:
     assert derive_title("# Heading\nrest") == "Heading"
     assert derive_title("First sentence. Second one.") == "First sentence."
+    for whole in (
+        "Ask Dr. Weber before the archive is touched.",
+        "In tokio::select! the losing branch is dropped.",
+        "Never store a naive datetime. use UTC instead.",
+    ):
+        assert derive_title(f"{whole} More follows.") == whole
     assert len(derive_title("word " * 500).split()) <= 15
     assert len(derive_title("x" * 5000)) <= 100
     assert derive_title("***\n---\n") == "Untitled note"

@@ -161,7 +161,7 @@ class RunJournal:
         """What a person took back is not to be done again unasked. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._hold.touch()
+            self._hold.touch(mode=0o600)
 
     def go_on(self) -> None:
         """A person wants runs again. Raises StorageFailed."""

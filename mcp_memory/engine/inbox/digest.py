@@ -38,7 +38,8 @@ class Digest:
         """Of what a session of this project may see, at most MOST_LINES notes; the others come next time."""
         filters = Filters(project=project, now=self._clock())
         since = self._clock().timestamp() - NAMED_S
-        known = self._register.having(AT_ONCE)
+        # What nobody was told of comes first, and of the rest the newest: there is room for a few.
+        known = sorted(self._register.having(AT_ONCE), key=lambda each: (each.fate is Fate.TOLD, -each.at))
         fresh = [each.id for each in known if each.fate is Fate.ACTIVE or each.at > since]
         notes = [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
         return News(tuple(map(_line, notes)), tuple(note.id for note in notes))
