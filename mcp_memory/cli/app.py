@@ -83,7 +83,7 @@ _COMMANDS = {
 _SAME = {
     "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",
     "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
-    "write": "append", "list": "tree", "ls": "tree", "remove": "forget", "rm": "forget", "undo": "restore",
+    "write": "append", "ls": "tree", "remove": "forget", "rm": "forget", "undo": "restore",
     "unforget": "restore", "run": "serve", "history": "log", "setup": "install",
 }  # fmt: skip
 """Other words for a command; what is spelled alike may do the opposite."""

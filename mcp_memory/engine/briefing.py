@@ -140,7 +140,7 @@ class Briefer:
         await in_thread(lambda: self._given.reset(session), deadline_s=LOOK_S, what="forgetting what was given")
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
-        """The notes that were quoted, by the ids of briefings; forgotten ones are left out."""
+        """The notes that were quoted, by the ids of briefings; forgotten ones and candidates are left out."""
         return await in_thread(
             lambda: {each: note for each in ids if (note := self._note(each))}, deadline_s=LOOK_S, what="looking it up"
         )
@@ -173,7 +173,7 @@ class Briefer:
             found = [note] if (note := self._index.note(named[0])) else []
         else:
             found = self._index.note_by_id(named)
-        return next((note for note in found if note.shelf is not Shelf.DELETED), None)
+        return next((note for note in found if note.shelf not in {Shelf.DELETED, Shelf.INBOX}), None)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from mcp_memory.text.frontmatter import BOM
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.text.subjects import subject_of
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.text.visible import in_line
 
 MOST_LINKS = 20
 
@@ -164,12 +165,12 @@ class Recaller:
     ) -> tuple[list[Excerpt], list[NotePath], bool, list[str]]:
         """The excerpts, the notes that these notes link to, whether a session is known that wrote any of them, and a
         line for each that counts no longer since another superseded it."""
-        files = [(self._visible(path), entry) for path, entry in paths]
+        files = [(self._vetted(path), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not Shelf.DELETED]
         heads = [(file.record.path, head.record) for file, _ in files if (head := self._vault.head_of(file))]
-        replaced = [f"Note: {path} was superseded by {head.id} ({head.path})." for path, head in heads]
+        replaced = [in_line(f"Note: {path} was superseded by {head.id} ({head.path}).") for path, head in heads]
         return once(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
@@ -206,6 +207,13 @@ class Recaller:
         shown = fit(excerpts, self._frame(START_TITLE, budget).room(budget)).excerpts
         told, whole = (sum(each.end_line - each.start_line + 1 for each in some) for some in (shown, excerpts))
         return told, whole
+
+    def _vetted(self, path: NotePath) -> NoteFile:
+        """As `_visible`, but no candidate: a person has not looked at it yet."""
+        file = self._visible(path)
+        if file.record.shelf is Shelf.INBOX:
+            raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
+        return file
 
     def _visible(self, path: NotePath) -> NoteFile:
         """Raises NotFound for a forgotten note, which is in no answer, whoever asks, and for a file that is no note:

@@ -37,11 +37,12 @@ log = logging.getLogger(__name__)
 
 _OF_A_PERSON = (
     "accept adopt capture compact doctor echoes erase export fix forgotten glean held import inbox log lost recover "
-    "restore_all review runs share transcripts"
+    "restore_all review runs share show transcripts"
 )
 PERSONS_OWN = frozenset(_OF_A_PERSON.split())
 """What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes, and
-has not looked at what waits in the inbox; who gleans says what the person said."""
+has not looked at what waits in the inbox; who gleans says what the person said; `show` gives a note without the marks
+that set it apart from orders."""
 
 PERSONS_TO_SAY = {
     "append": ("source", "created"),

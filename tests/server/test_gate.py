@@ -182,6 +182,7 @@ def test_without_a_token_nothing_but_health(daemon: Running, token: str | None):
         "recover",
         "review",
         "share",
+        "show",
         "transcripts",
     ],
 )

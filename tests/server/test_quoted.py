@@ -123,7 +123,6 @@ def test_no_character_hides_on_any_way_out(forged: Running, name: str):
         said = [json.dumps(found, ensure_ascii=False), wire.text("memory_recall", {"query": f"hazel {name}"})]
         said += [wire.api(op, {"query": f"hazel {name}"}).text for op in ("search", "recall")]
         said += [json.dumps(wire.api(op, {}).json, ensure_ascii=False) for op in ("tree", "status")]
-        said += [json.dumps(wire.api("show", {"target": hit["id"]}).json, ensure_ascii=False)]
         said += [json.dumps(wire.api("titles", {"ids": [hit["id"]]}).json, ensure_ascii=False)]
         for uri in ("memory://tree", "memory://status", f"memory://note/{hit['id']}"):
             answer = wire.rpc("resources/read", {"uri": uri}).json
