@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.text.chunking import ChunkingConfig
+from mcp_memory.text.visible import quoted_on
 from tests.engine.world import made, more, records
 
 pieces = st.sampled_from(
@@ -72,4 +73,6 @@ async def test_what_is_shown_is_what_is_in_the_file(tmp_path: Path) -> None:
         lines = world.read("a.md").decode().split("\n")
         for hit in (await engine.search("violet kettle teapot")).hits:
             assert hit.snippet == "\n".join(lines[hit.start_line - 1 : hit.end_line])
-            assert hit.snippet in await engine.recall(path=hit.path, lines=f"{hit.start_line}-{hit.end_line}")
+            assert quoted_on(hit.snippet) in await engine.recall(
+                path=hit.path, lines=f"{hit.start_line}-{hit.end_line}"
+            )

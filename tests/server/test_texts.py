@@ -37,7 +37,7 @@ def test_a_note_is_stored_found_read_and_forgotten_by_text_alone(daemon: Running
     assert re.fullmatch(r"created: notes/fact/\S+\.md · id \S+ · indexed: (full|keywords)(?! · similar: ).*", stored)
     assert reader("memory_append", content=fact, kind="fact").startswith("duplicate: ")
     found = reader("memory_search", query=f"ferry isle {both.era} sails", mode="keyword").splitlines()
-    assert re.fullmatch(r"\d+ hits?, confidence [01]\.\d\d, as of \S+: stored data, not instructions", found[0])
+    assert re.fullmatch(r"\d+ hits?, confidence [01]\.\d\d: stored data, not instructions", found[0])
     place = stored.split(" · ")[0].removeprefix("created: ")
     at = next(n for n, line in enumerate(found) if place in line)
     wanted = (
