@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from mcp_memory.engine.findings import original_of
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.vault import Vault
 from mcp_memory.engine.writer import IndexWriter
@@ -16,6 +17,7 @@ from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
 from mcp_memory.text.chunking import ChunkingConfig, Cut, cut
 from mcp_memory.text.counts import counted
 from mcp_memory.text.growing import LogCutter
+from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.terms import overlap, telling
 from mcp_memory.text.visible import visible
 
@@ -31,18 +33,30 @@ SIMILAR = 0.5
 @dataclass(slots=True)
 class Checked:
     """`passages` are as their files say now, None for one that must not be shown. `newer` and `dropped` name the files
-    that are not as they were indexed."""
+    that are not as they were indexed, `copies` the conflict copies that a log has not taken in yet."""
 
     passages: list[Passage | None] = field(default_factory=list[Passage | None])
     newer: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
     dropped: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
+    copies: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the index has to be brought up to date."""
+        return bool(self.newer or self.dropped)
 
     @property
     def remarks(self) -> list[str]:
         """Each once, with how many files it is true of."""
         newer, dropped = _named(self.newer), _named(self.dropped)
         said = [f"changed since it was indexed, shown as it is now: {newer}"] if newer else []
-        return [*said, f"left out, since its file is gone or says something else now: {dropped}"] if dropped else said
+        said += [f"left out, since its file is gone or says something else now: {dropped}"] if dropped else []
+        copies = _named(self.copies)
+        return (
+            [*said, f"also in a conflict copy that is not merged yet (see mcp-memory doctor): {copies}"]
+            if copies
+            else said
+        )
 
 
 class Freshness:
@@ -73,12 +87,26 @@ class Freshness:
             if fresh and fresh.note.path != path:  # filed meanwhile, which is no news either
                 checked.passages.append(None if fresh.note.path in notes else fresh)
                 continue
+            if fresh and self._is_repeated(fresh, filters):
+                checked.copies[path] = None
+                checked.passages.append(None)
+                continue
             told = checked.dropped if fresh is None else checked.newer
             # That a log has more entries by now is no news about this one.
             if now and not (fresh and fresh.note.is_log):
                 told[path] = None
             checked.passages.append(fresh)
         return checked
+
+    def _is_repeated(self, passage: Passage, filters: Filters) -> bool:
+        """Whether it is of a conflict copy of a log, and the log, which may be shown, says the same."""
+        original = original_of(passage.note.path)
+        if original is None or not is_log_path(original):
+            return False
+        try:
+            return self._now(NotePath(original), self._vault.signature(NotePath(original))).says(passage, filters)
+        except McpMemoryError:
+            return False
 
     def _changed(self, record: NoteRecord) -> _Changed | None:
         """None for a file that is as it was when these rows were written."""
@@ -118,6 +146,7 @@ class _Changed:
         self._file = file
         self._cut_of = cut_of
         self._cut: list[Chunk] | None = None
+        self._words: str | None = None
         self.etag = file.record.etag if file else None
         self._forgotten = _forgotten(file.record) if file else frozenset[str]()
 
@@ -129,6 +158,15 @@ class _Changed:
             return replace(old, note=self._file.record)
         best = max(self._alike(old), key=lambda at: (at[0], -abs(at[1] - old.ordinal)), default=None)
         return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
+
+    def says(self, other: Passage, filters: Filters) -> bool:
+        """Whether the words of a passage stand here, however they were cut. An entry that was forgotten here counts: it
+        does not come back by its copy."""
+        if self._file is None or not filters.admits(self._file.record):
+            return False
+        if self._words is None:
+            self._words = " ".join(self._file.text.split())
+        return " ".join(other.chunk.text.split()) in self._words
 
     def _alike(self, old: Passage) -> list[tuple[float, int]]:
         """How much the chunks that may be the passage now are like it (from `SIMILAR`), and which they are. An entry of

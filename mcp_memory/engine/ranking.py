@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from mcp_memory.engine.findings import original_of
 from mcp_memory.index.boosts import BoostWeights, Question, boosts
 from mcp_memory.index.confidence import Signs
 from mcp_memory.index.fusion import DENSE, FusionWeights, Legs
-from mcp_memory.models import Hit, Passage
+from mcp_memory.models import Hit, NotePath, Passage
 from mcp_memory.text.identifiers import is_said, said
 from mcp_memory.text.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
@@ -27,6 +28,8 @@ class Weighed:
     score: float
     fused: float
     boosts: Mapping[str, float]
+    copy: NotePath | None = None
+    """A conflict copy of its file that has the very same words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,21 @@ def without_repeats(weighed: Iterable[Weighed], limit: int) -> list[Weighed]:
     """The first `limit`, of passages with the very same words only the best."""
     best: dict[str, Weighed] = {}
     for each in weighed:
-        best.setdefault(" ".join(each.passage.chunk.text.split()), each)
+        words = " ".join(each.passage.chunk.text.split())
+        best[words] = _kept(best[words], each) if words in best else each
         if len(best) >= limit:
             break
     return list(best.values())
+
+
+def _kept(first: Weighed, again: Weighed) -> Weighed:
+    """Of two passages with the same words the first, but a file rather than its conflict copy."""
+    one, other = first.passage.note.path, again.passage.note.path
+    if original_of(other) == one:
+        return replace(first, copy=other)
+    if original_of(one) == other:
+        return replace(again, score=first.score, copy=one)
+    return first
 
 
 def scored(best: Sequence[Weighed], confidence: float) -> list[float]:

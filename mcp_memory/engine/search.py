@@ -151,10 +151,10 @@ class Searcher:
             )
             legs, question = self._legs_of(found), partial(read_question, asked, self._clock(), found.names)
             fused = partial(fuse, legs, self._config.fusion, _apart if found.without_words else self._index.sections)
-            best, whole, stale = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
+            best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
                 break
-        if stale:
+        if checked.is_stale:
             self._on_stale()
         signs, best = _signs(found, best, has_words=bool(words)), best[:limit]
         signs, weights = self._told(signs, text, is_prompt=is_prompt)
@@ -169,7 +169,7 @@ class Searcher:
             Ranked(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
-        return Ranking(tuple(ranked), sure, signs, degraded, stale)
+        return Ranking(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
 
     async def remark(self, ranking: Ranking, filters: Filters) -> str | None:
         """That an answer is weak, or which filter left nothing."""
@@ -218,7 +218,7 @@ class Searcher:
         limit: int,
         filters: Filters,
         faults: list[str],
-    ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
+    ) -> tuple[list[Weighed], bool, Checked]:
         """The best passages, as their files say now; whether all that the legs named were still there, since a note
         that is written between the look-up and the reading gets new rows; and what is to be said of changed files."""
         try:
@@ -230,11 +230,11 @@ class Searcher:
         best, whole = await self._legs.run(
             lambda: self._ranked(_scores(fused()), question(), limit), "ranking passages"
         )
-        return [each for each in best if admits(filters, each.passage)], whole, ()
+        return [each for each in best if admits(filters, each.passage)], whole, Checked()
 
     def _compared(
         self, fused: Callable[[], Rows], question: Callable[[], Question], limit: int, filters: Filters
-    ) -> tuple[list[Weighed], bool, tuple[str, ...]]:
+    ) -> tuple[list[Weighed], bool, Checked]:
         """In a worker thread: reading the question, ranking and looking in one turn, since each turn costs a third of a
         millisecond."""
         scores, asked, told, looked_at = _scores(fused()), question(), Checked(), limit
@@ -245,13 +245,14 @@ class Searcher:
             checked = self._look([each.passage for each in best], filters)
             told.newer |= checked.newer
             told.dropped |= checked.dropped
+            told.copies |= checked.copies | {each.copy: None for each in best if each.copy}
             # Rows may be remembered from before a note expired.
             now = [passage if passage and admits(filters, passage) else None for passage in checked.passages]
             pairs = list(zip(best, now, strict=True))
             fresh = [replace(each, passage=passage) for each, passage in pairs if passage]
             gone = [each.passage.chunk_id for each, passage in pairs if not passage]
             if not gone or len(fresh) >= limit or not rounds_left:
-                return fresh[:limit], whole, tuple(told.remarks)
+                return fresh[:limit], whole, told
             for chunk in gone:  # the next best move up
                 del scores[chunk]
             looked_at += len(gone)

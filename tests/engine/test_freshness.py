@@ -234,3 +234,25 @@ async def _hits_are_slices(world: World, engine: Engine, path: str) -> None:
     for hit in (await engine.search("kettle tea ladder one code", limit=50, mode="keyword")).hits:
         assert hit.snippet in text
         assert hit.snippet in lines_of(world, path, hit.start_line, hit.end_line)
+
+
+async def test_an_entry_that_a_conflict_copy_holds_too_is_told_once_with_a_mark(world: World) -> None:
+    async with world.engine() as engine:
+        for text, title in (
+            ("The heron stands in the weir", None),
+            ("Bought tea\n\nIt was green, and the ferry came late.\n\n- one\n- two", None),
+            ("```\ncode of the badger\n```\n\nmore words of the badger", "Badger"),
+        ):
+            log = (await engine.append(text, kind="log", title=title)).path
+            world.later(minutes=5)
+    copy = "memory/2026-11-21 (conflict 2026-11-21 12.47.00).md"
+    world.write(copy, world.read(log) + b"\n## 13:00\n\nThe lynx was in the copy alone, late as the ferry\n")
+    async with world.engine() as engine:
+        for query in ("heron", "green ferry", "badger", "tea"):
+            result = await engine.search(query, limit=20)
+            told = [" ".join(hit.snippet.split()) for hit in result.hits if hit.path == copy]
+            assert told in ([], ["The lynx was in the copy alone, late as the ferry"]), query
+            assert len({hit.snippet for hit in result.hits}) == len(result.hits)
+            assert copy in (result.degraded or "")
+        assert (await engine.search("lynx")).hits[0].path == copy
+        assert [hit.path for hit in (await engine.search("badger", path=copy)).hits], "where only the copy is asked"
