@@ -112,6 +112,7 @@ class NoteRecord:
     """Aware; for a daily log the day itself at midnight. `updated or created` is the note's date."""
     expires_at: datetime | None = None
     always_load: bool = False
+    """By its place alone: a head may come from anybody."""
     content_hash: str = ""
     """sha256 of the body with outer white space stripped: tells whether the same content is stored."""
     is_log: bool = False

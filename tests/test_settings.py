@@ -286,3 +286,12 @@ def test_what_the_readme_types_exists():
         for option in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(rest)):
             assert re.search(rf"(?<![\w-]){option}\b", shown), f"mcp-memory {command} {option}"
     assert seen >= {"start", "status", "append", "search", "recall", "forget", "restore", "doctor", "token", "headers"}
+
+
+def test_a_relative_source_is_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    file = tmp_path / "etc" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('[vault.sources]\nnear = "docs"\nhome = "~/notes"\nfar = "/srv/docs"\n')
+    sources = load({"HOME": str(tmp_path / "home")}, file=file).vault.sources
+    assert sources == {"near": f"{file.parent}/docs", "home": f"{tmp_path}/home/notes", "far": "/srv/docs"}

@@ -335,7 +335,7 @@ class Engine:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _filters(self, **wanted: Any) -> Filters:
-        return filters_from(**wanted, known=self.vault.kinds, now=self._clock(), tz=self.vault.layout.tz)
+        return filters_from(**wanted, now=self._clock(), tz=self.vault.layout.tz)
 
 
 def _joined(*parts: str | None) -> str | None:

@@ -8,7 +8,6 @@ from datetime import datetime, tzinfo
 
 from mcp_memory.engine.capture.config import SOURCE
 from mcp_memory.engine.draft import MAX_TAGS, one_line
-from mcp_memory.engine.kinds import Kinds
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Filters, NoteRecord, Passage, Shelf
 from mcp_memory.text import logs
@@ -27,7 +26,6 @@ def filters_from(
     until: str | None = None,
     path: str | None = None,
     include_archived: bool = False,
-    known: Kinds,
     now: datetime,
     tz: tzinfo,
 ) -> Filters:
@@ -35,8 +33,6 @@ def filters_from(
     for name, values in (("kinds", kinds), ("tags", tags)):
         if values and len(values) > MAX_TAGS:
             raise InvalidInput(f"{len(values)} {name}", hint=f"at most {MAX_TAGS}")
-    for kind in kinds or ():
-        known.get(kind)
     prefix = None
     if path:
         prefix = one_line("path", path, 1000).removeprefix("./")
@@ -51,7 +47,7 @@ def filters_from(
     return Filters(
         shelves=frozenset(shelves),
         path_prefix=prefix,
-        kinds=frozenset(kinds) if kinds else None,
+        kinds=frozenset(one_line("kind", kind) for kind in kinds) if kinds else None,
         tags=frozenset(one_line("tag", tag) for tag in tags) if tags else None,
         project=None if project in (None, "", ANY_PROJECT) else one_line("project", project or ""),
         since=start,

@@ -102,7 +102,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         created=created,
         updated=updated,
         expires_at=expires,
-        always_load=folder.startswith(f"{ALWAYS_LOAD}/") or meta.get("always_load") is True,
+        always_load=folder.startswith(f"{ALWAYS_LOAD}/"),
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,

@@ -63,7 +63,8 @@ class Reader:
             else:
                 missing.add(f"@{name}/")
                 cause = below.problems[-1].reason if below.problems else "not readable"
-                problems.append(Problem(f"@{name}", f"source not listed: {cause}; see [vault.sources]"))
+                where = below.problems[-1].path if below.problems else name
+                problems.append(Problem(f"@{name}", f"source {where} not listed: {cause}; see [vault.sources]"))
         return Listing(files, problems, ignored, own.complete, folders, frozenset(missing))
 
     def read(self, path: NotePath) -> NoteFile:

@@ -76,7 +76,7 @@ def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
         max_note_bytes=config.vault.max_note_bytes,
         undo=Undo(forgotten) if forgotten.is_dir() else None,
     )
-    return reader, filters_from(known=kinds, now=now, tz=zone)
+    return reader, filters_from(now=now, tz=zone)
 
 
 def _asked(path: NotePath, reader: Reader, filters: Filters, chance: random.Random) -> Iterator[tuple[str, str, Span]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,6 +100,7 @@ def load(
     sections = {f.name for f in fields(Settings)} - {"file", "environ", "kinds"}
     given = read(environ, sections, file=file, flags=flags or {})
     settings = build(Settings, given.tree, "", given.origin, skip={"file", "environ"})
+    settings = _with(settings, vault=replace(settings.vault, sources=_sources(settings, given.file)))
     checked = _with(settings, file=Path(given.file) if given.file else None, environ=dict(environ))
     check(as_tree(checked), given.origin)
     vault_folder(checked.vault.path)  # raises where it can be none
@@ -121,6 +123,16 @@ def shipped_path(name: str) -> Path:
 def as_tree(settings: Settings) -> dict[str, Any]:
     """The effective settings as plain tables, for `config show`."""
     return {f.name: plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
+
+
+def _sources(settings: Settings, file: object) -> dict[str, str]:
+    """Their folders, `~` as the user's home; a relative one is beside the configuration file."""
+    # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
+    folders = {name: Path(os.path.expanduser(folder)) for name, folder in settings.vault.sources.items()}  # noqa: PTH111
+    return {
+        name: str(folder if folder.is_absolute() or not file else Path(str(file)).absolute().parent / folder)
+        for name, folder in folders.items()
+    }
 
 
 def _check_daemon(daemon: DaemonConfig) -> None:
