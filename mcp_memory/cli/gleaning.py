@@ -32,6 +32,8 @@ MOST_TEXTS = 100
 LOST = 5
 """The exit code of an audit that found something that would be lost."""
 
+_UNSEEN = "not looked for: reminders, promises and appointments, and whatever else is said in other words"
+
 _PLURALS = {"fix": "fixes"}
 
 
@@ -195,7 +197,8 @@ def _tell_audit(coverage: Coverage, transcript: str) -> None:
         head(f"{len(coverage.lost)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
         say(f"to store them: mcp-memory extract {transcript}")
     else:
-        say("memory holds all of it")
+        say(f"memory holds all {len(coverage.items)} that rules can tell")
+    say(_UNSEEN)
 
 
 def _show(each: Candidate, mark: str, more: str = "") -> None:

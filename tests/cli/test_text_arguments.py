@@ -61,3 +61,11 @@ def test_a_usage_error_repeats_no_text(served: Place, wrong: list[str]):
 def test_a_misspelt_option_or_command_is_still_named(served: Place):
     assert "--limt" in served.run("search", "--limt", "3", "x").err
     assert "did you mean search" in served.run("serch").err
+
+
+def test_an_audit_says_what_it_cannot_see(served: Place):
+    talk = served.root / "talk.jsonl"
+    talk.write_text('{"role": "user", "text": "Remind me to renew the certificate before Friday."}\n')
+    told = served.run("audit", str(talk)).ok().out
+    assert "not looked for: reminders, promises" in told
+    assert "holds all of it" not in told
