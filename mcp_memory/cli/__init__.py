@@ -12,6 +12,11 @@ import sys
 
 def main() -> int:
     """Run `mcp-memory`; returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found."""
+    if sys.argv[1:2] == ["--detached"]:
+        from mcp_memory.client.detached import detach
+
+        del sys.argv[1]
+        return detach(main)
     if sys.argv[1:2] == ["headers"]:
         from mcp_memory.cli.headers import headers
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.detached import Detached
 from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon.instance import holder, is_held
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
@@ -53,9 +52,9 @@ def launch(
     """
     settings.state.make()
     output = settings.state.log.with_name("start.log")
-    child: subprocess.Popen[bytes] | None = None
+    child: Detached | None = None
     deadline = time.monotonic() + LISTEN_DEADLINE_S
-    with _turn(settings) as is_ours:
+    with _turn(settings) as is_ours, ExitStack() as at_the_end:
         while time.monotonic() < deadline:
             found = _answering(settings)
             if found and is_newer(__version__, than=found.address.version):
@@ -65,10 +64,11 @@ def launch(
             elif found:
                 return found, child is not None and found.address.pid == child.pid
             # While somebody holds the lock a daemon is starting or ending: wait for what becomes of it.
-            elif child and child.poll() is not None and not is_held(settings.state):
-                raise _reason(child.returncode, output)
+            elif child and child.has_ended and not is_held(settings.state):
+                raise _reason(child.exit_code, output)
             elif not child and is_ours() and not is_held(settings.state):
                 child = _spawn(settings, arguments, output)
+                at_the_end.callback(child.close)
             time.sleep(POLL_S)
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
 
@@ -184,34 +184,23 @@ def _end(settings: Settings, pid: int) -> None:
     raise DeadlineExceeded(f"process {pid} is still running after {STOP_DEADLINE_S:g} s", hint=f"kill -9 {pid}")
 
 
-def _spawn(settings: Settings, arguments: list[str], output: Path) -> subprocess.Popen[bytes]:
-    """A process of its own session, without our terminal, descriptors or working folder."""
-    command = [sys.executable, "-P", "-m", "mcp_memory", "--vault", str(settings.vault_path)]
+def _spawn(settings: Settings, arguments: list[str], output: Path) -> Detached:
+    options = ["--vault", str(settings.vault_path)]
     if settings.file:
-        command += ["--config", str(settings.file.resolve())]
+        options += ["--config", str(settings.file.resolve())]
     environ = {**os.environ, **{k: v for k, v in settings.environ.items() if k.startswith(PREFIX)}}
     environ |= {PREFIX + "STATE": str(settings.state.home), PREFIX + "MODELS": str(settings.state.models)}
-    # `-m` must find this very package also where it runs from a source tree.
-    package_root = str(Path(__file__).resolve().parents[2])
-    environ["PYTHONPATH"] = os.pathsep.join(p for p in (package_root, environ.get("PYTHONPATH")) if p)
     with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
-        return subprocess.Popen(
-            [*command, "serve", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            cwd="/",
-            env=environ,
-            start_new_session=True,
-        )
+        return Detached([*options, "serve", *arguments], environ, out.fileno())
 
 
-def _reason(exit_code: int, output: Path) -> McpMemoryError:
+def _reason(exit_code: int | None, output: Path) -> McpMemoryError:
     """What the daemon itself said on its way out: its message, then its hint after an arrow."""
     said = output.read_text(encoding="utf-8", errors="replace")
     message, _, hint = said.rpartition("mcp-memory: ")[2].partition("→")
-    kind = {2: ConfigInvalid, 3: Busy}.get(exit_code, McpMemoryError)
+    kind = {2: ConfigInvalid, 3: Busy}.get(exit_code or 1, McpMemoryError)
     return kind(
-        " ".join(message.split()) or f"the daemon ended at once (exit code {exit_code})",
+        " ".join(message.split())
+        or f"the daemon ended at once{'' if exit_code is None else f' (exit code {exit_code})'}",
         hint=" ".join(hint.split()) or f"see {output}",
     )

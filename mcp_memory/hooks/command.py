@@ -152,7 +152,7 @@ def _answer(
                 output = channel.body(said, deadline.until)
                 facts = json_object(said.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
-        if options.event == START and os.path.exists(f"{state}/{PORT}"):
+        if os.path.exists(f"{state}/{PORT}"):
             from mcp_memory.hooks.starting import start_daemon
 
             start_daemon(options.vault, options.config, environ)

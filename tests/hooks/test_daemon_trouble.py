@@ -81,15 +81,14 @@ def test_a_client_that_never_closes_the_input(place: Place):
     assert [line["cause"] for line in lines] == ["over_budget"]
 
 
-def test_the_start_of_a_session_starts_it_for_the_prompts_to_come(place: Place):
+@pytest.mark.parametrize("event", EVENTS)
+def test_any_hook_starts_it_for_those_to_come(place: Place, event: str):
     place.vault.mkdir()
     with place.serving():
         place.run("append", "-k", "preference", "Likes short answers.").ok()
     assert not is_held(place.state)
-    assert call(place, "prompt") == ("", ["not_running"])
-    assert not is_held(place.state), "a prompt starts nothing"
     try:
-        assert call(place, "session-start") == ("", ["not_running"])
+        assert call(place, event) == ("", ["not_running"])
         eventually(lambda: _answers(place))
         assert "Likes short answers." in Session(place, "s").start()
     finally:
@@ -105,7 +104,7 @@ def test_it_is_started_where_the_caller_is_at_home(place: Place, monkeypatch: py
     said = json.dumps(Session(place, "s").said("session-start")).encode()
     hook(["session-start", "--client", "codex"], place.environ, lambda: said, lambda _: None, Deadline(10_000))
     ((command, environ),) = started
-    assert command[1:] == ["-P", "-m", "mcp_memory", "start"]
+    assert command[1:] == ["-P", "-m", "mcp_memory", "--detached", "start"]
     assert environ == place.environ | {"PYTHONPATH": environ["PYTHONPATH"]}
 
 

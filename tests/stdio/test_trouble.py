@@ -9,12 +9,13 @@ import signal
 import socket
 from typing import Any
 
+import psutil
 import pytest
 
 from mcp_memory.client import bridge
 from mcp_memory.client.channels import Channels
 from mcp_memory.client.connection import Address
-from tests.daemon.place import Place, eventually
+from tests.daemon.place import Place, end, eventually
 from tests.daemon.test_impostor import REPLIES, impostor
 from tests.stdio.peer import Peer, Said, peer, result
 from tests.stdio.shim import HELLO, shim
@@ -30,6 +31,24 @@ def test_no_daemon_where_none_has_ever_been(place: Place):
         assert client.ask("tools/call", SEARCH, number="2")["error"]["data"]["code"] == "not_running"
         assert client.end() == 0
     assert not place.state.lock.exists(), "none was started"
+
+
+def test_the_daemon_that_it_starts_outlives_its_whole_family(place: Place):
+    """opencode kills all processes below its `stdio` child when it ends, others the child's whole group."""
+    with place.serving():
+        pass
+    try:
+        with shim(place) as client:
+            assert "result" in client.ask("initialize", HELLO)
+            daemon = Address.read(place.state.daemon).pid
+            family = [client.process.pid, *(each.pid for each in psutil.Process(client.process.pid).children(True))]
+            groups = {os.getpgid(pid) for pid in family} - {os.getpgid(0)}
+            assert daemon not in family and os.getpgid(daemon) not in groups
+            for pid in family:
+                os.kill(pid, signal.SIGKILL)
+        assert place.run("status", "--json").ok().json["pid"] == daemon
+    finally:
+        end(place)
 
 
 def test_another_program_on_its_port_gets_neither_token_nor_text(place: Place):
