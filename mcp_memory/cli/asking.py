@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from mcp_memory.cli.console import tell
 from mcp_memory.daemon import asking
 from mcp_memory.errors import NotFound
 from mcp_memory.settings.settings import Settings
 
 
 def ask(settings: Settings, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = asking.LONG_S) -> Any:
-    """One operation's answer. Raises Busy when another process that is no daemon uses the vault."""
-    return asking.ask(settings, operation, arguments, partial(_in_process, settings), deadline_s=deadline_s)
+    """One operation's answer. Raises Busy when another process that is no daemon uses the vault for long."""
+    own = partial(_in_process, settings)
+    return asking.ask(settings, operation, arguments, own, deadline_s=deadline_s, on_wait=tell)
 
 
 def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
@@ -31,7 +33,6 @@ def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]
 
 
 async def _perform(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
-    from mcp_memory.cli.console import tell
     from mcp_memory.daemon.compose import engine_config
     from mcp_memory.engine.opening import open_engine
     from mcp_memory.engine.operations import perform

@@ -23,11 +23,11 @@ class Session:
         """Whether a daemon answers, so that a question may be no larger than it takes; None before the first one."""
 
     def ask(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = asking.LONG_S) -> Any:
-        """One operation's answer. Raises Busy when another process that is no daemon uses the vault."""
+        """One operation's answer. Raises Busy when another process that is no daemon uses the vault for long."""
         if self._own:  # also where somebody has started a daemon meanwhile: it waits for the lock, which is ours
             return self._own.perform(operation, arguments, deadline_s)
         own = partial(self._in_process, deadline_s=deadline_s)
-        answer = asking.ask(self._settings, operation, arguments, own, deadline_s=deadline_s)
+        answer = asking.ask(self._settings, operation, arguments, own, deadline_s=deadline_s, on_wait=tell)
         self.is_served = self._own is None
         return answer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from time import monotonic, sleep
 from typing import Any
 
 from mcp_memory.client.connection import Address, Connection
@@ -15,6 +16,12 @@ from mcp_memory.settings.state import was_served
 
 LONG_S = 3600.0
 """A reindex of a large vault with a slow model."""
+
+
+TURN_S = 30.0
+"""How long a command waits while another one uses the vault; one that stores or searches takes some seconds."""
+
+POLL_S = 0.05
 
 
 def compaction_s(settings: Settings) -> float:
@@ -34,19 +41,38 @@ def ask(
     *,
     client: str = PERSON,
     deadline_s: float = LONG_S,
+    wait_s: float = TURN_S,
+    on_wait: Callable[[str], None] = lambda _: None,
 ) -> Any:
     """One operation's answer; arguments that are None are left out. `client` is the name that the daemon knows us by.
 
-    Raises Held when another process that is no daemon uses the vault, and what the engine raises.
+    Where another process that is no daemon uses the vault, or a daemon is starting, this waits its turn, and `on_wait`
+    hears once for whom. Raises Held that names the process, or NotRunning, after `wait_s`, and what the engine raises.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
+    until, is_told = monotonic() + wait_s, False
+    while True:
+        try:
+            return _answer(settings, operation, given, own, client, deadline_s)
+        except (Held, NotRunning) as error:
+            if monotonic() >= until:
+                if isinstance(error, Held):
+                    raise Held(f"{error.message}, and did so for {wait_s:g} s", hint=error.hint) from None
+                raise
+            if not is_told:
+                on_wait(f"{error.message}; waiting up to {wait_s:g} s")
+                is_told = True
+            sleep(POLL_S)
+
+
+def _answer(
+    settings: Settings, operation: str, given: Mapping[str, Any], own: Own, client: str, deadline_s: float
+) -> Any:
+    """Raises Held when another process that is no daemon uses the vault, NotRunning for a daemon that is starting."""
     try:
         address = Address.read(settings.state.daemon)
     except NotRunning:
-        try:
-            return own(operation, given)
-        except Held as held:
-            address = _returned(settings, held)
+        return own(operation, given)
     try:
         connection = Connection(address, Credentials(settings.state.tokens), client=client)
         return connection.call(operation, given, deadline_s=deadline_s)
@@ -62,11 +88,3 @@ def alone(settings: Settings) -> Generator[None]:
     settings.state.make()
     with only_instance(settings.state, known_vault=was_served(settings.vault_path)):
         yield
-
-
-def _returned(settings: Settings, held: Held) -> Address:
-    """Of a daemon whose state folder was removed, and which has put itself back meanwhile."""
-    try:
-        return Address.read(settings.state.daemon)
-    except NotRunning:
-        raise held from None

@@ -110,7 +110,7 @@ def _locked(state: StateFolder) -> _Descriptor:
         lock = _Descriptor(os.open(state.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         try:
             if not _taken(lock.number, fcntl.LOCK_EX, within_s=LOOK_S):
-                raise Held(_who(state), hint="mcp-memory status")
+                raise _held(state)
             if _is_at(lock.number, state.lock):
                 os.register_at_fork(after_in_child=lock.close)  # a child that does not exec would outlive us with it
                 os.ftruncate(lock.number, 0)
@@ -142,9 +142,11 @@ def _taken(descriptor: int, kind: int, *, within_s: float) -> bool:
             return True
 
 
-def _who(state: StateFolder) -> str:
+def _held(state: StateFolder) -> Held:
     try:
         address = Address.read(state.daemon)
     except NotRunning:
-        return f"another mcp-memory process (pid {holder(state)}) uses this vault"
-    return f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.place}"
+        pid = holder(state)
+        return Held(f"another mcp-memory process (pid {pid}) uses this vault", hint=f"let it end; ps -p {pid} shows it")
+    who = f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.place}"
+    return Held(who, hint="mcp-memory status")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
 from typing import Any, NamedTuple
 
 from mcp_memory.engine.threads import LOOK_DEADLINE_S
-from mcp_memory.errors import Unusable
+from mcp_memory.errors import DeadlineExceeded, Unusable
 from mcp_memory.hooks.command import START
 from mcp_memory.hooks.nested import is_nested
 from mcp_memory.hooks.said import Said
@@ -25,13 +26,18 @@ TAKES_COMPACTION = frozenset({"claude-code"})
 """The clients that put what `pre-compact` prints into the prompt of the compaction."""
 
 FORGETFUL = frozenset({"openclaw"})
-"""The clients that show the model what comes with a prompt in that turn alone: it may be given again."""
+"""The clients that show the model what comes with a prompt in that turn alone: it may be given again. They also ask for
+the text of a session's start until they get it."""
 
 Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """An operation of the engine, by its name, with its arguments."""
 
 ProjectOf = Callable[[str, float], Awaitable[str | None]]
 """`project.project_of` a folder, within so many seconds."""
+
+
+OwesStart = Callable[[str, str], Awaitable[bool]]
+"""Whether this session of a client has not heard yet what it should have at its start."""
 
 
 class Answer(NamedTuple):
@@ -49,6 +55,7 @@ async def answer(
     data: bytes,
     within_ms: int,
     environ: Mapping[str, str],
+    owes_start: OwesStart,
 ) -> Answer:
     """`environ` is what the hook carries of its own, see `nested`.
 
@@ -75,13 +82,28 @@ async def answer(
     if event == PROMPT and not said.prompt.strip():
         return Answer(b"", facts)
     project = await project_of(said.cwd, min(within_ms / 1000, LOOK_DEADLINE_S))
-    wanted = {**session, "project": project, "within_ms": within_ms}
+    wanted: dict[str, Any] = {**session, "project": project, "within_ms": within_ms}
+    briefings: list[dict[str, Any]] = []
+    if event == PROMPT and client not in FORGETFUL and await owes_start(client, said.session):
+        began = monotonic()
+        briefings.append(await perform("brief", wanted))
+        facts["started"] = True
+        wanted["within_ms"] = max(1, within_ms - int((monotonic() - began) * 1000))
     if event == PROMPT:
         wanted |= {"prompt": said.prompt, "lasting": client not in FORGETFUL}
-    briefing = await perform("brief", wanted)
-    if not (text := str(briefing["text"])):
+    try:
+        briefings.append(await perform("brief", wanted))
+    except DeadlineExceeded:
+        if not briefings:
+            raise
+    text = "\n".join(str(briefing["text"]) for briefing in briefings if briefing["text"])
+    if not text:
         return Answer(b"", facts)
-    facts |= {"outcome": "given", "tokens": briefing["tokens"], "notes": briefing["notes"]}
+    facts |= {
+        "outcome": "given",
+        "tokens": sum(briefing["tokens"] for briefing in briefings),
+        "notes": list(dict.fromkeys(note for briefing in briefings for note in briefing["notes"])),
+    }
     return Answer(_context(event, text), facts)
 
 

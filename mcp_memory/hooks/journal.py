@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 1_000_000
 """Of the file; then it becomes the older one of two."""
 
+LATEST_BYTES = 200_000
+"""Of the log's end: some 700 calls, with a prompt that asks what came of its session's start."""
+
 
 class Line:
     """What is known so far of the call that is under way."""
@@ -32,10 +35,12 @@ class Line:
         self.cause = ""
         self.tokens = 0
         self.notes: Sequence[str] = ()
+        self.started = False
+        """Whether a prompt brought what its session's start should have."""
         self.ms = 0.0
 
     def heard(self, facts: Mapping[str, Any]) -> None:
-        """What the daemon has to say of it: session, outcome, tokens, notes."""
+        """What the daemon has to say of it: session, outcome, tokens, notes …"""
         vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
 
     def failed(self, error: BaseException) -> Line:
@@ -76,6 +81,29 @@ def lines(file: str) -> Iterator[Mapping[str, Any]]:
                 except (ValueError, TypeError, RecursionError):
                     continue
                 yield facts
+
+
+def owes_start(file: str, event: str, client: str, session: str) -> bool:
+    """Whether this session's latest start, an `event`, failed, and no prompt has made up for it. Raises OSError."""
+    try:
+        with open(file, "rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - LATEST_BYTES))
+            latest = log.read().splitlines()
+    except FileNotFoundError:
+        return False
+    wanted = json.dumps(session).encode("ascii")
+    for line in reversed(latest):
+        if wanted not in line:
+            continue
+        try:
+            facts: dict[str, Any] = {**json.loads(line)}
+        except (ValueError, TypeError, RecursionError):
+            continue
+        if (facts.get("client"), facts.get("session")) != (client, session):
+            continue
+        if facts.get("event") == event or facts.get("started"):
+            return facts.get("outcome") == "failed"
+    return False
 
 
 def _opened(file: str) -> int:

@@ -14,9 +14,8 @@ from typing import Any, Literal, Self
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.asking import ask, compaction_s
-from mcp_memory.daemon.instance import Held
 from mcp_memory.engine.zone import LocalZone
-from mcp_memory.errors import DeadlineExceeded, InvalidInput, NotRunning
+from mcp_memory.errors import DeadlineExceeded, InvalidInput
 from mcp_memory.library.answers import Filed, Standing, Topic, filed, receipt, search_result, standing, topic
 from mcp_memory.library.in_process import InProcess
 from mcp_memory.models import Receipt, SearchResult
@@ -227,18 +226,11 @@ class Memory:
             time.sleep(POLL_S)
 
     def _ask(self, operation: str, **arguments: object) -> Mapping[str, Any]:
-        until = time.monotonic() + self._wait_s
-        while True:
-            self._must_be_open()
-            try:
-                client = PERSON if operation in _PERSONS_OWN else NAME
-                deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
-                own = partial(self._perform, deadline_s=deadline_s)
-                return ask(self._settings, operation, arguments, own, client=client, deadline_s=deadline_s)
-            except (Held, NotRunning):  # who holds the lock works for a moment, or is a daemon that is starting
-                if time.monotonic() >= until:
-                    raise
-                time.sleep(POLL_S)
+        self._must_be_open()
+        client = PERSON if operation in _PERSONS_OWN else NAME
+        deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
+        own = partial(self._perform, deadline_s=deadline_s)
+        return ask(self._settings, operation, arguments, own, client=client, deadline_s=deadline_s, wait_s=self._wait_s)
 
     def _perform(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
         """With an engine of this process, which is opened at the first call that finds no daemon."""

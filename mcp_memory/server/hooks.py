@@ -18,7 +18,7 @@ from mcp_memory.engine.threads import LOOK_DEADLINE_S, Crew, in_thread
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.answer import EVENTS, Answer, answer
 from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
-from mcp_memory.hooks.journal import Line
+from mcp_memory.hooks.journal import Line, owes_start
 from mcp_memory.hooks.nested import MARKS
 from mcp_memory.project import project_of
 from mcp_memory.settings.settings import HooksConfig
@@ -62,11 +62,21 @@ class Hooks:
     async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> Answer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
-        return await answer(partial(perform, self._engine), self._project, event, client, data, within_ms, environ)
+        work = partial(perform, self._engine)
+        return await answer(work, self._project, event, client, data, within_ms, environ, self._owes_start)
 
     async def _project(self, folder: str, deadline_s: float) -> str | None:
         """A folder may be on a disk that hangs: it must keep no threads from other work."""
         return await self._lookers.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
+
+    async def _owes_start(self, client: str, session: str) -> bool:
+        """A log that cannot be read owes nothing."""
+        look = partial(owes_start, str(self._log), START, client, session)
+        try:
+            return await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="reading the hooks' log")
+        except (OSError, McpMemoryError) as error:
+            _log.warning("the hooks' log cannot be read: %s", type(error).__name__)
+            return False
 
     async def _write(self, line: Line) -> None:
         """A full disk takes nobody's answer away."""

@@ -85,11 +85,31 @@ def test_a_dead_daemons_address_does_not_pass_for_a_command_that_works(place: Pl
         served.process.wait(STOP_S)
     with holding(place) as worker:
         assert holder(place.state) == worker.pid
-        for command in (("stop",), ("search", "x"), ("append", "x")):
-            ran = place.run(*command)
-            assert ran.code == 3, ran
-        assert str(worker.pid) in ran.err
+        stopping = place.run("stop")
+        assert stopping.code == 3 and str(worker.pid) in stopping.err
         assert worker.poll() is None
+
+
+def test_who_waits_for_its_turn_in_vain_is_told_who_has_it(place: Place):
+    with holding(place) as worker:
+        ran = place.run("append", "x")
+        assert ran.code == 3, ran
+        assert f"(pid {worker.pid}) uses this vault, and did so for 30 s" in ran.err
+        assert f"ps -p {worker.pid}" in ran.err
+
+
+def test_commands_without_a_daemon_take_turns(place: Place):
+    place.run("append", "the first one makes the vault").ok()
+    commands = [
+        subprocess.Popen(
+            place.command("append", "--json", f"note {number}"),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=place.environ, cwd=place.root, text=True,
+        )
+        for number in range(6)
+    ]  # fmt: skip
+    said = [command.communicate(timeout=120) for command in commands]
+    assert [command.returncode for command in commands] == [0] * 6, said
+    assert len({json.loads(out)["id"] for out, _ in said}) == 6
 
 
 def test_start_waits_for_who_is_about_to_end(place: Place):

@@ -89,8 +89,34 @@ def test_any_hook_starts_it_for_those_to_come(place: Place, event: str):
     assert not is_held(place.state)
     try:
         assert call(place, event) == ("", ["not_running"])
-        eventually(lambda: _answers(place))
+        eventually(lambda: _answers(place), within_s=60)
         assert "Likes short answers." in Session(place, "s").start()
+    finally:
+        end(place)
+
+
+def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Place):
+    place.vault.mkdir()
+    with place.serving():
+        place.run("append", "-k", "preference", "Likes short answers.").ok()
+    missed = Session(place, "missed")
+    assert missed.start() == ""
+    try:
+        eventually(lambda: _answers(place), within_s=60)
+        with logged(place) as lines:
+            assert "Likes short answers." in missed.prompt("what is the weather like?")
+        assert [(line["event"], line["outcome"], line["started"]) for line in lines] == [("prompt", "given", True)]
+        assert missed.prompt("and tomorrow?") == "", "once"
+        heard = Session(place, "heard")
+        assert "Likes short answers." in heard.start()
+        assert heard.prompt("what is the weather like?") == ""
+        assert Session(place, "never started").prompt("what is the weather like?") == "", "nothing was missed"
+        late = Session(place, "late")
+        assert late.start(MCP_MEMORY_HOOKS_SESSION_START_MS="1") == "", "past its deadline"
+        assert "Likes short answers." in late.prompt("what is the weather like?")
+        claw = Session(place, "claw", client="openclaw")
+        assert claw.start(MCP_MEMORY_HOOKS_SESSION_START_MS="1") == ""
+        assert claw.prompt("what is the weather like?") == "", "it asks for the start again by itself"
     finally:
         end(place)
 
