@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-const WITHIN_MS = 2_000; // the command gives itself up after half a second; a gateway that ends waits two in all
+const WITHIN_MS = 2_000; // the command gives itself up after 1.5 s at most; a gateway that ends waits two in all
 const MOST_CHARS = 1_000_000;
 const MOST_SESSIONS = 1_000;
 const DATABASE = "openclaw-agent.sqlite";

@@ -43,6 +43,7 @@ _COMMANDS = {
     "start": "running:start",
     "status": "running:status",
     "stop": "running:stop",
+    "restart": "running:restart",
     "serve": "running:serve",
     "install": "installing:install",
     "uninstall": "uninstall:uninstall",

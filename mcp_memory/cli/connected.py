@@ -17,7 +17,7 @@ from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.disuse import by_hand, rule_wanted, unused_file, unused_server, why_hooks_are_off
 from mcp_memory.cli.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.installing import address_of, targets_of, where
-from mcp_memory.cli.reaching import ANSWER_S, unreachable, unreachable_by_stdio
+from mcp_memory.cli.reaching import ANSWER_S, no_daemon, unreachable, unreachable_by_stdio
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import journal
@@ -137,11 +137,11 @@ def _look(
     entry, name = entry_in(target, content), name_in(target, content)
     if entry is not None and name is not None:
         why_unused = why_unused or unused_server(client, name, entry, place)
-        why_not = why_unused or unreachable(entry, target.file, _ours(target), settings, place)
-        line = why_unused or f"{why_not}: {remedy}"
-        seen.todo.extend([line] if why_not and line not in seen.todo else [])
+        obstacle = None if why_unused else unreachable(entry, target.file, _ours(target), settings, place)
+        line = why_unused or (f"{obstacle.why}: {obstacle.remedy or remedy}" if obstacle else None)
+        seen.todo.extend([line] if line and line not in seen.todo else [])
         _look_at_permission(seen, name, place, remedy)
-        seen.wired.append(Wired(scope, "install", str(target.file), why_not))
+        seen.wired.append(Wired(scope, "install", str(target.file), why_unused or (obstacle and obstacle.why)))
     names: set[str] = set()
     for command, stdio in by_stdio(target, content):
         why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
@@ -149,8 +149,9 @@ def _look(
         seen.todo.extend([why_not] if why_not else [])
         names.add(command.client)
     if has_shops_plugin(target, content):
-        why_not = None if launch.running(settings) else "no daemon answers"
-        seen.wired.append(Wired(scope, "plugin", str(target.file), why_not))
+        obstacle = no_daemon(settings)
+        seen.wired.append(Wired(scope, "plugin", str(target.file), obstacle and obstacle.why))
+        seen.todo.extend([f"{obstacle.why}: {obstacle.remedy}"] if obstacle else [])
     if is_shadowed(target, content):
         seen.todo.append(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
     states = hooks_of(client, scope, target, content, place)
@@ -167,9 +168,9 @@ def _look_for_plugin(seen: Condition, settings: Settings, place: Where) -> None:
     ours = next(_ours(target) for target in targets_of(seen.client, "user", settings, place) if _has_server(target))
     if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
         return
-    why_not = unreachable(plugin.entry, plugin.file, ours, settings, place)
-    seen.wired.append(Wired("user", "plugin", str(plugin.file), why_not))
-    seen.todo.extend([f"{why_not}: {_mending(plugin, settings)}"] if why_not else [])
+    obstacle = unreachable(plugin.entry, plugin.file, ours, settings, place)
+    seen.wired.append(Wired("user", "plugin", str(plugin.file), obstacle and obstacle.why))
+    seen.todo.extend([f"{obstacle.why}: {obstacle.remedy or _mending(plugin, settings)}"] if obstacle else [])
     _look_at_permission(seen, plugin.server, place, by_hand(plugin.server))
     states = hooks_of_plugin(seen.client, plugin.key, place)
     seen.hooks.update({f"{event} (plugin)": state for event, state in states.items()})

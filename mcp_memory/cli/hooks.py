@@ -13,15 +13,14 @@ import click
 from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks import journal, run
 from mcp_memory.hooks.command import USAGE
-from mcp_memory.hooks.report import HooksReport, SessionReport, answered, asked, report
+from mcp_memory.hooks.report import LATE, HooksReport, SessionReport, answered, asked, report
 from mcp_memory.text.counts import counted
 
 _ECHOES = {True: "echoed", False: "no echo", None: "not known"}
 _LATE = "it would have taken longer than [hooks] allows, as on a busy machine"
-_MEANT = {"over_budget": _LATE, DeadlineExceeded.code: _LATE}
+_MEANT = dict.fromkeys(LATE, _LATE)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
@@ -102,6 +101,14 @@ def _sum_up(found: HooksReport) -> None:
         told = [f"{found.echoed} of {counted(known, 'note')} came back in the words of the answer"] if known else []
         told += [f"not known of {counted(found.echo_unknown, 'note')}"] if found.echo_unknown else []
         say(f"overlap     {'; '.join(told)} (overlap, not use: see --help)")
+    for what, late, of in (
+        ("session start", found.late_starts, found.starts),
+        ("prompt", found.late_prompts, found.asked_prompts),
+    ):
+        if late:
+            say(f"late        {late} of the last {counted(of, what)} got nothing because the deadline was over")
+    for why, count in found.degraded.items():
+        say(f"poorer      {counted(count, 'prompt')}: {why}")
     if found.p50_ms is not None and found.p99_ms is not None:
         say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
     failures = Counter[str]()

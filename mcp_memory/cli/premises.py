@@ -16,11 +16,20 @@ from pathlib import Path
 from mcp_memory.cli import pasting
 from mcp_memory.client.connection import PERSON
 from mcp_memory.client.credentials import Credentials, TokensDamaged
+from mcp_memory.daemon import in_force
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.engine.findings import Finding
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.hooks import journal
+from mcp_memory.hooks.report import late
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
+
+LOOKED_AT = 50
+"""Of session starts and of prompts, the latest."""
+
+LATE_SHARE = 0.1
+"""A busy machine now and then is nothing to mend; more is."""
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -52,6 +61,10 @@ def look(settings: Settings) -> list[Finding]:
         )
         for place in _in_the_way(state)
     ]
+    found += _silences(state)
+    if changes := in_force.changed(settings):
+        what = f"changed since the daemon started, and not in force: {in_force.told(changes)}"
+        found.append(Finding("warning", what, in_force.RESTART))
     if is_held(state):
         return found
     start = pasting.start_command(settings)
@@ -90,6 +103,22 @@ def _lost_its_tokens(state: StateFolder) -> bool:
     except McpMemoryError:
         return False  # it is open to others, which is said
     return False
+
+
+def _silences(state: StateFolder) -> list[Finding]:
+    """Of the latest calls of hooks, those that ended with nothing because their deadline was over."""
+    with suppress(OSError):
+        calls = list(journal.lines(str(state.hooks)))
+        starts = [line for line in calls if line.get("event") == "session-start"][-LOOKED_AT:]
+        prompts = [line for line in calls if line.get("event") == "prompt"][-LOOKED_AT:]
+        if late(starts) or late(prompts):
+            what = (
+                f"agents were told nothing because the deadline was over: at {late(starts)} of the last {len(starts)} "
+                f"session starts, with {late(prompts)} of the last {len(prompts)} prompts"
+            )
+            severity = "warning" if late(starts) + late(prompts) > LATE_SHARE * (len(starts) + len(prompts)) else "info"
+            return [Finding(severity, what, "where it goes on, raise hooks.session_start_ms or hooks.prompt_ms")]
+    return []
 
 
 def _in_the_way(state: StateFolder) -> list[Path]:

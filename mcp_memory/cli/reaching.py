@@ -6,18 +6,19 @@ An entry may come with a stranger's repository: of what it names, only what we w
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from mcp_memory import __version__
 from mcp_memory.cli import pasting
 from mcp_memory.cli.installing import address_of, targets_of
 from mcp_memory.client.channel import Channel
-from mcp_memory.client.connection import MCP
+from mcp_memory.client.connection import MCP, Address
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
@@ -45,25 +46,49 @@ GREETING = {
 }
 
 
+class Obstacle(NamedTuple):
+    """Why the daemon would not answer a client. `remedy` is the command that helps, None where `install` does."""
+
+    why: str
+    remedy: str | None = None
+
+
 def unreachable(
     entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, place: Where
-) -> str | None:
+) -> Obstacle | None:
     """Why the daemon would not answer this client over HTTP; None where it does. `ours` is the entry that `install`
     writes."""
     if entry.get("url") != (address := address_of(settings)):
-        return f"{file} names {entry.get('url')}, but the daemon is at {address}"
+        return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
     helper = helper_of(ours)
     if why_not := _strange(helper_of(entry), helper, file, place):
-        return why_not
+        return Obstacle(why_not)
     try:
         headers = _headers(helper, settings, place)
-        running = launch.running(settings)
-    except (McpMemoryError, OSError, subprocess.TimeoutExpired, ValueError) as error:
-        return f"no headers: {error}"
-    if running is None:
-        return "no daemon answers"
-    status = _ping(running.address.authority, (running.address.host, running.address.port), headers)
-    return None if status == 200 else f"the daemon answers with HTTP {status}" if status else "no daemon answers"
+    except McpMemoryError as error:
+        return Obstacle(f"no headers: {error.message}", error.hint)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        return Obstacle(f"no headers: {error}")
+    if obstacle := no_daemon(settings):
+        return obstacle
+    running = Address.read(settings.state.daemon)
+    status = _ping(running.authority, (running.host, running.port), headers)
+    if status == 401:
+        rotate = "mcp-memory token --client openclaw --rotate, then mcp-memory install openclaw"
+        return Obstacle("its token is unknown, or was revoked", None if helper else rotate)
+    why_not = f"the daemon answers with HTTP {status}" if status else "no daemon answers"
+    return None if status == 200 else Obstacle(why_not, "mcp-memory status")
+
+
+def no_daemon(settings: Settings) -> Obstacle | None:
+    """Why none answers anybody; None where one does."""
+    try:
+        if launch.running(settings):
+            return None
+    except McpMemoryError:
+        pass
+    error = launch.absence(settings, start_command=pasting.start_command(settings))
+    return Obstacle(error.message, error.hint)
 
 
 def unreachable_by_stdio(
@@ -101,12 +126,12 @@ def _strange(line: object, helper: object, file: Path, place: Where) -> str | No
 
 
 def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]:
-    """What the client would send: what `helper` prints, else OpenClaw's token. Raises OSError, ValueError,
-    TimeoutExpired."""
+    """What the client would send: what `helper` prints, else OpenClaw's token. Raises what our helper said,
+    OSError, ValueError, TimeoutExpired."""
     if isinstance(helper, str):
         done = _run(["/bin/sh", "-c", helper], {name: place.environ[name] for name in HANDED_ON & {*place.environ}})
         if done.returncode:
-            raise ValueError(" ".join(done.stderr.split()) or f"the helper ends with {done.returncode}")
+            raise _said(done.stderr) or ValueError(f"the helper ends with {done.returncode}")
         headers: object = json.loads(done.stdout)
         values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
         if not all(isinstance(value, str) for value in values):
@@ -121,6 +146,12 @@ def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]
                     return {"Authorization": f"Bearer {token}"}
                 raise ValueError(f"{piece.name} is not in {target.file}")
     raise ValueError("the entry names no helper")
+
+
+def _said(printed: str) -> McpMemoryError | None:
+    """The error that our program printed on one line: its message, and its hint in brackets at the end."""
+    found = re.fullmatch(r"mcp-memory: (.*?)(?: \((.*)\))?", " ".join(printed.split()))
+    return McpMemoryError(found[1], hint=found[2]) if found else None
 
 
 def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:

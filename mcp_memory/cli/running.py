@@ -1,4 +1,4 @@
-"""start, stop, status, serve: the daemon's life."""
+"""start, stop, restart, status, serve: the daemon's life."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from mcp_memory import __version__
 from mcp_memory.cli.console import emit, head, say, tell
 from mcp_memory.cli.drawing import counted
 from mcp_memory.cli.options import Common, as_json, located, port
+from mcp_memory.cli.pasting import start_command
+from mcp_memory.cli.service import restarted_by_systemd
 from mcp_memory.client.connection import Address
 from mcp_memory.client.versions import is_newer
-from mcp_memory.daemon import launch
+from mcp_memory.daemon import in_force, launch
 from mcp_memory.daemon.instance import Held
-from mcp_memory.errors import Busy, InvalidInput, NotRunning
+from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, NotRunning
 from mcp_memory.settings.settings import Settings
 
 
@@ -52,16 +54,46 @@ def start(common: Common, port: int | None, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def stop(common: Common, as_json: bool) -> None:
-    """Stop the daemon: running calls finish first.
+    """Stop the daemon: running calls finish first. One that hangs is killed. A hook, or a client that connects, starts
+    it again.
 
     \b
     mcp-memory stop
     """
-    pid = launch.stop(common.settings())
+    pid = launch.stop(common.settings(), tell=tell)
     if as_json:
         emit({"stopped": pid is not None, "pid": pid})
     else:
         say(f"stopped (pid {pid})" if pid else "was not running")
+
+
+@click.command()
+@located
+@as_json
+@click.pass_obj
+def restart(common: Common, as_json: bool) -> None:
+    """Stop the daemon, whatever it does, and start it with the configuration as it is now.
+
+    \b
+    mcp-memory restart
+    """
+    settings = common.settings()
+    address = _last_address(settings)
+    if not restarted_by_systemd(settings):
+        launch.stop(settings, tell=tell)
+    options = ["--uds", address.uds] if address and address.uds and not settings.daemon.uds else []
+    connection, _ = launch.launch(settings, options, tell=tell)
+    if as_json:
+        emit({"restarted": address is not None, **_facts(connection.address, _watch_first_index(connection, settings))})
+        return
+    say(f"{'restarted' if address else 'started'}: pid {connection.address.pid} at {connection.address.place}")
+
+
+def _last_address(settings: Settings) -> Address | None:
+    try:
+        return Address.read(settings.state.daemon)
+    except NotRunning:
+        return None
 
 
 @click.command()
@@ -75,16 +107,25 @@ def status(common: Common, as_json: bool) -> None:
     mcp-memory status --json
     """
     settings = common.settings()
-    connection = launch.running(settings)
+    try:
+        connection = launch.running(settings)
+    except DeadlineExceeded:
+        connection = None
     if connection is None:
-        from mcp_memory.cli.pasting import start_command
-
-        raise NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command(settings))
+        raise launch.absence(settings, start_command=start_command(settings))
     facts = connection.call("status", {}, deadline_s=30)
+    changes = in_force.changed(settings)
     if as_json:
-        emit(_facts(connection.address, facts))
+        emit({**_facts(connection.address, facts), "not_in_force": [change._asdict() for change in changes]})
         return
     _describe(connection.address, facts)
+    if changes:
+        tell(f"changed since it started, and not in force: {in_force.told(changes)}")
+        tell(f"  → {in_force.RESTART}")
+    if connection.address.version != __version__:
+        tell(f"the daemon is of version {connection.address.version}, this program of {__version__}")
+        is_older = is_newer(__version__, than=connection.address.version)
+        tell(f"  → {in_force.RESTART if is_older else 'upgrade this program, or use the one that started the daemon'}")
 
 
 @click.command()

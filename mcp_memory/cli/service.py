@@ -172,6 +172,15 @@ def unit(settings: Settings) -> str:
     return _UNIT.format(command=command, environment=environment)
 
 
+def restarted_by_systemd(settings: Settings) -> bool:
+    """Whether systemd runs the daemon, and has restarted it. Raises McpMemoryError."""
+    file = unit_file(settings)
+    if not (file.exists() and _has_systemd() and _is_active(file)):
+        return False
+    _systemctl("restart", file.name)
+    return True
+
+
 def _quoted(word: str) -> str:
     """One word of a unit, where a percent sign begins a specifier. Raises Refused for one that no unit can hold."""
     if "\n" in word or "\r" in word:

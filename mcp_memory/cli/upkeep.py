@@ -11,6 +11,7 @@ from mcp_memory.cli.asking import ask
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
+from mcp_memory.daemon import in_force
 from mcp_memory.settings.settings import as_tree, shipped
 
 
@@ -86,16 +87,20 @@ def config_file(common: Common, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def config_show(common: Common, as_json: bool) -> None:
-    """Print the settings in force: defaults, file, environment and flags together.
+    """Print the settings that count now: defaults, file, environment and flags together. Those that a running daemon
+    does not go by yet are named first.
 
     \b
     mcp-memory config show --json
     """
     settings = common.settings()
-    tree = as_tree(settings)
+    tree, changes = as_tree(settings), in_force.changed(settings)
     if as_json:
-        emit({"file": str(settings.file) if settings.file else None, "settings": tree})
+        waiting = [change._asdict() for change in changes]
+        emit({"file": str(settings.file) if settings.file else None, "settings": tree, "not_in_force": waiting})
         return
+    if changes:
+        say(f"# not in force until {in_force.RESTART}: {in_force.told(changes)}")
     say(f"# file: {settings.file or 'none (defaults)'}")
     for section, table in tree.items():
         for key, value in table.items():

@@ -168,4 +168,4 @@ def error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, McpMemoryError) and kind.code == code:
             return kind(message, hint=str(hint) if hint else None)
-    return InvalidInput(message) if status < 500 else McpMemoryError(message)
+    return (InvalidInput if status < 500 else McpMemoryError)(message, hint=str(hint) if hint else None)

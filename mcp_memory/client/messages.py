@@ -94,8 +94,10 @@ def answer_from(message: Message, status: int, body: bytes) -> bytes:
         said = {}
     if isinstance(said.get("error"), dict):
         return _dumped({**said, "id": message.id})
-    reason = said.get("message") or said.get("error_description") or "it gave no reason"
-    return failure(message, InvalidInput(f"the memory daemon refused the request with HTTP status {status}: {reason}"))
+    refused = f"the memory daemon refused the request with HTTP status {status}"
+    return failure(
+        message, InvalidInput(f"{refused}: {said.get('message') or 'it gave no reason'}", hint=said.get("hint"))
+    )
 
 
 def failure(message: Message, error: McpMemoryError) -> bytes:

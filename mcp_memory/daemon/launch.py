@@ -17,6 +17,7 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.detached import Detached
 from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon.instance import holder, is_held
+from mcp_memory.daemon.listen import bind_tcp, kept_port
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
 from mcp_memory.place import PREFIX
 from mcp_memory.settings.settings import Settings
@@ -25,6 +26,13 @@ LISTEN_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 20.0
 STALLED_S = 120.0
 POLL_S = 0.05
+
+
+HUNG_S = 4.0
+"""A daemon that has been silent for so long, although it has long been up, hangs: two looks of two seconds."""
+
+KILL_AFTER_S = 3.0
+"""How long one that hangs may take to end by itself. Whatever it has answered is on disk."""
 
 
 def running(settings: Settings) -> Connection | None:
@@ -48,15 +56,23 @@ def launch(
     """The vault's daemon, started in the background if none runs; the flag says whether it was started now.
 
     One of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
-    passed on to `serve`. Raises the reason why the daemon ended, or DeadlineExceeded.
+    passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded for one that hangs.
     """
     settings.state.make()
     output = settings.state.log.with_name("start.log")
     child: Detached | None = None
     deadline = time.monotonic() + LISTEN_DEADLINE_S
+    silent_since: float | None = None
     with _turn(settings) as is_ours, ExitStack() as at_the_end:
         while time.monotonic() < deadline:
-            found = _answering(settings)
+            looked = time.monotonic()
+            try:
+                found = running(settings)
+                silent_since = None
+            except DeadlineExceeded:
+                found, silent_since = None, silent_since or looked
+                if time.monotonic() - silent_since >= HUNG_S and (hung := _hung(settings)):
+                    raise hung from None
             if found and is_newer(__version__, than=found.address.version):
                 tell(f"version {found.address.version} (pid {found.address.pid}) ends for version {__version__}")
                 _end(settings, found.address.pid)
@@ -85,7 +101,9 @@ def beside(settings: Settings) -> Connection | None:
         if not is_held(settings.state):
             return None
         time.sleep(POLL_S)
-    raise Busy(f"process {holder(settings.state)} uses this vault and does not answer", hint="mcp-memory status")
+    raise _hung(settings) or Busy(
+        f"process {holder(settings.state)} uses this vault and does not answer", hint="mcp-memory status"
+    )
 
 
 def wait_ready(
@@ -132,17 +150,66 @@ class Patience:
         return now_s - self._moved_s > allowed_s
 
 
-def stop(settings: Settings) -> int | None:
-    """End the daemon with SIGTERM; its pid, or None where none ran. Raises DeadlineExceeded, Busy."""
+def absence(settings: Settings, *, start_command: str) -> McpMemoryError:
+    """Why no daemon answers, and what helps; for where none does. `start_command` is what a person types."""
+    pid = holder(settings.state)
+    if pid is None:
+        taken = _taken_port(settings)
+        return taken or NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command)
+    if hung := _hung(settings):
+        return hung
+    what = f"process {pid} uses {settings.vault_path} and does not answer: a daemon that starts, or another command"
+    return Busy(what, hint=f"ask again in some seconds; ps -p {pid} shows what it is")
+
+
+def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int | None:
+    """End the daemon with SIGTERM, one that hangs with SIGKILL; its pid, or None where none ran. Raises
+    DeadlineExceeded, Busy."""
     pid = holder(settings.state)
     if pid is None:
         return None
     try:
         Address.read(settings.state.daemon)
     except NotRunning:
-        raise Busy(f"process {pid} uses the vault, but is no daemon", hint="let it finish") from None
-    _end(settings, pid)
+        raise Busy(
+            f"process {pid} uses the vault, but is no daemon", hint=f"let it end; ps -p {pid} shows it"
+        ) from None
+    try:
+        running(settings)
+    except DeadlineExceeded:
+        try:
+            _end(settings, pid, within_s=KILL_AFTER_S)
+        except DeadlineExceeded:
+            tell(f"process {pid} hangs and is killed; what it has answered is on disk")
+            _end(settings, pid, signal.SIGKILL)
+    else:
+        _end(settings, pid)
     return pid
+
+
+def _hung(settings: Settings) -> DeadlineExceeded | None:
+    """The error for a daemon that says nothing although it has long been up; None for one that may still be starting,
+    and where a process that is no daemon holds the lock."""
+    pid = holder(settings.state)
+    with suppress(NotRunning, FileNotFoundError):
+        up_s = time.time() - settings.state.daemon.stat().st_mtime
+        if Address.read(settings.state.daemon).pid == pid and not 0 <= up_s < LISTEN_DEADLINE_S:
+            return DeadlineExceeded(f"the daemon (pid {pid}) hangs: it does not answer", hint="mcp-memory restart")
+    return None
+
+
+def _taken_port(settings: Settings) -> Busy | None:
+    """The error for a port of ours on which another program listens."""
+    port = settings.daemon.port or kept_port(settings.state)
+    if settings.daemon.uds or not port:
+        return None
+    try:
+        bind_tcp(settings.daemon.host, port).close()
+    except Busy as busy:
+        return busy
+    except ConfigInvalid:
+        return None
+    return None
 
 
 @contextmanager
@@ -171,17 +238,19 @@ def _answering(settings: Settings) -> Connection | None:
     return None
 
 
-def _end(settings: Settings, pid: int) -> None:
-    """SIGTERM to the daemon that is process `pid`, if it still is; returns when it holds the lock no more."""
-    deadline = time.monotonic() + STOP_DEADLINE_S
+def _end(
+    settings: Settings, pid: int, by: signal.Signals = signal.SIGTERM, *, within_s: float = STOP_DEADLINE_S
+) -> None:
+    """The signal to the daemon that is process `pid`, if it still is; returns when it holds the lock no more."""
+    deadline = time.monotonic() + within_s
     if holder(settings.state) == pid:
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
+            os.kill(pid, by)
     while time.monotonic() < deadline:
         if holder(settings.state) != pid:
             return
         time.sleep(POLL_S)
-    raise DeadlineExceeded(f"process {pid} is still running after {STOP_DEADLINE_S:g} s", hint=f"kill -9 {pid}")
+    raise DeadlineExceeded(f"process {pid} is still running after {within_s:g} s", hint=f"kill -9 {pid}")
 
 
 def _spawn(settings: Settings, arguments: list[str], output: Path) -> Detached:

@@ -26,12 +26,12 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     if config.uds:
         return _bind_uds(Path(absolute(config.uds)))
     if port := config.port or kept_port(state):
-        listening = _bind_tcp(config.host, port)
+        listening = bind_tcp(config.host, port)
     else:
         try:
-            listening = _bind_tcp(config.host, PREFERRED_PORT)
+            listening = bind_tcp(config.host, PREFERRED_PORT)
         except Busy:
-            listening = _bind_tcp(config.host, 0)
+            listening = bind_tcp(config.host, 0)
     keep_port(state, listening.getsockname()[1])
     return listening
 
@@ -51,7 +51,8 @@ def keep_port(state: StateFolder, port: int) -> None:
     state.port.write_text(f"{port}\n", encoding="ascii")
 
 
-def _bind_tcp(host: str, port: int) -> socket.socket:
+def bind_tcp(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises Busy for a port that is taken, ConfigInvalid for an address that is not ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio sets TCP_NODELAY only then: 40 ms less for each answer on a kept connection.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -64,10 +65,16 @@ def _bind_tcp(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise Busy(
                 f"port {port} on {host} is in use by another program",
-                hint="stop it, or choose another with --port (and update your clients)",
+                hint=f"end that program, or move: mcp-memory start --port {_free_port(host)}, then mcp-memory install "
+                "CLIENT for each client",
             ) from error
         raise ConfigInvalid(f"cannot listen on {host}:{port}: {error.strerror}") from error
     return listening
+
+
+def _free_port(host: str) -> int:
+    with bind_tcp(host, 0) as free:
+        return int(free.getsockname()[1])
 
 
 def _bind_uds(path: Path) -> socket.socket:

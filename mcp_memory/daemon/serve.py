@@ -68,11 +68,14 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
         # Third-party imports only now: a second daemon must find the lock taken without them.
         import anyio
 
+        from mcp_memory.daemon import in_force
         from mcp_memory.daemon.journal import open_log
 
         open_log(state.log, settings.daemon)
         sys.setswitchinterval(SWITCH_S)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
+        with suppress(OSError):  # a full disk keeps nobody from starting
+            in_force.keep(settings)
         with _published(address, settings):
             anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python's own end resets a handler, and this is the end

@@ -43,10 +43,12 @@ class FiltersFrom(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """`text` is empty where there is nothing to say; `notes` are the ids of what it quotes."""
+    """`text` is empty where there is nothing to say; `notes` are the ids of what it quotes. `degraded`: why it may know
+    less than it could, as with the model at rest."""
 
     text: str = ""
     notes: tuple[NoteId, ...] = ()
+    degraded: str | None = None
 
     @property
     def tokens(self) -> int:
@@ -149,10 +151,12 @@ class Briefer:
         self, session: str, recalled: Recalled, passages: Iterable[Passage], notes: Iterable[NoteId]
     ) -> Briefing:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
-            return Briefing()
+            return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
         await in_thread(lambda: self._given.add(session, marks), deadline_s=LOOK_S, what="keeping what was given")
-        return Briefing(replace(recalled, frame=replace(recalled.frame, as_of=None)).text, tuple(notes))
+        return Briefing(
+            replace(recalled, frame=replace(recalled.frame, as_of=None)).text, tuple(notes), recalled.degraded
+        )
 
     def _behind(self, recalled: Recalled) -> tuple[list[Passage], list[NoteId]]:
         """The passages that stand in notes as they are quoted, and these notes."""

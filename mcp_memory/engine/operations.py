@@ -83,7 +83,8 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
         briefing = await engine.briefer.prompt(
             session, checked_query(prompt), project, deadline_s=deadline_s, lasting=lasting
         )
-    return {"text": briefing.text, "tokens": briefing.tokens, "notes": list(briefing.notes)}
+    facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
+    return {"text": briefing.text, **facts}
 
 
 async def emptied(engine: Engine, arguments: Payload) -> Payload:

@@ -59,11 +59,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What is recalled, and which passages of the index it is made of; none are named where it is whole notes."""
+    """What is recalled, and which passages of the index it is made of; none are named where it is whole notes.
+    `degraded`: why less was found than could be, as with the model at rest."""
 
     frame: Frame
     assembly: Assembly
     passages: tuple[Passage, ...] = ()
+    degraded: str | None = None
 
     @property
     def text(self) -> str:
@@ -102,7 +104,7 @@ class Recaller:
         # What is stored tells less about a prompt than its meaning does: without that the bar is a question's.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
         if ranked.confidence < least:
-            return Recalled(self._frame("Relevant memories", budget_tokens, said), Assembly(()))
+            return Recalled(self._frame("Relevant memories", budget_tokens, said), Assembly(()), (), ranked.degraded)
         note = await self._searcher.remark(ranked, filters)
         said += [f"Note: {note}."] if note else []
         frame = self._frame("Relevant memories", budget_tokens, said, "" if known else WHOLE_NOTE)
@@ -113,7 +115,7 @@ class Recaller:
         found, passages = _chosen([each.passage for each in ranked.passages], topic, room, known)
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
-        return Recalled(frame, found, passages)
+        return Recalled(frame, found, passages, ranked.degraded)
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""

@@ -96,6 +96,8 @@ async def answer(
     except DeadlineExceeded:
         if not briefings:
             raise
+    if degraded := next((briefing["degraded"] for briefing in briefings if briefing["degraded"]), None):
+        facts["degraded"] = degraded
     text = "\n".join(str(briefing["text"]) for briefing in briefings if briefing["text"])
     if not text:
         return Answer(b"", facts)

@@ -37,6 +37,8 @@ class Line:
         self.notes: Sequence[str] = ()
         self.started = False
         """Whether a prompt brought what its session's start should have."""
+        self.degraded = ""
+        """Why a prompt may have been told less than it could, as with the model at rest."""
         self.ms = 0.0
 
     def heard(self, facts: Mapping[str, Any]) -> None:

@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mcp_memory.errors import DeadlineExceeded
+
+LATE = frozenset({"over_budget", DeadlineExceeded.code})
+"""The causes of a call that would have taken longer than it may: the command's own clock, or the daemon's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Injection:
@@ -54,6 +59,14 @@ class HooksReport:
     p50_ms: float | None = None
     p99_ms: float | None = None
     failures: Mapping[str, int] = field(default_factory=dict[str, int])
+    degraded: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Of the prompts, how many may have been told less than they could, by the reason."""
+    late_starts: int = 0
+    late_prompts: int = 0
+    """Silent because the deadline was over."""
+    starts: int = 0
+    asked_prompts: int = 0
+    """All that there were of each, with those that failed."""
     injected: int = 0
     echoed: int = 0
     echo_unknown: int = 0
@@ -74,6 +87,8 @@ def report(lines: Iterable[Mapping[str, Any]], sessions: int) -> HooksReport:
     prompts = [line for line in calls if line.get("event") == "prompt" and line.get("outcome") != "failed"]
     given = [_number(line, "tokens") for line in prompts if line.get("outcome") == "given"]
     times = [_number(line, "ms") for line in calls]
+    everything = [*calls, *homeless]
+    starts, asked_prompts = _of("session-start", everything), _of("prompt", everything)
     return HooksReport(
         sessions=tuple(_session(client, name, each) for (client, name), each in kept.items()),
         prompts=len(prompts),
@@ -81,10 +96,18 @@ def report(lines: Iterable[Mapping[str, Any]], sessions: int) -> HooksReport:
         tokens_per_prompt=_percentile(given, 50),
         p50_ms=_percentile(times, 50),
         p99_ms=_percentile(times, 99),
-        failures=dict(
-            Counter(str(line.get("cause")) for line in [*calls, *homeless] if line.get("outcome") == "failed")
-        ),
+        failures=dict(Counter(str(line.get("cause")) for line in everything if line.get("outcome") == "failed")),
+        degraded=dict(Counter(str(line["degraded"]) for line in prompts if line.get("degraded"))),
+        late_starts=late(starts),
+        late_prompts=late(asked_prompts),
+        starts=len(starts),
+        asked_prompts=len(asked_prompts),
     )
+
+
+def late(calls: Iterable[Mapping[str, Any]]) -> int:
+    """How many of these lines tell of a call that was silent because its deadline was over."""
+    return sum(line.get("outcome") == "failed" and line.get("cause") in LATE for line in calls)
 
 
 def asked(found: HooksReport) -> list[dict[str, Any]]:
@@ -105,6 +128,10 @@ def answered(found: HooksReport, echoes: Sequence[Mapping[str, bool | None]]) ->
     )
     counts = Counter(echo for each in echoes for echo in each.values())
     return replace(found, sessions=sessions, injected=counts.total(), echoed=counts[True], echo_unknown=counts[None])
+
+
+def _of(event: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [line for line in lines if line.get("event") == event]
 
 
 def _session(client: str, name: str, lines: Sequence[Mapping[str, Any]]) -> SessionReport:

@@ -13,6 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_memory.errors import InvalidInput
 
+UNAUTHORIZED = "the token is missing, unknown or was revoked"
+UNAUTHORIZED_HINT = "mcp-memory doctor --clients tells the person at this machine which command helps"
+
 SWALLOWED = 4
 """How many times the largest body of a refused request is still read, so that its client gets the answer."""
 
@@ -81,7 +84,8 @@ class Gate:
 class _Capped:
     """One request whose body is counted as it arrives, since a chunked one has no length.
 
-    After too much the app sees its client hang up, and whatever it says to that is dropped.
+    After too much the app sees its client hang up, and whatever it says to that is dropped. So is what FastMCP says
+    with a 401: it speaks of a sign-in that we do not have.
     """
 
     def __init__(self, receive: Receive, send: Send, max_bytes: int) -> None:
@@ -90,6 +94,7 @@ class _Capped:
         self._left = max_bytes
         self.too_large = False
         self.answered = False
+        self._refused = False
 
     async def receive(self) -> Message:
         if self.too_large:
@@ -101,8 +106,15 @@ class _Capped:
         return {"type": "http.disconnect"} if self.too_large else message
 
     async def send(self, message: Message) -> None:
-        if self.answered or not self.too_large:
-            self.answered = True
+        if self._refused or (self.too_large and not self.answered):
+            return
+        self.answered = True
+        if message["type"] == "http.response.start" and message["status"] == 401:
+            self._refused = True
+            challenge = (b"www-authenticate", b"Bearer")
+            words = (401, UNAUTHORIZED, "unauthorized", challenge)
+            await refuse(self._send, *words, hint=UNAUTHORIZED_HINT, close=False)
+        else:
             await self._send(message)
 
 
@@ -123,13 +135,18 @@ def headers_of(scope: Scope) -> dict[bytes, list[bytes]]:
     return found
 
 
-async def refuse(send: Send, status: int, message: str, code: str = InvalidInput.code) -> None:
-    """Answer in place of the app, and close the connection."""
-    body = json.dumps({"code": code, "message": message}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+async def refuse(
+    send: Send,
+    status: int,
+    message: str,
+    code: str = InvalidInput.code,
+    *headers: tuple[bytes, bytes],
+    hint: str | None = None,
+    close: bool = True,
+) -> None:
+    """Answer in place of the app, and close the connection unless told not to."""
+    body = json.dumps({"code": code, "message": message, "hint": hint}).encode()
+    told = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+    told += [(b"connection", b"close")] if close else []
+    await send({"type": "http.response.start", "status": status, "headers": told})
     await send({"type": "http.response.body", "body": body})

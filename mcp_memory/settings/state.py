@@ -50,6 +50,10 @@ class StateFolder:
         return self.root / place.PORT
 
     @property
+    def in_force(self) -> Path:
+        return self.root / "in-force.json"
+
+    @property
     def index(self) -> Path:
         return self.root / "index"
 

@@ -120,13 +120,20 @@ def test_the_report_names_what_was_given(filled: Place):
     session.run("prompt", b"not JSON")
     with filled.state.hooks.open("a") as log:  # as on a busy machine, where the daemon is what runs out of time
         log.write('{"outcome": "failed", "cause": "deadline_exceeded"}\n')
+        for event, cause in (("session-start", "over_budget"), ("prompt", "deadline_exceeded"), ("prompt", "bug")):
+            log.write(json.dumps({"event": event, "outcome": "failed", "cause": cause}) + "\n")
     found = filled.run("hooks", "report", "--sessions", "1", "--json").ok().json
     (told,) = found["sessions"]
     assert (told["session"], told["given"], told["silent"]) == ("reported", 1, 1)
     assert next(found["titles"][note]["title"] for note in told["notes"]) == PORT
     assert found["silent_prompts"] == 1 and found["prompts"] == 2 and found["p99_ms"] >= found["p50_ms"] > 0
     assert found["failures"]["the input is no JSON"] >= 1
+    assert (found["late_starts"], found["late_prompts"]) == (1, 1)
+    assert found["degraded"] == {"keywords only: the embedding model is unavailable": 2}
+    doctor = filled.run("doctor").out
+    assert "the deadline was over: at 1 of the last" in doctor and "with 1 of the last" in doctor
     drawn = filled.run("hooks", "report").ok().out
+    assert "1 of the last" in drawn and "prompts: keywords only: the embedding model is unavailable" in drawn
     assert PORT in drawn and "reported" in drawn and "the input is no JSON" in drawn
     assert "longer than [hooks] allows" in drawn and "deadline_exceeded" not in drawn
 
