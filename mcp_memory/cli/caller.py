@@ -18,7 +18,7 @@ from mcp_memory.client.versions import is_newer
 from mcp_memory.errors import InvalidInput, NotRunning
 from mcp_memory.place import DEFAULT_VAULT, vault_folder
 from mcp_memory.settings.given import read
-from mcp_memory.settings.state import StateFolder
+from mcp_memory.settings.state import StateFolder, was_served
 
 
 def parsed(program: str, usage: str, arguments: Sequence[str]) -> argparse.Namespace:
@@ -39,7 +39,8 @@ class Caller:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         given = read(os.environ, {"vault"}, file=options.config, flags={"vault.path": options.vault})
-        self.state = StateFolder.of(Path(vault_folder(given.text("vault", "path", DEFAULT_VAULT))), os.environ)
+        self._vault = Path(vault_folder(given.text("vault", "path", DEFAULT_VAULT)))
+        self.state = StateFolder.of(self._vault, os.environ)
         self.credentials = Credentials(self.state.tokens)
 
     def reach(self) -> None:
@@ -67,7 +68,7 @@ class Caller:
             address = Address.read(self.state.daemon)
             Connection(address, self.credentials).verify()
         except NotRunning:
-            if not self.state.port.exists():
+            if not (self.state.port.exists() or was_served(self._vault)):
                 raise
             return False
         return not is_newer(__version__, than=address.version)

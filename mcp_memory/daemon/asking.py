@@ -10,6 +10,7 @@ from typing import Any
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import Held, is_held, only_instance
+from mcp_memory.daemon.moved import follow
 from mcp_memory.errors import Busy, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
@@ -85,6 +86,7 @@ def _answer(
 @contextmanager
 def alone(settings: Settings) -> Generator[None]:
     """Hold the vault's lock, for an engine of our own. Raises Held."""
+    follow(settings)
     settings.state.make()
     with only_instance(settings.state, known_vault=was_served(settings.vault_path)):
         yield

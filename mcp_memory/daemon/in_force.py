@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_memory.daemon.instance import holder
 from mcp_memory.engine.durable import replace_file
 from mcp_memory.settings.settings import DaemonConfig, Settings, as_tree
+from mcp_memory.settings.state import StateFolder
 
 RESTART = "mcp-memory restart"
 
@@ -30,7 +32,7 @@ class Changed(NamedTuple):
 
 def keep(settings: Settings) -> None:
     """Write down that this process goes by them. Raises OSError."""
-    kept = {"pid": os.getpid(), "settings": as_tree(settings)}
+    kept = {"pid": os.getpid(), "vault": str(settings.vault_path), "settings": as_tree(settings)}
     replace_file(settings.state.in_force, json.dumps(kept).encode())
 
 
@@ -46,6 +48,14 @@ def changed(settings: Settings) -> list[Changed]:
     keys = [key for key in {**before, **now} if not key.startswith(_NOT_THE_DAEMONS)]
     found = [Changed(key, before.get(key), now.get(key)) for key in keys if before.get(key) != now.get(key)]
     return [each for each in found if each.configured != _OF_ITS_START.get(each.key, ...)]
+
+
+def vault_of(state: StateFolder) -> Path | None:
+    """The folder of the vault that was served last with this state; None where nobody wrote it down."""
+    try:
+        return Path(json.loads(state.in_force.read_bytes())["vault"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def told(changes: list[Changed]) -> str:

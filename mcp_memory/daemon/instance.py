@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mcp_memory.client.connection import Address
-from mcp_memory.errors import Busy, NotRunning
+from mcp_memory.errors import Busy, DeadlineExceeded, NotRunning
 from mcp_memory.settings.state import StateFolder
+
+STOP_DEADLINE_S = 20.0
+POLL_S = 0.05
 
 LOOK_S = 0.2
 """Whoever asks whether the lock is held shares it for an instant; a daemon that starts then must not give up."""
@@ -83,6 +87,21 @@ def holder(state: StateFolder) -> int | None:
         return None
     text = Path(state.lock).read_text(encoding="ascii", errors="replace").strip()
     return int(text) if text.isdecimal() else None
+
+
+def end_holder(
+    state: StateFolder, pid: int, by: signal.Signals = signal.SIGTERM, *, within_s: float = STOP_DEADLINE_S
+) -> None:
+    """The signal to process `pid` if it holds the lock; returns when it does no more. Raises DeadlineExceeded."""
+    deadline = time.monotonic() + within_s
+    if holder(state) == pid:
+        with suppress(ProcessLookupError):
+            os.kill(pid, by)
+    while time.monotonic() < deadline:
+        if holder(state) != pid:
+            return
+        time.sleep(POLL_S)
+    raise DeadlineExceeded(f"process {pid} is still running after {within_s:g} s", hint=f"kill -9 {pid}")
 
 
 class _Descriptor:

@@ -16,14 +16,14 @@ from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.detached import Detached
 from mcp_memory.client.versions import is_newer
-from mcp_memory.daemon.instance import holder, is_held
+from mcp_memory.daemon.instance import end_holder, holder, is_held
 from mcp_memory.daemon.listen import bind_tcp, kept_port
+from mcp_memory.daemon.moved import follow
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
 from mcp_memory.place import PREFIX
 from mcp_memory.settings.settings import Settings
 
 LISTEN_DEADLINE_S = 30.0
-STOP_DEADLINE_S = 20.0
 STALLED_S = 120.0
 POLL_S = 0.05
 
@@ -58,6 +58,7 @@ def launch(
     One of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
     passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded for one that hangs.
     """
+    follow(settings)
     settings.state.make()
     output = settings.state.log.with_name("start.log")
     child: Detached | None = None
@@ -75,7 +76,7 @@ def launch(
                     raise hung from None
             if found and is_newer(__version__, than=found.address.version):
                 tell(f"version {found.address.version} (pid {found.address.pid}) ends for version {__version__}")
-                _end(settings, found.address.pid)
+                end_holder(settings.state, found.address.pid)
                 deadline = time.monotonic() + LISTEN_DEADLINE_S
             elif found:
                 return found, child is not None and found.address.pid == child.pid
@@ -178,12 +179,12 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
         running(settings)
     except DeadlineExceeded:
         try:
-            _end(settings, pid, within_s=KILL_AFTER_S)
+            end_holder(settings.state, pid, within_s=KILL_AFTER_S)
         except DeadlineExceeded:
             tell(f"process {pid} hangs and is killed; what it has answered is on disk")
-            _end(settings, pid, signal.SIGKILL)
+            end_holder(settings.state, pid, signal.SIGKILL)
     else:
-        _end(settings, pid)
+        end_holder(settings.state, pid)
     return pid
 
 
@@ -236,21 +237,6 @@ def _answering(settings: Settings) -> Connection | None:
     with suppress(DeadlineExceeded, Busy):
         return running(settings)
     return None
-
-
-def _end(
-    settings: Settings, pid: int, by: signal.Signals = signal.SIGTERM, *, within_s: float = STOP_DEADLINE_S
-) -> None:
-    """The signal to the daemon that is process `pid`, if it still is; returns when it holds the lock no more."""
-    deadline = time.monotonic() + within_s
-    if holder(settings.state) == pid:
-        with suppress(ProcessLookupError):
-            os.kill(pid, by)
-    while time.monotonic() < deadline:
-        if holder(settings.state) != pid:
-            return
-        time.sleep(POLL_S)
-    raise DeadlineExceeded(f"process {pid} is still running after {within_s:g} s", hint=f"kill -9 {pid}")
 
 
 def _spawn(settings: Settings, arguments: list[str], output: Path) -> Detached:

@@ -19,6 +19,7 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.descriptors import connections_that_fit
 from mcp_memory.daemon.instance import Instance, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
+from mcp_memory.daemon.moved import follow
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
@@ -60,6 +61,7 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
     signal.signal(signal.SIGTERM, _unwind)
     share_one_arena()
     state = settings.state
+    follow(settings)
     state.make()
     known_vault = was_served(settings.vault_path)
     with only_instance(state, known_vault=known_vault) as instance, bind(settings.daemon, state) as listening:

@@ -85,12 +85,13 @@ def hook(
         options = _options(arguments)
         line.event, line.client = options.event, options.client
         given = read(environ, {"vault", "hooks"}, file=options.config, flags={"vault.path": options.vault})
-        state = state_folder(vault_folder(given.text("vault", "path", DEFAULT_VAULT)), environ)
+        vault = vault_folder(given.text("vault", "path", DEFAULT_VAULT))
+        state = state_folder(vault, environ)
         log = f"{state}/{HOOKS_LOG}"
         if not _enabled(given):
             return
         deadline.set(budget_ms(arguments, environ, given))
-        if output := _answer(options, data, state, deadline, line, environ):
+        if output := _answer(options, data, vault, state, deadline, line, environ):
             write_output(output)
     except BaseException as error:  # the one promise: the agent does not hear of it
         line.failed(error)
@@ -130,7 +131,7 @@ def write_output(data: bytes) -> None:
 
 
 def _answer(
-    options: Options, data: bytes, state: str, deadline: Deadline, line: Line, environ: Mapping[str, str]
+    options: Options, data: bytes, vault: str, state: str, deadline: Deadline, line: Line, environ: Mapping[str, str]
 ) -> bytes:
     """What is printed; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
     if len(data) > CARRIED_BYTES:
@@ -152,7 +153,7 @@ def _answer(
                 output = channel.body(said, deadline.until)
                 facts = json_object(said.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
-        if os.path.exists(f"{state}/{PORT}"):
+        if os.path.exists(f"{state}/{PORT}") or os.path.exists(f"{vault}/.mcp-memory/vault.toml"):
             from mcp_memory.hooks.starting import start_daemon
 
             start_daemon(options.vault, options.config, environ)

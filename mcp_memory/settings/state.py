@@ -10,6 +10,9 @@ from mcp_memory import place
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.place import PREFIX
 
+MARKER = ".mcp-memory/vault.toml"
+"""Below a vault's folder."""
+
 
 class StateFolder:
     """Where everything that is not the vault lives. Private (0700), never synced.
@@ -103,4 +106,4 @@ class StateFolder:
 
 def was_served(vault: Path) -> bool:
     """Whether the folder bears the marker of a vault (`engine.marker`, whose imports would take too long here)."""
-    return (vault / ".mcp-memory" / "vault.toml").exists()
+    return (vault / MARKER).exists()

@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mcp_memory.client.connection import Address
-from mcp_memory.daemon import launch
-from mcp_memory.daemon.instance import holder
+from mcp_memory.daemon.instance import end_holder, holder
 from mcp_memory.settings.settings import load
 from tests.daemon.place import Place
 
@@ -69,7 +68,7 @@ def test_a_pid_that_is_somebody_elses_now_is_left_alone(place: Place):
 def test_only_the_daemon_that_was_seen_is_ended(place: Place):
     """Between the look and the signal another one may have taken over already."""
     with place.serving() as served, subprocess.Popen(["sleep", "600"]) as innocent:
-        launch._end(load(place.environ), innocent.pid)
+        end_holder(load(place.environ).state, innocent.pid)
         assert innocent.poll() is None
         assert served.process.poll() is None
         innocent.kill()

@@ -91,7 +91,7 @@ def test_its_port_is_taken(place: Place):
         for command in ("status", "start"):
             ran = place.run(command)
             assert ran.code == 3 and f"port {served.address.port} on 127.0.0.1 is in use by another program" in ran.err
-        words = remedy(ran.err).partition(", then ")[0].split()
+        words = remedy(ran.err).partition("or move: ")[2].partition(", then ")[0].split()
         try:
             assert words[:3] == ["mcp-memory", "start", "--port"]
             moved = place.run(*words[1:], "--json").ok().json

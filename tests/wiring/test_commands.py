@@ -122,7 +122,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     assert "hooks are off: mcp-memory install openclaw" in looked[2]["todo"]
     assert any("memory tools of its own" in line for line in looked[2]["todo"])
     config.write_text(config.read_text().replace('"enabled": false', '"enabled": true').replace('"x"', '"memory_get"'))
-    assert looked[2]["wired"][0]["reachable"] == "the daemon answers with HTTP 401"
+    assert looked[2]["wired"][0]["reachable"] == "its token is unknown, or was revoked"
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):
         served.run("uninstall", client, "--yes").ok()
