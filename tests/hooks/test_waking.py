@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.place import Place, Served, eventually
 from tests.daemon.wire import Wire
-from tests.hooks.client import Session, logged
+from tests.hooks.client import Session
 
 UNLOAD = {"MCP_MEMORY_EMBEDDER_UNLOAD_AFTER_S": "1"}
 
@@ -23,20 +23,6 @@ def test_any_hook_brings_the_model_back(tmp_path: Path, model_cache: Path, event
         session = Session(place, "s")
         session.run(event, json.dumps(session.said(event)).encode())
         eventually(lambda: times_rested(served) > rested, within_s=60)
-
-
-def test_the_log_says_that_a_prompt_found_the_model_at_rest(tmp_path: Path, model_cache: Path):
-    place = Place(tmp_path, model_cache, UNLOAD).make()
-    place.vault.mkdir()
-    (place.vault / "port.md").write_text("# The staging database\n\nIt listens on port 5433.\n")
-    with place.serving() as served, Wire(served) as wire:
-        eventually(lambda: wire.api("status").json["model_state"] == "resting", within_s=120)
-        with logged(place) as lines:
-            said = json.dumps({"session_id": "s", "prompt": "which port has the staging database?"}).encode()
-            Session(place, "s").run("prompt", said, MCP_MEMORY_HOOKS_PROMPT_MS="10000")
-            wire.api("status")
-        assert [line["outcome"] for line in lines] == ["given"]
-        assert lines[0]["degraded"] in {"", "keywords only: the embedding model is being loaded again"}
 
 
 def times_rested(served: Served) -> int:
