@@ -1,0 +1,133 @@
+"""Whatever a text is made of, the time that a function over it takes grows as its length does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from mcp_memory.engine.notes import derive_title, first_heading, slug
+from mcp_memory.errors import InvalidInput
+from mcp_memory.index.boosts import is_question, read_question
+from mcp_memory.index.words import count
+from mcp_memory.text import (
+    blocks,
+    chunking,
+    dates,
+    echo,
+    facts,
+    frontmatter,
+    identifiers,
+    leads,
+    leaves,
+    links,
+    logs,
+    messages,
+    phrases,
+    plain,
+    redaction,
+    redirects,
+    secrets,
+    sentences,
+    subjects,
+    terms,
+    tokens,
+    visible,
+)
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+CHARS = 4000
+TIMES = 16
+MOST_TIMES = 48
+"""Three times what a linear function takes for a text that is TIMES as long; a quadratic one takes 256 times that."""
+
+FLEETING_S = 0.015
+"""In less time nothing is told apart."""
+
+UNITS = [
+    "\n", " ", "\t", "\r", "\r\n", "\u2028", "`", "~", "``` ", "```\n", "~~~\n", "- ```\n", "[", "]", "[[", "[a](",
+    "](", "[a](b) ", "![", " [a]: ", "(", ")", "(a) ", "<", "<!--\n", "<pre>\n", "{", "}", '"', "'", "> ", ">",
+    "- ", "- a\n", "-  \n", "  - a\n", "1. ", "#", "# ", "# a\n", "## 10:30 x\n", "*", "_", "a", "A", "aA", "a_",
+    "_a", "a.", "a-", "a/", "/", "../", "\\", "=", "---\n", "===\n", "|", "| a |\n|---|\n", "é", "e\u0301",
+    "\u0301", "🇩🇪", "\u200d", "漢", "字。", "ก", "0", "1,", "12:", "2023-05-07 ", "May 3, ", "May 3-",
+    "between 3 and ", "in 2023 ", "two weeks ago ", "1 and ", "3/4/2023 ", "not ", "don't ", "no, ", "eyJ", "a://",
+    "a://a:", "https://", "sk-", "token=", "token ", "A=", "KEY=", "password: ", "-----BEGIN PRIVATE KEY-----\n",
+    "bearer ", "cookie: ", "authorization: ", "e.g. ", "A. ", "? ", "?", "Ada: ", "- Ada: x\n", "Ab ", "Ab-",
+    "ABC ", "a`b ", "a: ", "a: [", "&a ", "deadbeef0", "a\n", "a  \n", "\n ", "\n\n```\n\n",
+]  # fmt: skip
+AROUND = ["{}", "x{}x"]
+
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "blocks": lambda text: list(blocks.scan(text, breaks=logs.starts_entry)),
+    "chunks": lambda text: chunking.cut(text, 0, chunking.ChunkingConfig(), log=False),
+    "chunks of a log": lambda text: chunking.cut(text, 0, chunking.ChunkingConfig(), log=True),
+    "windows": lambda text: chunking.cut(text, 0, chunking.ChunkingConfig(strategy="window"), log=False),
+    "dates": lambda text: dates.dates_in_question(text, NOW),
+    "question": lambda text: read_question(text, NOW),
+    "is question": is_question,
+    "facts": facts.facts,
+    "frontmatter": lambda text: frontmatter.parse(f"---\n{text}\n---\nx"),
+    "frontmatter patched": lambda text: frontmatter.patch(f"---\n{text}\n---\nx", {"title": "x"}),
+    "frontmatter written": lambda text: frontmatter.render({"title": text}, text),
+    "identifiers": identifiers.said,
+    "identifiers' parts": identifiers.parts_of,
+    "lead": leads.lead_of,
+    "names": leads.possible_names,
+    "leaves": lambda text: leaves.leaves_of([messages.Turn("Ada", text)], leaves.LEAST_TOKENS),
+    "links": links.find_links,
+    "links' destinations": lambda text: redirects.destinations(text, 0, "a.md"),
+    "links taken out": redirects.unlinked,
+    "links that move": lambda text: redirects.redirects(text, 0, "a.md", {"a.md": "b/c.md"}, lambda _: False),
+    "log": logs.entries,
+    "log entry": lambda text: logs.render_entry("10:30", "x", text),
+    "log append": lambda text: logs.append_entry(text, "## 10:30 x\n\ny\n"),
+    "messages": lambda text: messages.read_turns([{"role": "user", "content": text}], UTC),
+    "speaker": lambda text: messages.read_turns([{"name": text, "content": "a"}], UTC),
+    "phrases": lambda text: [list(phrases.runs(line, lambda _: False)) for line in text.split("\n")],
+    "plain": plain.plain,
+    "redaction": redaction.redact,
+    "secrets": secrets.find_secret,
+    "sentences": sentences.sentences,
+    "subject": subjects.subject_of,
+    "echo": echo.telling,
+    "terms": terms.terms,
+    "words": terms.words,
+    "keys": count,
+    "truncate": lambda text: tokens.truncate(text, len(text) // 8),
+    "visible": visible.visible,
+    "title": derive_title,
+    "heading": first_heading,
+    "slug": slug,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_time_grows_with_the_length_alone(name: str) -> None:
+    function, slow = FUNCTIONS[name], list[str]()
+    for unit in UNITS:
+        for around in AROUND:
+            long_s = took_s(function, made(unit, around, TIMES * CHARS))
+            if long_s < FLEETING_S:
+                continue
+            # What else the machine does can only make it longer.
+            long_s = min(long_s, took_s(function, made(unit, around, TIMES * CHARS)))
+            short_s = min(took_s(function, made(unit, around, CHARS)) for _ in range(3))
+            if long_s > FLEETING_S and long_s > MOST_TIMES * short_s:
+                slow.append(f"{around.format(unit)!r}: {1000 * short_s:.1f} and {1000 * long_s:.1f} ms")
+    assert not slow, f"{name} with {CHARS:,} and {TIMES} times as many characters of {slow[:10]}"
+
+
+def made(unit: str, around: str, chars: int) -> str:
+    return around.replace("{}", (unit * (chars // len(unit) + 1))[:chars])
+
+
+def took_s(function: Callable[[str], object], text: str) -> float:
+    """Of this thread's own processor time."""
+    began = time.thread_time()
+    with suppress(InvalidInput):
+        function(text)
+    return time.thread_time() - began
