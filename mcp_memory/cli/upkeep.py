@@ -12,24 +12,41 @@ from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import in_force
+from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import as_tree, shipped
 
 
 @click.command()
 @click.argument("path", required=False)
+@click.option("--dry-run", is_flag=True, help="Say which, and hand over nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask, where no path is named.")
 @located
 @as_json
 @click.pass_obj
-def adopt(common: Common, path: str | None, as_json: bool) -> None:
+def adopt(common: Common, path: str | None, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Hand notes in home that this installation did not write to the agents (after moving a vault, say).
 
     \b
-    mcp-memory adopt                 everything in home
+    mcp-memory adopt --dry-run       everything in home: which notes
     mcp-memory adopt notes/decision  one folder or file
     """
-    adopted = ask(common.settings(), "adopt", {"path": path})["adopted"]
+    settings = common.settings()
+    if dry_run or (path is None and not yes):
+        planned = ask(settings, "adopt", {"path": path, "dry_run": True})["adopted"]
+        if as_json and not dry_run and planned:
+            raise InvalidInput("--json cannot ask", hint="name a path, or pass --yes or --dry-run")
+        if as_json:
+            emit({"adopted": planned, "dry_run": dry_run})
+            return
+        for name in planned:
+            say(name)
+        say(f"{len(planned)} notes would be the agents' to change and to archive")
+        if dry_run or not planned:
+            return
+        click.confirm("hand them over?", abort=True)
+    adopted = ask(settings, "adopt", {"path": path})["adopted"]
     if as_json:
-        emit({"adopted": adopted})
+        emit({"adopted": adopted, "dry_run": False})
         return
     for name in adopted:
         say(name)

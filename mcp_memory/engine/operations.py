@@ -149,7 +149,7 @@ def _caller(arguments: Payload) -> Caller:
 
 
 async def adopt(engine: Engine, arguments: Payload) -> Payload:
-    return {"adopted": list(await engine.upkeep.adopt(arguments.get("path")))}
+    return {"adopted": list(await engine.upkeep.adopt(arguments.get("path"), dry_run=arguments.get("dry_run", False)))}
 
 
 async def reindex(engine: Engine, _: Payload) -> Payload:
@@ -279,7 +279,7 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "restore": (restore, {"target", "source", "session", "personal"}),
     "forgotten": (forgotten, {"client", "session", "since"}),
     "restore_all": (restore_all, {"client", "session", "since"}),
-    "adopt": (adopt, {"path"}),
+    "adopt": (adopt, {"path", "dry_run"}),
     "reindex": (reindex, set()),
     "reconcile": (reconcile, set()),
     "accept": (accept, set()),

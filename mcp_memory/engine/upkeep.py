@@ -92,7 +92,7 @@ class Upkeep:
         self._model.wake()
         return lost
 
-    async def adopt(self, path: str | None = None) -> list[NotePath]:
+    async def adopt(self, path: str | None = None, *, dry_run: bool = False) -> list[NotePath]:
         """Vouch for notes in home that this installation did not write: one, a folder's, or with None all of them.
 
         Of several, those that cannot be read are left out; `problems` names them.
@@ -107,7 +107,7 @@ class Upkeep:
             adopted: list[NotePath] = []
             for each in wanted:
                 try:
-                    if self._vault.adopt(each):
+                    if self._vault.adopt(each, dry_run=dry_run):
                         adopted.append(each)
                 except McpMemoryError:
                     if each == path:

@@ -248,7 +248,7 @@ class Vault:
         with suppress(AlreadyExists):
             self._backend.write(path, data, None)
 
-    def adopt(self, path: NotePath) -> NoteId | None:
+    def adopt(self, path: NotePath, *, dry_run: bool = False) -> NoteId | None:
         """Vouch for a note in home that this installation did not write; None where it needs no adoption."""
         file = self.read(path)
         inner = self.layout.below_home(path)
@@ -256,7 +256,8 @@ class Vault:
             raise Refused(f"{path} is outside home", hint=f"move it below {self.layout.home or 'the vault'} first")
         if file.record.is_log or self._vouching.vouches(path, file.record.id):
             return None  # a log is everybody's, wherever it lies
-        self._vouching.adopt(file.record, self._clock())
+        if not dry_run:
+            self._vouching.adopt(file.record, self._clock())
         return file.record.id
 
     def accept(self) -> None:

@@ -87,3 +87,15 @@ def test_a_person_forgets_a_file_of_their_own(place: Place, with_daemon: bool):
         place.run("restore", "heron.md").ok()
         assert own.read_bytes() == before
         assert "heron.md" in str(place.run("search", "--json", "herons weir").ok().json["hits"])
+
+
+def test_adopting_everything_asks_first(place: Place):
+    place.run("append", "Ours.").ok()
+    for name in ("one", "two"):
+        (place.vault / f"{name}.md").write_text(f"Note {name}.\n")
+    assert "3 notes would be" in place.run("adopt", "--dry-run").ok().out
+    assert place.run("adopt", stdin=b"\n").code == 130
+    assert place.run("adopt", "--json").code == 2
+    assert sorted(place.run("adopt", "--dry-run", "--json").ok().json["adopted"]) == ["README.md", "one.md", "two.md"]
+    assert place.run("adopt", "one.md", "--json").ok().json["adopted"] == ["one.md"]
+    assert place.run("adopt", stdin=b"y\n").ok().out.endswith("2 notes adopted\n")
