@@ -18,39 +18,43 @@ from mcp_memory.settings.settings import as_tree, shipped
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--dry-run", is_flag=True, help="Say which, and hand over nothing.")
+@click.option("--undo", is_flag=True, help="Take back what was handed over; what agents wrote stays theirs.")
+@click.option("--dry-run", is_flag=True, help="Say which, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask, where no path is named.")
 @located
 @as_json
 @click.pass_obj
-def adopt(common: Common, path: str | None, dry_run: bool, yes: bool, as_json: bool) -> None:
+def adopt(common: Common, path: str | None, undo: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Hand notes in home that this installation did not write to the agents (after moving a vault, say).
 
     \b
     mcp-memory adopt --dry-run       everything in home: which notes
     mcp-memory adopt notes/decision  one folder or file
+    mcp-memory adopt --undo          all that was handed over is yours again
     """
     settings = common.settings()
+    wanted = {"path": path, "revoke": undo}
+    key = "returned" if undo else "adopted"
     if dry_run or (path is None and not yes):
-        planned = ask(settings, "adopt", {"path": path, "dry_run": True})["adopted"]
+        planned = ask(settings, "adopt", {**wanted, "dry_run": True})[key]
         if as_json and not dry_run and planned:
             raise InvalidInput("--json cannot ask", hint="name a path, or pass --yes or --dry-run")
         if as_json:
-            emit({"adopted": planned, "dry_run": dry_run})
+            emit({key: planned, "dry_run": dry_run})
             return
         for name in planned:
             say(name)
-        say(f"{len(planned)} notes would be the agents' to change and to archive")
+        say(f"{len(planned)} notes would be " + ("yours again" if undo else "the agents' to change and to archive"))
         if dry_run or not planned:
             return
-        click.confirm("hand them over?", abort=True)
-    adopted = ask(settings, "adopt", {"path": path})["adopted"]
+        click.confirm("take them back?" if undo else "hand them over?", abort=True)
+    done = ask(settings, "adopt", wanted)[key]
     if as_json:
-        emit({"adopted": adopted, "dry_run": False})
+        emit({key: done, "dry_run": False})
         return
-    for name in adopted:
+    for name in done:
         say(name)
-    say(f"{len(adopted)} notes adopted")
+    say(f"{len(done)} notes " + ("are yours again" if undo else "adopted"))
 
 
 @click.command()

@@ -12,11 +12,23 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from mcp_memory.engine.durable import append_line, replace_file
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.storage.causes import naming_the_cause
+
+Standing = Literal["revoked", "adopted", "written"]
+"""Why a note at a place counts as the agents', or that it no longer does."""
+
+
+def max_standing(known: Iterable[Standing]) -> Standing:
+    """What is known of a note by what is known of its places, the strongest; of one without any, `written`."""
+    there = set(known)
+    if not there or "written" in there:
+        return "written"
+    return "adopted" if "adopted" in there else "revoked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,8 @@ class LedgerEntry:
     left: NotePath | None = None
     now: str | None = None
     """What `content` has become, where links in it were rewritten since."""
+    standing: Standing = "written"
+    """Of a note that we move or whose links we rewrite, `written` says nothing new: it stays what it was."""
 
 
 @dataclass(slots=True)
@@ -52,7 +66,8 @@ class Ledger:
         self.file = file
         self._lock = threading.Lock()
         self._waiting = deque[_Recording]()
-        self._paths: dict[NoteId, dict[NotePath, None]] = {}
+        self._entries: list[LedgerEntry] = []
+        self._paths: dict[NoteId, dict[NotePath, Standing]] = {}
         self._at: dict[NotePath, dict[NoteId, str]] = {}
         self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
         self._first: dict[tuple[NoteId, str], str] = {}
@@ -65,7 +80,16 @@ class Ledger:
     def places_of(self, note_id: NoteId) -> list[NotePath]:
         """Where the note was written, adopted or filed, the latest place last, without those that it left by our hand;
         it may have been moved since."""
-        return list(self._paths.get(note_id, ()))
+        return [path for path, standing in self.standings(note_id).items() if standing != "revoked"]
+
+    def standings(self, note_id: NoteId) -> dict[NotePath, Standing]:
+        """The same, with what is said of each place; also of those where an adoption was revoked."""
+        return dict(self._paths.get(note_id, {}))
+
+    def adopted(self) -> list[tuple[NotePath, NoteId]]:
+        """All places of notes that count as ours by adoption alone."""
+        ids = list(self._paths)
+        return [(path, each) for each in ids for path, how in self.standings(each).items() if how == "adopted"]
 
     def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
         """Every time this content was about to be written, oldest first."""
@@ -93,7 +117,7 @@ class Ledger:
         try:
             with naming_the_cause(str(self.file)):
                 if not self.file.exists():
-                    self._write(self._entries())
+                    self._write(self._entries)
                 append_line(self.file, b"\n".join(_line(each.entry) for each in batch))
         except Exception as error:  # each of those who wait raises it
             for each in batch:
@@ -110,37 +134,34 @@ class Ledger:
         StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             if self._paths and not self.file.exists():
-                self._write(self._entries())
+                self._write(self._entries)
 
     def ids_at(self, path: NotePath) -> frozenset[NoteId]:
         """Which notes were written, adopted or filed there."""
         return frozenset(self._at.get(path, ()))
 
     def kinds_at(self, path: NotePath) -> frozenset[str]:
-        """Of what kinds they were."""
-        return frozenset(self._at.get(path, {}).values())
+        """Of what kinds they were, without those whose adoption was revoked."""
+        there = self._at.get(path, {})
+        return frozenset(kind for each, kind in there.items() if self._paths[each].get(path) != "revoked")
 
     def about(self, ids: Collection[NoteId]) -> int:
         """How many lines there are about these notes."""
-        return sum(entry.id in ids for entry in self._entries())
+        return sum(entry.id in ids for entry in self._entries)
 
     def erase(self, ids: Collection[NoteId]) -> None:
         """Take those lines out: a path holds words of its note. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
-            everything = self._entries()
-            kept = [entry for entry in everything if entry.id not in ids]
-            if len(kept) != len(everything):
+            kept = [entry for entry in self._entries if entry.id not in ids]
+            if len(kept) != len(self._entries):
                 self._write(kept)
+                self._entries.clear()
                 self._paths.clear()
                 self._at.clear()
                 self._by_content.clear()
                 self._first.clear()
                 for entry in kept:
                     self._remember(entry)
-
-    def _entries(self) -> list[LedgerEntry]:
-        """All of them, oldest first."""
-        return sorted((each for same in self._by_content.values() for each in same), key=lambda entry: entry.at)
 
     def _write(self, entries: Iterable[LedgerEntry]) -> None:
         replace_file(self.file, b"".join(_line(entry) + b"\n" for entry in entries))
@@ -162,11 +183,15 @@ class Ledger:
             ) from error
 
     def _remember(self, entry: LedgerEntry) -> None:
+        self._entries.append(entry)
         places = self._paths.setdefault(entry.id, {})
-        for path in (entry.path, entry.left):
-            if path:
-                places.pop(path, None)
-        places[entry.path] = None
+        before: list[Standing] = [places.pop(path) for path in (entry.left, entry.path) if path and path in places]
+        if entry.standing != "written":
+            places[entry.path] = entry.standing
+        else:  # one that a person moved by hand before we did is what it was elsewhere
+            places[entry.path] = before[0] if before else max_standing(places.values())
+        if entry.standing == "revoked":
+            return
         self._at.setdefault(entry.path, {})[entry.id] = entry.kind
         if entry.now:
             self._first[entry.id, entry.now] = entry.content

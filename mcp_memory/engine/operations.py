@@ -149,7 +149,10 @@ def _caller(arguments: Payload) -> Caller:
 
 
 async def adopt(engine: Engine, arguments: Payload) -> Payload:
-    return {"adopted": list(await engine.upkeep.adopt(arguments.get("path"), dry_run=arguments.get("dry_run", False)))}
+    path, dry_run = arguments.get("path"), arguments.get("dry_run", False)
+    if arguments.get("revoke", False):
+        return {"returned": await engine.upkeep.give_back(path, dry_run=dry_run)}
+    return {"adopted": await engine.upkeep.adopt(path, dry_run=dry_run)}
 
 
 async def reindex(engine: Engine, _: Payload) -> Payload:
@@ -230,7 +233,7 @@ _TYPES: Mapping[str, Type] = {
     "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
     "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
     "delegated": _YES_NO, "within_ms": _WHOLE, "items": _ITEMS, "texts": _TEXTS, "supersede": _YES_NO,
-    "personal": _YES_NO,
+    "personal": _YES_NO, "revoke": _YES_NO,
 }  # fmt: skip
 """Of the arguments that are not text."""
 
@@ -279,7 +282,7 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "restore": (restore, {"target", "source", "session", "personal"}),
     "forgotten": (forgotten, {"client", "session", "since"}),
     "restore_all": (restore_all, {"client", "session", "since"}),
-    "adopt": (adopt, {"path", "dry_run"}),
+    "adopt": (adopt, {"path", "dry_run", "revoke"}),
     "reindex": (reindex, set()),
     "reconcile": (reconcile, set()),
     "accept": (accept, set()),

@@ -97,11 +97,9 @@ class Upkeep:
 
         Of several, those that cannot be read are left out; `problems` names them.
         """
-        everything = list((await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files)
-        inside = [p for p in everything if self._vault.layout.below_home(p) is not None]
-        wanted = [p for p in inside if path is None or p == path or p.startswith(path.rstrip("/") + "/")]
+        wanted = await self._in_home(path)
         if path is not None and not wanted:
-            raise NotFound(f"no note at {path} in home", hint=f"home is {self._marker.home or 'the whole vault'}")
+            raise self._not_in_home(path)
 
         def adopt() -> list[NotePath]:
             adopted: list[NotePath] = []
@@ -115,6 +113,41 @@ class Upkeep:
             return adopted
 
         return await in_thread(adopt, deadline_s=600, what="adopting notes")
+
+    async def give_back(self, path: str | None = None, *, dry_run: bool = False) -> list[NotePath]:
+        """Revoke what `adopt` vouched for: one note, a folder's, or with None all of them, also where a file is not
+        there now. What this installation wrote stays the agents'. Raises NotFound, StorageFailed."""
+        wanted = await self._in_home(path)
+        vault = self._vault
+
+        def give_back() -> list[NotePath]:
+            given: list[NotePath] = []
+            places: list[tuple[NotePath, NoteId]] = []
+            for each in wanted:
+                try:
+                    found = vault.adopted(each)
+                except McpMemoryError:
+                    continue  # by its place, below
+                if found:
+                    given.append(each)
+                    places += found
+            absent = [each for each in vault.ledger.adopted() if path in {None, each[0]} and each not in places]
+            if path is not None and not wanted and not absent:
+                raise self._not_in_home(path)
+            if not dry_run:
+                vault.revoke([*places, *absent])
+            return list(dict.fromkeys([*given, *(place for place, _ in absent)]))
+
+        return await in_thread(give_back, deadline_s=600, what="giving notes back")
+
+    async def _in_home(self, path: str | None) -> list[NotePath]:
+        """The notes there: one, a folder's, or with None all of them."""
+        everything = list((await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files)
+        inside = [p for p in everything if self._vault.layout.below_home(p) is not None]
+        return [p for p in inside if path is None or p == path or p.startswith(path.rstrip("/") + "/")]
+
+    def _not_in_home(self, path: str) -> NotFound:
+        return NotFound(f"no note at {path} in home", hint=f"home is {self._marker.home or 'the whole vault'}")
 
     async def accept_loss(self) -> int:
         """What has vanished is really gone, and a folder that has lost its marker is the vault all the same; returns

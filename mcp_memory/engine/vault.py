@@ -6,7 +6,7 @@ Verbs are synchronous and thread-safe; the engine runs them in worker threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -259,6 +259,15 @@ class Vault:
         if not dry_run:
             self._vouching.adopt(file.record, self._clock())
         return file.record.id
+
+    def adopted(self, path: NotePath) -> list[tuple[NotePath, NoteId]]:
+        """Which places `revoke` takes so that the note there, by adoption the agents', is the person's again."""
+        note_id = self.read(path).record.id
+        return [(place, note_id) for place in self._vouching.adopted(path, note_id)]
+
+    def revoke(self, places: Iterable[tuple[NotePath, NoteId]]) -> None:
+        """Take back what `adopt` vouched for at these places. Raises StorageFailed."""
+        self._vouching.revoke(places, self._clock())
 
     def accept(self) -> None:
         """A person says that this folder is the vault, although its marker is gone. Raises StorageFailed."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from mcp_memory.engine.draft import Draft
-from mcp_memory.engine.ledger import Ledger, LedgerEntry
+from mcp_memory.engine.ledger import Ledger, LedgerEntry, max_standing
 from mcp_memory.engine.reader import Reader
 from mcp_memory.errors import NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteRecord
@@ -29,14 +30,44 @@ class Vouching:
     def adopt(self, record: NoteRecord, now: datetime) -> None:
         """From now on the note counts as ours. Raises StorageFailed."""
         self._ledger.record(
-            LedgerEntry(record.id, record.path, record.content_hash, record.kind, record.project, None, now.timestamp())
+            LedgerEntry(
+                record.id,
+                record.path,
+                record.content_hash,
+                record.kind,
+                record.project,
+                None,
+                now.timestamp(),
+                standing="adopted",
+            )
         )
 
+    def adopted(self, path: NotePath, note_id: NoteId) -> list[NotePath]:
+        """The places to revoke so that this note counts as ours no longer; none where we wrote it, or never took it
+        over. A place that the note has left goes along; one that holds a copy of it does not."""
+        standings = self._ledger.standings(note_id)
+        if not self.vouches(path, note_id) or standings.get(path, max_standing(standings.values())) == "written":
+            return []
+        return [
+            place
+            for place, standing in standings.items()
+            if standing == "adopted" and (place == path or not self._carries(place, note_id))
+        ]
+
+    def revoke(self, places: Iterable[tuple[NotePath, NoteId]], now: datetime) -> None:
+        """From now on adoption vouches for these no longer. Raises StorageFailed."""
+        at = now.timestamp()
+        lines = [LedgerEntry(each, path, "", "", None, None, at, standing="revoked") for path, each in places]
+        self._ledger.record(*lines)
+
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
-        """Whether the ledger knows the note: its id, at the place where it was put, or moved from there. A file with
-        the id of a note that is still in its place is a copy, whoever made it."""
+        """Whether the ledger knows the note: its id, at the place where it was put, or moved from there, unless that
+        was revoked. A file with the id of a note that is still in its place is a copy, whoever made it."""
+        places = self._ledger.standings(note_id)
+        if path in places:
+            return places[path] != "revoked"
         places = self._ledger.places_of(note_id)
-        return path in places or (bool(places) and not any(self._carries(place, note_id) for place in places))
+        return bool(places) and not any(self._carries(place, note_id) for place in places)
 
     def _carries(self, path: NotePath, note_id: NoteId) -> bool:
         try:

@@ -99,3 +99,34 @@ def test_adopting_everything_asks_first(place: Place):
     assert sorted(place.run("adopt", "--dry-run", "--json").ok().json["adopted"]) == ["README.md", "one.md", "two.md"]
     assert place.run("adopt", "one.md", "--json").ok().json["adopted"] == ["one.md"]
     assert place.run("adopt", stdin=b"y\n").ok().out.endswith("2 notes adopted\n")
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_what_was_adopted_is_taken_back_and_what_agents_wrote_is_not(place: Place, daemon: bool):
+    ours = place.run("append", "Ours.", "--json").ok().json["path"]
+    for name in ("one", "two"):
+        (place.vault / f"{name}.md").write_text(f"---\nid: {name}\n---\nNote {name}.\n")
+    ledger = place.state.root / "ledger.jsonl"
+    with place.started() if daemon else nullcontext():
+        place.run("adopt", "--yes").ok()
+        before = ledger.read_bytes()
+        assert place.run("adopt", "--undo", ours).ok().out == "0 notes are yours again\n"
+        assert "3 notes would be yours again" in place.run("adopt", "--undo", "--dry-run").ok().out
+        assert place.run("adopt", "--undo", stdin=b"\n").code == 130
+        assert place.run("adopt", "--undo", "--json").code == 2
+        assert ledger.read_bytes() == before
+        assert place.run("adopt", "--undo", "one.md", "--json").ok().json == {"returned": ["one.md"], "dry_run": False}
+        assert place.run("adopt", "--undo", stdin=b"y\n").ok().out.endswith("2 notes are yours again\n")
+        lines = ledger.read_bytes()
+        assert lines.startswith(before) and lines.count(b"\n") == before.count(b"\n") + 3
+        assert place.run("adopt", "--undo", "--yes", "--json").ok().json["returned"] == []
+        assert place.run("adopt", "--undo", "none.md").code == 4
+        assert ledger.read_bytes() == lines
+    with place.started():
+        agent = Connection(Address.read(place.state.daemon), place.credentials, client="agent")
+        with pytest.raises(Refused, match="for a person"):
+            agent.call("adopt", {"revoke": True})
+        for path in ("one.md", "two.md"):
+            with pytest.raises(Refused, match="personal note"):
+                agent.call("forget", {"target": path})
+        agent.call("forget", {"target": ours})

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 
 from mcp_memory.engine.config import VaultConfig
+from mcp_memory.engine.ledger import LedgerEntry
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
-from mcp_memory.models import NotePath
+from mcp_memory.models import NoteId, NotePath
 
 from .world import World, found, made
 
@@ -68,6 +70,58 @@ async def test_an_adopted_note_is_the_agents(person: World) -> None:
         await engine.forget(path)
         await engine.forget(path, restore=True)
     assert person.read(path).startswith(b"secret garden")
+
+
+async def test_what_was_adopted_is_given_back_wherever_it_has_gone(world: World) -> None:
+    """Filed by a job, moved by hand, absent at the moment, changed since; a copy of what we wrote, and that itself."""
+    names = ("filed", "moved", "away", "changed")
+    async with world.engine() as engine:
+        ours = await engine.append("Tea at four", kind="fact")
+        for name in names:
+            world.write(f"{name}.md", f"---\nid: {name}\n---\nwords of {name}")
+        copy = NotePath("copy.md")
+        world.write(copy, world.read(ours.path))
+        await engine.upkeep.reconcile()
+        adopted = await engine.upkeep.adopt()
+        await to_thread.run_sync(engine.vault.filing.move, NotePath("filed.md"), NotePath("topics/filed.md"), "filed")
+        (world.root / "moved.md").rename(world.root / "by-hand.md")
+        away = (world.root / "away.md").rename(world.root.parent / "away.md")
+        world.write("changed.md", "---\nid: changed\n---\nother words")
+        now = {"topics/filed.md", "by-hand.md", "away.md", "changed.md", copy}
+        rest = set(adopted) - {f"{name}.md" for name in names} - {copy}
+        assert set(await engine.upkeep.give_back(dry_run=True)) == now | rest
+        assert set(await engine.upkeep.give_back("by-hand.md")) == {"by-hand.md"}
+        assert set(await engine.upkeep.give_back()) == (now | rest) - {"by-hand.md"}
+        assert await engine.upkeep.give_back() == []
+    ledger = world.state / "ledger.jsonl"
+    written = ledger.read_bytes()
+    away.rename(world.root / "away.md")
+    async with world.engine() as engine:
+        for path in now:
+            with pytest.raises(Refused, match="personal note"):
+                await engine.forget(path)
+        await engine.forget(ours.path)
+        assert ledger.read_bytes() == written
+        assert await engine.upkeep.adopt("changed.md") == ["changed.md"]
+        await engine.forget("changed.md")
+
+
+async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(world: World) -> None:
+    """The job has looked whose it is already, and tells the ledger only now."""
+    async with world.engine() as engine:
+        world.write("one.md", "---\nid: one\n---\nwords")
+        await engine.upkeep.reconcile()
+        await engine.upkeep.adopt("one.md")
+        await engine.upkeep.give_back("one.md")
+        place = NotePath("topics/one.md")
+        engine.vault.ledger.record(
+            LedgerEntry(NoteId("one"), place, "", "note", None, None, world.clock().timestamp(), NotePath("one.md"))
+        )
+        (world.root / "topics").mkdir(exist_ok=True)
+        (world.root / "one.md").rename(world.root / place)
+        await engine.upkeep.reconcile()
+        with pytest.raises(Refused, match="personal note"):
+            await engine.forget(place)
 
 
 async def test_adoption_ends_where_home_ends(person: World) -> None:
