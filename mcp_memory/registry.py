@@ -46,7 +46,12 @@ class Registry:
             extra = self._extras.get(name)
             hint = f"pip install 'mcp-memory[{extra}]'" if extra else "install the package that provides it"
             raise ExtraMissing(f"{self._sort} {name!r} cannot be imported: {error}", hint=hint) from error
-        raise ConfigInvalid(f"unknown {self._sort} {name!r}", hint=f"known: {', '.join(self.names())}")
+        raise ConfigInvalid(f"unknown {self._sort} {name!r}", hint=f"known: {', '.join(self.names())}; {self.others}")
+
+    @property
+    def others(self) -> str:
+        """Where further names come from."""
+        return f"a package adds its own by an entry point of the group mcp_memory.{self._sort}"
 
     def _entries(self) -> list[Any]:
         from importlib.metadata import entry_points  # 30 ms, which every command would wait for

@@ -25,8 +25,9 @@ from mcp_memory.porting.archive import File
 from mcp_memory.porting.folder import SourceFolder
 from mcp_memory.porting.item import LeftOut
 from mcp_memory.settings.settings import Settings
+from mcp_memory.storage.backends import open_storage
+from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.counts import counted
 from mcp_memory.text.frontmatter import decode, parse
 from mcp_memory.topics.page import MAP
@@ -113,7 +114,7 @@ def _fresh(place: Path, *, force: bool) -> Generator[BinaryIO]:
 
 def _tar(settings: Settings, out: BinaryIO, left: list[LeftOut]) -> int:
     root = settings.vault_path
-    backend = FilesystemBackend(root, read_only=True, marker=None)
+    backend = open_storage(root, name=settings.vault.storage, read_only=True)
     left += SourceFolder(root, most_bytes=0).tree().left_out
     paths = sorted(backend.list().files)
     number = 0
@@ -175,7 +176,7 @@ def _each(
     settings: Settings, catalogue: list[dict[str, Any]], left: list[LeftOut], *, forgotten: bool
 ) -> Iterator[tuple[File, dict[str, Any]]]:
     """The notes' files as they are on disk now; without what was forgotten, unless that is wanted."""
-    backend = FilesystemBackend(settings.vault_path, read_only=True, marker=None)
+    backend = open_storage(settings.vault_path, name=settings.vault.storage, read_only=True)
     for facts in catalogue:
         if not forgotten and facts["shelf"] == Shelf.DELETED:
             continue
@@ -189,7 +190,7 @@ def _each(
         yield file, facts
 
 
-def _read(backend: FilesystemBackend, path: NotePath, left: list[LeftOut]) -> File | None:
+def _read(backend: StorageBackend, path: NotePath, left: list[LeftOut]) -> File | None:
     try:
         return File(path, backend.read(path, limit_bytes=archive.MOST_FILE_BYTES).data)
     except McpMemoryError as error:

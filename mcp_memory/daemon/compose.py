@@ -13,6 +13,7 @@ def engine_config(settings: Settings) -> EngineConfig:
         state=settings.state.root,
         models=settings.state.models,
         vault=settings.vault,
+        index=settings.index,
         kinds=settings.kinds,
         embedder=settings.embedder,
         chunking=settings.chunking,

@@ -18,6 +18,8 @@ class VaultConfig:
     """Section `[vault]`."""
 
     path: str = DEFAULT_VAULT
+    storage: str = "filesystem"
+    """What keeps its files: a name that `storage.backends` knows."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """Name → folder, indexed read-only as `@name/…`."""
     secrets: Literal["refuse", "allow"] = "refuse"
@@ -25,6 +27,14 @@ class VaultConfig:
     """Of a larger file only so much is read; it is reported, and no tool changes it."""
     max_append_bytes: int = 1_000_000
     write_deadline_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """Section `[index]`."""
+
+    engine: str = "sqlite"
+    """A name that `index.INDEXES` knows."""
 
 
 @dataclass(frozen=True, slots=True)

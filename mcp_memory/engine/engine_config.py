@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.capture.config import CaptureConfig
-from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.engine.config import IndexConfig, KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.search import SearchConfig
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.gleaning.config import GleaningConfig
@@ -25,6 +25,7 @@ class EngineConfig:
     state: Path
     models: Path
     vault: VaultConfig = field(default_factory=VaultConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
     kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)

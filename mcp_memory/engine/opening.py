@@ -31,10 +31,11 @@ from mcp_memory.engine.versioning.witness import WitnessedBackend
 from mcp_memory.engine.welcome import write_welcome
 from mcp_memory.engine.zone import LocalZone
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-from mcp_memory.index import open_index
-from mcp_memory.models import NotePath, Problem
+from mcp_memory.index import INDEXES
+from mcp_memory.models import NotePath
+from mcp_memory.storage.backends import STORAGE, open_storage
+from mcp_memory.storage.base import Prepared, StorageBackend
 from mcp_memory.storage.causes import failed
-from mcp_memory.storage.filesystem import FilesystemBackend
 
 Clock = Callable[[], datetime]
 
@@ -50,6 +51,8 @@ async def open_engine(
     now = clock or (lambda: datetime.now().astimezone())
     zone = clock().tzinfo if clock else LocalZone()
     assert zone is not None
+    STORAGE.get(config.vault.storage)  # an unknown name leaves no trace in vault or state folder
+    open_index = INDEXES.get(config.index.engine)
     with _naming_the_file(config.state):
         await in_thread(lambda: _make_private(config.state), deadline_s=30, what="opening the state folder")
         marker = await in_thread(
@@ -59,9 +62,7 @@ async def open_engine(
         vault = await in_thread(
             lambda: _open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
         )
-        index = await in_thread(
-            lambda: open_index("sqlite", config.state / "index"), deadline_s=60, what="opening the index"
-        )
+        index = await in_thread(lambda: open_index(config.state / "index"), deadline_s=60, what="opening the index")
     engine = Engine(config, marker, vault, index, now)
     try:
         async with anyio.create_task_group() as tasks:
@@ -105,16 +106,16 @@ def _log_folder(root: Path, home: str) -> str:
 
 
 def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: Pending | None) -> Vault:
-    backend = FilesystemBackend(config.root, locks=config.state / "locks", marker=None)
+    root = config.root.resolve()
+    backend = open_storage(root, name=config.vault.storage, locks=config.state / "locks")
     guard = Guard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
-    sources = {name: _source(name, folder) for name, folder in config.vault.sources.items()}
-    sources |= _transcripts(config)
-    warnings, kept = _prepare(backend) if marker.present and marker.writable else ([], [])
+    folders = {name: _source(name, folder) for name, folder in config.vault.sources.items()} | _transcripts(config)
+    prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
     vault = Vault(
         backend if pending is None else WitnessedBackend(backend, pending.add),
-        sources,
-        warnings=warnings,
-        leftovers=kept,
+        {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
+        warnings=prepared.warnings,
+        leftovers=prepared.leftovers,
         layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
         kinds=Kinds(config.kinds),
         ledger=Ledger(config.state / "ledger.jsonl"),
@@ -124,28 +125,28 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
         config=config.vault,
         clock=clock,
         guard=guard,
-        roots={"": backend.root, **{f"@{name}/": source.root for name, source in sources.items()}},
+        roots={"": root, **{f"@{name}/": folder for name, folder in folders.items()}},
     )
     if marker.made:
         write_welcome(vault)
     return vault
 
 
-def _source(name: str, folder: str) -> FilesystemBackend:
+def _source(name: str, folder: str) -> Path:
     """A folder that is not there is the listing's to report; here only what can never be one is refused."""
     try:
         # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
-        return FilesystemBackend(Path(os.path.expanduser(folder)), read_only=True, marker=None)  # noqa: PTH111 -- raises nothing
+        return Path(os.path.expanduser(folder)).resolve()  # noqa: PTH111 -- raises nothing
     except (OSError, RuntimeError, ValueError) as error:
         raise ConfigInvalid(f"the source {name} has no usable path: {error}", hint="see [vault.sources]") from error
 
 
-def _transcripts(config: EngineConfig) -> dict[str, FilesystemBackend]:
+def _transcripts(config: EngineConfig) -> dict[str, Path]:
     """What was captured of sessions, also where nothing is captured any more."""
     folder = config.state / SOURCE
     if config.capture.enabled:
         folder.mkdir(mode=0o700, exist_ok=True)
-    return {SOURCE: _source(SOURCE, str(folder))} if folder.is_dir() else {}
+    return {SOURCE: folder.resolve()} if folder.is_dir() else {}
 
 
 def _make_private(state: Path) -> None:
@@ -157,9 +158,8 @@ def _make_private(state: Path) -> None:
         raise StorageFailed(f"cannot use the state folder {state}: {error.strerror}") from error
 
 
-def _prepare(backend: FilesystemBackend) -> tuple[list[str], list[Problem]]:
-    """What this file system cannot do, and temporary files of an interrupted write whose bytes nobody knows."""
+def _prepare(backend: StorageBackend) -> Prepared:
     try:
-        return backend.abilities().warnings(), list(backend.sweep_leftovers().kept)
+        return backend.prepare()
     except StorageFailed as error:
-        return [error.message], []
+        return Prepared([error.message])

@@ -25,8 +25,8 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import Question, QuestionSet, Span, notes_of
 from mcp_memory.models import Chunk, Filters, NotePath
+from mcp_memory.storage.backends import open_storage
 from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text import frontmatter
 from mcp_memory.text.chunking import ChunkingConfig
 from mcp_memory.text.terms import STOP_WORDS
@@ -69,7 +69,7 @@ def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
     with naming_the_cause(str(config.root)):
         layout = Layout(home_of(config.root), zone)
     reader = Reader(
-        FilesystemBackend(config.root, read_only=True, marker=None),
+        open_storage(config.root, name=config.vault.storage, read_only=True),
         {},
         layout=layout,
         kinds=kinds,

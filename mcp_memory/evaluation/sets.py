@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.storage.backends import open_storage
 from mcp_memory.storage.paths import validate_existing
 
 FIRST_BUDGET = "evidence@500tok"
@@ -69,7 +69,7 @@ class QuestionSet:
 
 def notes_of(vault: Path) -> list[Path]:
     """The notes below a folder that an engine would find there, relative to it, in order; no source's."""
-    listed = FilesystemBackend(vault, read_only=True, marker=None).list().files
+    listed = open_storage(vault, read_only=True).list().files
     return sorted(Path(path) for path in listed if not path.startswith("@"))
 
 

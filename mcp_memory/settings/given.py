@@ -68,9 +68,9 @@ def read(
     return Given(tree, path if found else None, origin)
 
 
-def wrong(key: str, value: object, wanted: str, origin: Origin) -> ConfigInvalid:
+def wrong(key: str, value: object, wanted: str, origin: Origin, *, hint: str | None = None) -> ConfigInvalid:
     """The error for a value that cannot be; `wanted` says what can."""
-    return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}")
+    return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}", hint=hint)
 
 
 def _read_toml(path: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from math import inf
@@ -9,6 +10,8 @@ from typing import Any, cast
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.capture.config import SHIPPED_FOLDERS, SOURCE
+from mcp_memory.engine.config import IndexConfig, VaultConfig
+from mcp_memory.registry import Registry
 from mcp_memory.settings.given import Origin, wrong
 from mcp_memory.summarizers.config import SummarizerConfig
 
@@ -67,6 +70,14 @@ RANGES: Mapping[str, tuple[float, float]] = {
 PRECISIONS = ("int8", "fp32", "torch")
 """What the provider sentence-transformers knows; its own module would import too much here."""
 
+_REGISTRIES = {
+    "vault.storage": (VaultConfig().storage, "mcp_memory.storage.backends:STORAGE"),
+    "index.engine": (IndexConfig().engine, "mcp_memory.index:INDEXES"),
+    "embedder.provider": (EmbedderConfig().provider, "mcp_memory.embedders.choose:EMBEDDERS"),
+    "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.choose:SUMMARIZERS"),
+}
+"""Key → the shipped name, and where its registry is."""
+
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -78,16 +89,13 @@ def check(tree: Mapping[str, Any], origin: Origin) -> None:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
             raise wrong(key, value, wanted, origin)
     # Looking for other packages' providers takes time that only an unusual one is worth.
-    embedder, summarizer = tree["embedder"], tree["summarizer"]
-    if embedder["provider"] != EmbedderConfig().provider:
-        from mcp_memory.embedders.choose import EMBEDDERS
-
-        _one_of("embedder.provider", embedder["provider"], EMBEDDERS.names(), origin)
-    if summarizer["provider"] != SummarizerConfig().provider:
-        from mcp_memory.summarizers.choose import SUMMARIZERS
-
-        _one_of("summarizer.provider", summarizer["provider"], SUMMARIZERS.names(), origin)
-    _one_of("embedder.precision", embedder["precision"], PRECISIONS, origin)
+    for key, (shipped, place) in _REGISTRIES.items():
+        section, _, name = key.partition(".")
+        if tree[section][name] != shipped:
+            module, _, attribute = place.partition(":")
+            registry: Registry = getattr(importlib.import_module(module), attribute)
+            _one_of(key, tree[section][name], registry.names(), origin, hint=registry.others)
+    _one_of("embedder.precision", tree["embedder"]["precision"], PRECISIONS, origin)
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):
             raise wrong("vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin)
@@ -105,6 +113,8 @@ def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", value
 
 
-def _one_of(key: str, value: str, known: list[str] | tuple[str, ...], origin: Origin) -> None:
+def _one_of(
+    key: str, value: str, known: list[str] | tuple[str, ...], origin: Origin, *, hint: str | None = None
+) -> None:
     if value not in known:
-        raise wrong(key, value, f"one of {', '.join(map(repr, known))}", origin)
+        raise wrong(key, value, f"one of {', '.join(map(repr, known))}", origin, hint=hint)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.capture.config import CaptureConfig
-from mcp_memory.engine.config import KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.engine.config import IndexConfig, KindConfig, RecallConfig, VaultConfig, WatchConfig
 from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.gleaning.config import GleaningConfig
@@ -62,6 +62,7 @@ class Settings:
 
     vault: VaultConfig = field(default_factory=VaultConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)

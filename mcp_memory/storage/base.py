@@ -13,6 +13,7 @@ names the cause: disk full, read-only, I/O error) where the file system says no;
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.errors import McpMemoryError
@@ -60,13 +61,32 @@ class Listing:
     """Prefixes (`@name/`) of further roots that could not be listed: nothing is known of what is below them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a start should tell: what this storage cannot do, in plain words, and what interrupted writes left behind
+    whose bytes nobody knows."""
+
+    warnings: Sequence[str] = ()
+    leftovers: Sequence[Problem] = ()
+
+
 class StorageBackend(ABC):
-    """Five verbs on files, two narrow removals for bytes that we generated, two for a person, and `settle`."""
+    """Five verbs on files, two narrow removals for bytes that we generated, two for a person, `settle`, and two for the
+    start."""
 
     @property
     @abstractmethod
     def read_only(self) -> bool:
         """True when every writing verb raises `Refused`."""
+
+    @abstractmethod
+    def prepare(self) -> Prepared:
+        """To be called once before the first write. Takes as long as a listing. Raises Refused where it is read-only,
+        StorageFailed."""
+
+    @abstractmethod
+    def expect(self, marker: str) -> None:
+        """From now on a listing without this file is incomplete, where the root can be away at all."""
 
     @abstractmethod
     def list(self) -> Listing:

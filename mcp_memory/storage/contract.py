@@ -72,6 +72,10 @@ class StorageContract:
             assert found.path == path
             assert found.signature == backend.stat(path).signature == backend.read(path).stat.signature
 
+    def test_a_start_has_nothing_to_tell_of_new_storage(self, backend: StorageBackend) -> None:
+        assert not backend.prepare().leftovers
+        assert backend.list().files == {}
+
     def test_an_empty_back_end_lists_nothing(self, backend: StorageBackend) -> None:
         assert backend.list().files == {}
 

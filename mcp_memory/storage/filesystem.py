@@ -26,7 +26,7 @@ from mcp_memory.errors import (
     StorageFailed,
 )
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
-from mcp_memory.storage.base import Blob, Listing, StorageBackend, Written
+from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
 from mcp_memory.storage.causes import failed, naming_the_cause, reason
 from mcp_memory.storage.durable import DurableFolders
 from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
@@ -64,7 +64,7 @@ class FilesystemBackend(StorageBackend):
         locks: Path | None = None,
         read_only: bool = False,
         deadline_s: float = 5.0,
-        marker: str | None = ".mcp-memory/vault.toml",
+        marker: str | None = None,
         renames: Renames | None = None,
     ) -> None:
         self._root = root.resolve()
@@ -77,16 +77,13 @@ class FilesystemBackend(StorageBackend):
         self._opened_s = time.monotonic()
 
     @property
-    def root(self) -> Path:
-        """The root, links resolved."""
-        return self._root
-
-    @property
     def read_only(self) -> bool:
         return self._read_only
 
+    def prepare(self) -> Prepared:
+        return Prepared(self.abilities().warnings(), self.sweep_leftovers().kept)
+
     def expect(self, marker: str) -> None:
-        """From now on a listing without this file is incomplete."""
         self._marker = marker
 
     def abilities(self) -> Abilities:

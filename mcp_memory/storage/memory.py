@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, FileStat, NotePath
-from mcp_memory.storage.base import Blob, Listing, StorageBackend, Written
+from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
 from mcp_memory.storage.paths import fold, is_note, printable, split, taken, validate_existing, validate_new
 
 
@@ -34,6 +34,13 @@ class MemoryBackend(StorageBackend):
     @property
     def read_only(self) -> bool:
         return self._read_only
+
+    def prepare(self) -> Prepared:
+        self._must_be_writable()
+        return Prepared()
+
+    def expect(self, marker: str) -> None:
+        """Nothing: a dictionary is always there."""
 
     def list(self) -> Listing:
         with self._guard:

@@ -28,7 +28,7 @@ import numpy as np
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.evaluation.sets import notes_of
-from mcp_memory.index import open_index
+from mcp_memory.index import INDEXES
 from mcp_memory.models import NotePath
 from mcp_memory.telemetry import switch_off
 from mcp_memory.text import frontmatter
@@ -170,7 +170,7 @@ async def embedded(leaves: Sequence[Leaf], place: Path) -> np.ndarray:
     config = EngineConfig(place / "vault", place / "state", models())
     async with open_engine(config, watch=False) as engine:
         await engine.settled()
-    index = open_index("sqlite", config.state / "index")
+    index = INDEXES.get("sqlite")(config.state / "index")
     try:
         return index.meanings(paths)
     finally:

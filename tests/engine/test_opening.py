@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import KindConfig, VaultConfig
+from mcp_memory.engine.config import IndexConfig, KindConfig, VaultConfig
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.undo import GRACE_DAYS
@@ -29,6 +32,47 @@ async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
 async def test_the_welcome_note_is_in_no_search(world: World) -> None:
     async with world.engine() as engine:
         assert await found(engine, "folder agents memory Markdown file") == []
+
+
+PLUGGED = """
+from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.storage.filesystem import FilesystemBackend
+
+def open_storage(root, *, locks, read_only):
+    (root.parent / "opened").touch()
+    return FilesystemBackend(root, locks=locks, read_only=read_only)
+
+def open_index(folder):
+    return SqliteIndex(folder.with_name("plugged-index"))
+"""
+
+
+async def test_other_packages_keep_the_files_and_search_them_where_that_is_set(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "packages"
+    facts = packages / "plugged-1.dist-info"
+    facts.mkdir(parents=True)
+    (packages / "plugged.py").write_text(PLUGGED)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1\n")
+    points = "[mcp_memory.storage]\nplug = plugged:open_storage\n[mcp_memory.index]\nplug = plugged:open_index\n"
+    (facts / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(packages)
+    async with world.engine(vault=VaultConfig(storage="plug"), index=IndexConfig("plug")) as engine:
+        receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
+        assert await found(engine, "kettle") == [receipt.path]
+    assert (world.root.parent / "opened").exists()
+    assert (world.state / "plugged-index").is_dir() and not (world.state / "index").exists()
+
+
+@pytest.mark.parametrize("sections", [{"vault": VaultConfig(storage="floppy")}, {"index": IndexConfig("floppy")}])
+async def test_an_unknown_back_end_is_refused_before_anything_is_made(world: World, sections: dict[str, Any]) -> None:
+    before = set(world.root.parent.rglob("*"))
+    with pytest.raises(ConfigInvalid, match="'floppy'") as refused:
+        async with world.engine(**sections):
+            pass
+    assert "entry point" in str(refused.value.hint)
+    assert set(world.root.parent.rglob("*")) == before
 
 
 async def test_state_without_a_place_is_a_clear_error(world: World) -> None:

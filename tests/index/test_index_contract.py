@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.index import INDEXES, open_index
+from mcp_memory.index import INDEXES
 from mcp_memory.index.base import Index
 from mcp_memory.index.contract import IndexContract
 
@@ -13,7 +13,7 @@ from mcp_memory.index.contract import IndexContract
 class TestSqliteIndex(IndexContract):
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[Index]:
-        engine = open_index("sqlite", tmp_path / "index")
+        engine = INDEXES.get("sqlite")(tmp_path / "index")
         yield engine
         engine.close()
 

@@ -44,6 +44,5 @@ class TestMemory(StorageContract):
 
 def test_back_ends_are_chosen_by_name() -> None:
     assert STORAGE.get("filesystem") is FilesystemBackend
-    assert STORAGE.get("memory") is MemoryBackend
     with pytest.raises(ConfigInvalid, match="floppy"):
         STORAGE.get("floppy")

@@ -201,7 +201,7 @@ def test_what_is_young_is_not_settled(files: FilesystemBackend, vault: Path) -> 
 
 def test_an_absent_root_or_marker_makes_the_listing_incomplete(tmp_path: Path) -> None:
     root = tmp_path / "vault"
-    files = FilesystemBackend(root, locks=tmp_path / "locks")
+    files = FilesystemBackend(root, locks=tmp_path / "locks", marker=".mcp-memory/vault.toml")
     assert not files.list().complete
     with pytest.raises(StorageFailed, match=r"vault.* is not there"):
         files.write("a.md", b"x", None)

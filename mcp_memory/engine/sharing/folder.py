@@ -21,8 +21,8 @@ from mcp_memory.engine.marker import FOLDER as MARKER_FOLDER
 from mcp_memory.engine.sharing.parcel import Parcel, SharedFile
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NotePath
+from mcp_memory.storage.backends import open_storage
 from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.folders import etag_of as etag_at
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 from mcp_memory.storage.paths import split
@@ -89,7 +89,7 @@ class ShareFolder:
             raise Refused(
                 f"{self.folder} and the vault are in one another", hint="share with a folder beside the vault"
             )
-        self._backend = FilesystemBackend(self.folder, marker=None)
+        self._backend = open_storage(self.folder)
 
     def planned(self, parcel: Parcel) -> dict[str, Deed]:
         """Raises Refused where the folder is not free for this topic, StorageFailed."""

@@ -11,8 +11,9 @@ from mcp_memory.engine.durable import append_line
 from mcp_memory.engine.sharing.folder import MANIFEST, MOST_BYTES, share_in
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
+from mcp_memory.storage.backends import open_storage
+from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.storage.filesystem import FilesystemBackend
 
 
 class SharedFolders:
@@ -33,7 +34,7 @@ class SharedFolders:
         for folder in self._folders():
             if not (folder / MANIFEST).exists():
                 continue
-            backend = FilesystemBackend(folder, read_only=True, marker=None)
+            backend = open_storage(folder, read_only=True)
             try:
                 share = share_in(json.loads((folder / MANIFEST).read_bytes()[:MOST_BYTES]))
             except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -56,7 +57,7 @@ class SharedFolders:
         return found
 
 
-def _tells(backend: FilesystemBackend, path: str, names: Collection[str]) -> bool:
+def _tells(backend: StorageBackend, path: str, names: Collection[str]) -> bool:
     try:
         data = backend.read(NotePath(path), limit_bytes=MOST_BYTES).data
     except McpMemoryError:

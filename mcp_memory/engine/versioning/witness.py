@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 
 from mcp_memory.models import Etag, FileStat, NotePath
-from mcp_memory.storage.base import Blob, Listing, StorageBackend, Written
+from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
 
 
 class WitnessedBackend(StorageBackend):
@@ -20,6 +20,12 @@ class WitnessedBackend(StorageBackend):
     @property
     def read_only(self) -> bool:
         return self._inner.read_only
+
+    def prepare(self) -> Prepared:
+        return self._inner.prepare()
+
+    def expect(self, marker: str) -> None:
+        self._inner.expect(marker)
 
     def list(self) -> Listing:
         return self._inner.list()
