@@ -17,7 +17,7 @@ import anyio
 from mcp_memory.engine.assemble import with_notice
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.given import Given, mark_of
-from mcp_memory.engine.inbox.digest import Digest
+from mcp_memory.engine.inbox.digest import Digest, line_of
 from mcp_memory.engine.model import RETURN_WAIT_S, Model
 from mcp_memory.engine.news import ROOM_TOKENS, News
 from mcp_memory.engine.recall import Recalled, Recaller
@@ -98,11 +98,11 @@ class Briefer:
             )
             room = recalled.frame.room(self._config.start_budget_tokens)
             named: list[NoteId] = []
-            for note_id, line in zip(news.ids, news.lines, strict=True):
-                longer = with_notice(recalled.assembly, line, room)
+            for note in news:
+                longer = with_notice(recalled.assembly, line_of(note, is_quoted=note.id in notes), room)
                 if longer is not recalled.assembly:
                     recalled = replace(recalled, assembly=longer)
-                    named.append(note_id)
+                    named.append(note.id)
             told = await self._told(session, recalled, passages, notes)
             await in_thread(lambda: self._digest.told(named), deadline_s=LOOK_S, what="noting what was told")
             return told

@@ -70,6 +70,19 @@ async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
         assert "Stored because" in await begun(engine, "next")
 
 
+async def test_a_session_that_is_shown_the_note_is_told_its_words_once(world: World):
+    other = "We decided to drop Redis."
+    async with world.engine() as engine:
+        (note,) = (await take(engine, TALK[:1])).active
+        text = await begun(engine, "next")
+        assert text.count(WISH.rstrip(".")) == 1, "as the note's own words, and not again in the line that tells of it"
+        (told,) = [line for line in text.splitlines() if line.startswith("Stored because")]
+        assert f"mcp-memory review --undo {note}" in told and "always-answer-in-metric-units.md" in told
+        await take(engine, [person(other, 10)], session="another")
+        text = await begun(engine, "third")
+        assert text.count("drop Redis") == 1 and f': "{other}" [decision]' in text, "what is not shown the line tells"
+
+
 async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
     """A session that is resumed repeats the lines of the one before; a person who says it again means it."""
     async with world.engine() as engine:
@@ -355,7 +368,7 @@ async def test_the_newest_is_told_first_and_nothing_twice_before_all_were(world:
             world.later(seconds=1)
         first, second = await begun(engine, "a"), await begun(engine, "b")
         lines = [[line for line in told.splitlines() if "--undo" in line] for told in (first, second)]
-        assert "number 19" in lines[0][0]
+        assert "number-19-" in lines[0][0]
         assert lines[0] and lines[1] and not set(lines[0]) & set(lines[1])
 
 

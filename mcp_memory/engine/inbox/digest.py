@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_memory.engine.inbox.register import AT_ONCE, Fate, Register
@@ -18,14 +17,6 @@ NAMED_S = 86_400.0
 to be put before anybody, and who works with several agents sees it with each."""
 
 
-@dataclass(frozen=True, slots=True)
-class News:
-    """`lines` name the notes `ids`."""
-
-    lines: tuple[str, ...] = ()
-    ids: tuple[NoteId, ...] = ()
-
-
 class Digest:
     """Looks at the index and writes the register: for worker threads."""
 
@@ -34,15 +25,14 @@ class Digest:
         self._register = register
         self._clock = clock
 
-    def news(self, project: str | None) -> News:
+    def news(self, project: str | None) -> list[NoteRecord]:
         """Of what a session of this project may see, at most MOST_LINES notes; the others come next time."""
         filters = Filters(project=project, now=self._clock())
         since = self._clock().timestamp() - NAMED_S
         # What nobody was told of comes first, and of the rest the newest: there is room for a few.
         known = sorted(self._register.having(AT_ONCE), key=lambda each: (each.fate is Fate.TOLD, -each.at))
         fresh = [each.id for each in known if each.fate is Fate.ACTIVE or each.at > since]
-        notes = [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
-        return News(tuple(map(_line, notes)), tuple(note.id for note in notes))
+        return [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
 
     def told(self, ids: Sequence[NoteId]) -> None:
         """Raises StorageFailed."""
@@ -55,9 +45,12 @@ class Digest:
         return len(self._index.notes(Filters(shelves=frozenset({Shelf.INBOX})), limit=10_000))
 
 
-def _line(note: NoteRecord) -> str:
+def line_of(note: NoteRecord, *, is_quoted: bool) -> str:
+    """How a session is told of a note. `is_quoted`: what it says, and when, stands above already."""
     said = f" on {note.created.date().isoformat()}" if note.created else ""
     contrary = ", ".join(note.meta.get("contradicts", ()))
     against = f"; contradicts {contrary}" if contrary else ""
     undo = f"undo: mcp-memory review --undo {note.id}"
+    if is_quoted:
+        return f"Stored because the person said so: {in_quotes(note.path)} ({undo}{against})"
     return f"Stored because the person said so{said}: {in_quotes(note.title)} [{note.kind}] ({undo}{against})"
