@@ -21,6 +21,8 @@ class Sort(StrEnum):
     """A correction: what to do differently next time."""
     FIX = "fix"
     FACT = "fact"
+    COMMITMENT = "commitment"
+    """A promise, or what the person wants to be reminded of. It waits for review."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ ASKED_FOR = 0.95
 OUTRIGHT = 0.9
 """… what they state outright …"""
 TENTATIVE = 0.5
-"""… what they lean to …"""
+"""… what they lean to, promise, or want to be reminded of …"""
 STATED = 0.45
 """… and what they mention, with a number or a name in it."""
 
@@ -86,7 +86,7 @@ def _behind_lead(view: str, language: Language) -> str:
 
 
 def _stated(rest: str, language: Language, patterns: Mapping[Sort, re.Pattern[str]]) -> Sort | None:
-    for sort in (Sort.LESSON, Sort.PREFERENCE, Sort.DECISION):
+    for sort in (Sort.LESSON, Sort.PREFERENCE, Sort.DECISION, Sort.COMMITMENT):
         match = patterns[sort].search(rest) if sort in patterns else None
         if match and not language.before.search(rest, 0, match.start()):
             return sort

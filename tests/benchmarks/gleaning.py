@@ -19,8 +19,8 @@ from tests.benchmarks.figures import Figure
 
 SETS = Path(__file__).parents[1] / "eval" / "gleaning"
 WRITTEN_WITH, HELD_OUT = "the rules were written with these", "held out"
-AFTERWARDS, UNSEEN = "written after the first rules", "written last"
-FILES = {AFTERWARDS: "afterwards.jsonl", UNSEEN: "unseen.jsonl"}
+AFTERWARDS, UNSEEN, DUE = "written after the first rules", "written last", "promises and reminders"
+FILES = {AFTERWARDS: "afterwards.jsonl", UNSEEN: "unseen.jsonl", DUE: "commitments.jsonl"}
 """The others are parts of `messages.jsonl`."""
 AT_ONCE = "counts at once"
 PRECISION = 0.9
@@ -45,7 +45,7 @@ class Tally:
 def gleaning() -> Iterator[Figure]:
     for about in (WRITTEN_WITH, HELD_OUT, *FILES):
         tally = tallied(about)
-        for kind in (AT_ONCE, "preference", "decision", "lesson", "fix", "fact"):
+        for kind in (AT_ONCE, "preference", "decision", "lesson", "fix", "fact", "commitment"):
             counts = f"{about}: {tally.right[kind]} of {tally.found[kind]} found, {tally.wanted[kind]} wanted"
             goal = PRECISION if kind == AT_ONCE else inf
             yield Figure(f"{kind}: precision", tally.precision(kind), "of found", goal, bound="least", about=counts)
@@ -53,7 +53,7 @@ def gleaning() -> Iterator[Figure]:
 
 
 def tallied(which: str) -> Tally:
-    """Of one of the four sets."""
+    """Of one of the five sets."""
     tally = Tally()
     file = SETS / FILES.get(which, "messages.jsonl")
     rows: list[dict[str, Any]] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -56,6 +56,17 @@ def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
         assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
 
 
+def test_an_audit_finds_what_was_promised_and_extract_lets_it_wait(place: Place):
+    place.vault.mkdir()
+    words = ("Remind me to renew the certificate on Friday.", "I'll send Ann the report by Friday.", "Thanks, go on.")
+    rows = [{"session": "s", "role": "user", "text": each} for each in words]
+    (place.root / "promised.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = said(place, "audit", "promised.jsonl", code=5)["found"]
+    assert [(each["kind"], each["text"]) for each in found] == [("commitment", each) for each in words[:2]]
+    taken = said(place, "extract", "promised.jsonl")
+    assert (taken["active"], len(taken["waiting"])) == ([], 2)
+
+
 def test_a_session_is_extracted_as_it_would_be_captured(place: Place):
     """Under its client's name, for its project, and with a place that leads to its transcript."""
     place.vault.mkdir()

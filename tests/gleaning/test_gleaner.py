@@ -9,10 +9,21 @@ import pytest
 from mcp_memory.gleaning.candidate import Sort, titled
 from mcp_memory.gleaning.gleaner import glean
 from mcp_memory.gleaning.language import languages
-from tests.benchmarks.gleaning import AT_ONCE, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
+from tests.benchmarks.gleaning import AT_ONCE, DUE, FILES, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
 from tests.gleaning.talks import AT, assistant, person, tool
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+def test_promises_and_reminders_wait_for_review():
+    tally = tallied(DUE)
+    assert tally.found["commitment"] >= 30 and tally.precision("commitment") >= PRECISION
+    assert tally.recall("commitment") >= 0.9 and not tally.found[AT_ONCE]
+
+
+@pytest.mark.parametrize("which", [WRITTEN_WITH, HELD_OUT, *FILES])
+def test_no_other_message_is_taken_for_a_promise(which: str):
+    assert which == DUE or not tallied(which).found["commitment"]
 
 
 @pytest.mark.parametrize("which", [WRITTEN_WITH, HELD_OUT])
