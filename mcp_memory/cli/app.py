@@ -100,7 +100,7 @@ def commands(ctx: click.Context) -> None:
     \b
     mcp-memory start                       serve ~/memory in the background
     mcp-memory append "we use uv, not pip" store a note
-    mcp-memory search "package manager"    find it
+    mcp-memory search "uv or pip"          find it
     mcp-memory doctor                      what is wrong, and what to do
     """
     ctx.ensure_object(Common)

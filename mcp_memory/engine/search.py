@@ -29,7 +29,7 @@ from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.index.base import Index, Part, Rows
 from mcp_memory.index.bm25 import ceiling
 from mcp_memory.index.boosts import BoostWeights, Question, most_boost, read_question
-from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage
+from mcp_memory.index.confidence import TOGETHER, Signs, confidence, coverage, is_named, nearness
 from mcp_memory.index.confidence_config import ConfidenceConfig
 from mcp_memory.index.fusion import FusionWeights, Legs, fuse
 from mcp_memory.models import Filters, LeftOut, Passage, SearchResult
@@ -156,8 +156,9 @@ class Searcher:
                 break
         if checked.is_stale:
             self._on_stale()
-        signs, best = _signs(found, best, has_words=bool(words)), best[:limit]
-        signs, weights = self._told(signs, text, is_prompt=is_prompt)
+        named = bool(found.frequencies) and is_named(asked, [each.passage for each in best[:TOGETHER]])
+        signs, best = _signs(found, best, has_words=bool(words), has_meaning=not named), best[:limit]
+        signs, weights = self._told(signs, text, is_prompt=is_prompt and not named)
         sure = confidence(signs, weights)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = (
@@ -293,10 +294,10 @@ def _plain(query: str) -> str:
     return query.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
-def _signs(found: Gathered, best: list[Weighed], *, has_words: bool) -> Signs:
+def _signs(found: Gathered, best: list[Weighed], *, has_words: bool, has_meaning: bool) -> Signs:
     if not best:
         return Signs()
-    cosine = found.dense[0].score if found.dense else None
+    cosine = nearness(found.dense[0].score, found.chunks) if found.dense and has_meaning else None
     if not has_words:
         return Signs(0.0, 0.0, cosine)  # an emoji alone is close to anything that the model cannot read either
     if not found.frequencies:

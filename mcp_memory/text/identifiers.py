@@ -13,6 +13,11 @@ _JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]")
 _PARTS = re.compile(r"[A-Za-z0-9]+")
 _INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
+_NUMBERED = re.compile(r"[A-Za-z][0-9]")
+"""`E4021` and `x86_64`, but not `2nd`, `10am` or `5xx`."""
+_CAPITALS = re.compile(r"[A-Z]{2,}")
+_SHORTEST, _SHORTEST_CAPITALS = 3, 4
+_TICKET = re.compile(r"(?<![a-z])[a-z]+(?:-[0-9]{2,})+")
 _HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")
 
 
@@ -51,6 +56,31 @@ def said(text: str) -> frozenset[str]:
 def is_said(word: str, told: Collection[str]) -> bool:
     """Whether a question's word is in what `said` tells of a text, however an identifier or a hash is written."""
     return any(each in told for each in (fold(word), fold(joined(word)), *abbreviations(word)))
+
+
+def names_known(question: str, text: str) -> int:
+    """How many words of a question belong to names in code that the text has: with an underscore or humps, a digit
+    behind a letter, in capitals alone, or numbered as tickets are (`INC-2231`).
+
+    One in capitals must stand in the text just so, since `STOP` may be shouted; and words in capitals side by side
+    are shouted, or SQL.
+    """
+    found = _NAME.findall(question)
+    jointed: list[str] = []
+    capitals: list[str] = []
+    for before, word, after in zip(["", *found], found, [*found[1:], ""], strict=False):
+        if not word.isascii() or len(word) < _SHORTEST:
+            continue
+        if _JOINT.search(word) or _NUMBERED.search(word):
+            jointed.append(word.lower())
+        elif len(word) >= _SHORTEST_CAPITALS and _CAPITALS.fullmatch(word):
+            capitals += [] if _CAPITALS.fullmatch(before) or _CAPITALS.fullmatch(after) else [word]
+    tickets = _TICKET.findall(question.lower())
+    if not (jointed or capitals or tickets):
+        return 0
+    told, written = said(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
+    known = sum(is_said(word, told) for word in jointed) + sum(word in written for word in capitals)
+    return known + sum(1 + ticket.count("-") for ticket in tickets if ticket in written)
 
 
 def _words(name: str) -> list[str]:
