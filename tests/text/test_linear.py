@@ -75,6 +75,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "frontmatter written": lambda text: frontmatter.render({"title": text}, text),
     "identifiers": identifiers.said,
     "identifiers' parts": identifiers.parts_of,
+    "identifiers known": lambda text: identifiers.names_known(text, text),
     "lead": leads.lead_of,
     "names": leads.possible_names,
     "leaves": lambda text: leaves.leaves_of([messages.Turn("Ada", text)], leaves.LEAST_TOKENS),
