@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .world import World, made
+from tests.engine.world import World, made
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused
 from mcp_memory.models import NotePath, Outcome
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text import frontmatter
-
-from .world import NOON, World, draft, eventually, found, made, paths
+from tests.engine.world import NOON, World, draft, eventually, found, made, paths
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,7 @@ from mcp_memory.engine.given import KEPT_S, MOST_SESSIONS, Given
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.models import Shelf
 from mcp_memory.text.tokens import count_tokens
-
-from .world import World, paths
+from tests.engine.world import World, paths
 
 pytestmark = pytest.mark.anyio
 

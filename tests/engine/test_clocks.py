@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from .world import NOON, World, found
+from tests.engine.world import NOON, World, found
 
 pytestmark = pytest.mark.anyio
 

@@ -23,9 +23,8 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.versions.history import places
 from mcp_memory.versions.repository import find
-
-from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
-from .world import World, eventually
+from tests.engine.test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.engine.world import World, eventually
 
 pytestmark = pytest.mark.anyio
 

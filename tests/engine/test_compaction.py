@@ -16,8 +16,7 @@ from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE, is_page
-
-from .world import World, eventually, found, paths, records
+from tests.engine.world import World, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
 

@@ -17,10 +17,9 @@ from mcp_memory.models import NotePath
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text import frontmatter
 from mcp_memory.topics.page import CHILDREN, PAGE
+from tests.engine.test_compaction import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
+from tests.engine.world import NOON, World
 from tests.promises import tree_judge
-
-from .test_compaction import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
-from .world import NOON, World
 
 pytestmark = pytest.mark.anyio
 

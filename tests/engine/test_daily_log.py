@@ -14,8 +14,7 @@ from mcp_memory.engine.daily_log import FULL_BYTES
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import Outcome
 from mcp_memory.text import frontmatter, logs
-
-from .world import NOON, World, found, python
+from tests.engine.world import NOON, World, found, python
 
 LOG = f"memory/{NOON.date()}.md"
 

@@ -12,8 +12,7 @@ from mcp_memory.engine.lost import Lost
 from mcp_memory.engine.operations import perform
 from mcp_memory.engine.recovery import Added
 from mcp_memory.models import NoteId, NotePath, Problem
-
-from .world import NOON, World
+from tests.engine.world import NOON, World
 
 LOG = f"memory/{NOON.date()}.md"
 

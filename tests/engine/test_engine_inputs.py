@@ -17,8 +17,7 @@ from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Shelf
-
-from .world import NOON, World, found, made, more, paths
+from tests.engine.world import NOON, World, found, made, more, paths
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,7 @@ from mcp_memory.engine.operations import perform
 from mcp_memory.errors import NotFound, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.storage.filesystem import FilesystemBackend
-
-from .world import NOON, World, found
+from tests.engine.world import NOON, World, found
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,8 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome, Receipt
 from mcp_memory.storage.base import Blob
-
-from .test_compaction import ALL_AT_ONCE, TEA, told, topic_of
-from .world import World, paths
+from tests.engine.test_compaction import ALL_AT_ONCE, TEA, told, topic_of
+from tests.engine.world import World, paths
 
 pytestmark = pytest.mark.anyio
 

@@ -22,8 +22,7 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import Shelf
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text import frontmatter
-
-from .world import KINDS, NOON, World, found, more
+from tests.engine.world import KINDS, NOON, World, found, more
 
 PATH = "notes/note.md"
 

@@ -17,8 +17,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.notes import NoteFile
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NotePath
-
-from .world import World, made, more
+from tests.engine.world import World, made, more
 
 pytestmark = pytest.mark.anyio
 

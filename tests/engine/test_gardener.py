@@ -17,10 +17,9 @@ from mcp_memory.engine.operations import perform
 from mcp_memory.engine.traffic import Traffic
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
+from tests.engine.test_compaction import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
+from tests.engine.world import World, eventually
 from tests.stub_endpoint import StubEndpoint, serving
-
-from .test_compaction import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
-from .world import World, eventually
 
 pytestmark = pytest.mark.anyio
 

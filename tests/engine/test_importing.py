@@ -17,8 +17,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.porting.item import Item, Kind, Source, digest_of
 from mcp_memory.porting.placing import folder_of
 from mcp_memory.porting.sealing import id_of, mark_of, sealed
-
-from .world import World, records
+from tests.engine.world import World, records
 
 pytestmark = pytest.mark.anyio
 NOTES = Source(Kind.OBSIDIAN, "Notes", Path("/home/ada/Notes"))

@@ -17,9 +17,8 @@ from mcp_memory.gleaning.config import GleaningConfig
 from mcp_memory.models import Shelf
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.transcripts.message import Message
+from tests.engine.world import World, found, paths, records
 from tests.gleaning.talks import assistant, person, tool
-
-from .world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
 

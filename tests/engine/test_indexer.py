@@ -24,8 +24,7 @@ from mcp_memory.index.base import Change
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking import ChunkingConfig
-
-from .world import World, draft, eventually, found, paths, records
+from tests.engine.world import World, draft, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
 

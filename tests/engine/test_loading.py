@@ -25,9 +25,8 @@ from mcp_memory.index.follower import FEW
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.index.wordstore import WordStore
 from mcp_memory.models import NotePath, SearchResult
-
-from .test_search import ALL, searcher
-from .toy import ToyEmbedder
+from tests.engine.test_search import ALL, searcher
+from tests.engine.toy import ToyEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,7 @@ import pytest
 
 from mcp_memory.engine.marker import MARKER, Guard, Marker, open_marker
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-
-from .world import REPOSITORY, made, python
+from tests.engine.world import REPOSITORY, made, python
 
 OPEN = "import sys; from pathlib import Path; from mcp_memory.engine.marker import open_marker\n"
 

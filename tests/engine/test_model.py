@@ -7,9 +7,8 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine import model as models
-
-from .toy import OPENING
-from .world import World, eventually, found
+from tests.engine.toy import OPENING
+from tests.engine.world import World, eventually, found
 
 pytestmark = pytest.mark.anyio
 

@@ -18,11 +18,10 @@ from mcp_memory.errors import NotFound
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text import frontmatter
 from mcp_memory.topics.page import PAGE
+from tests.engine.test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.engine.test_gardener import SOON
+from tests.engine.world import World, eventually
 from tests.stub_endpoint import Answer, StubEndpoint, serving
-
-from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
-from .test_gardener import SOON
-from .world import World, eventually
 
 pytestmark = pytest.mark.anyio
 

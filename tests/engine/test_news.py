@@ -7,9 +7,8 @@ import pytest
 from mcp_memory.engine.config import RecallConfig
 from mcp_memory.engine.news import Stored
 from mcp_memory.text.tokens import count_tokens
-
-from .test_briefing import PORT, QUESTION, begun, told
-from .world import World
+from tests.engine.test_briefing import PORT, QUESTION, begun, told
+from tests.engine.world import World
 
 pytestmark = pytest.mark.anyio
 

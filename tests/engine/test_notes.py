@@ -17,8 +17,7 @@ from mcp_memory.engine.notes import Layout, NoteFile, derive_title, read_note, s
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, Shelf
 from mcp_memory.storage.paths import validate_new
-
-from .world import KINDS, NOON, draft
+from tests.engine.world import KINDS, NOON, draft
 
 AGENT = Layout("Agent", UTC)
 ROOT = Layout("", UTC)

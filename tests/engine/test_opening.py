@@ -13,8 +13,7 @@ from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.threads import in_thread
 from mcp_memory.engine.undo import GRACE_DAYS
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-
-from .world import World, found
+from tests.engine.world import World, found
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,7 @@ from mcp_memory.engine.notes import NoteFile
 from mcp_memory.engine.operations import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath
-
-from .world import World, found, made
+from tests.engine.world import World, found, made
 
 pytestmark = pytest.mark.anyio
 

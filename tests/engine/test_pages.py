@@ -16,9 +16,8 @@ from mcp_memory.text import frontmatter
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL
-
-from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
-from .world import World
+from tests.engine.test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.engine.world import World
 
 pytestmark = pytest.mark.anyio
 

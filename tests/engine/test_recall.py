@@ -10,8 +10,7 @@ import pytest
 from mcp_memory.engine.config import PhaseConfig, RecallConfig
 from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused
 from mcp_memory.text.tokens import count_tokens
-
-from .world import NOON, World
+from tests.engine.world import NOON, World
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,7 @@ from mcp_memory.engine.recovery import KEPT_DAYS, Added, Fate, RecoveryJournal
 from mcp_memory.errors import Refused
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text import logs
-
-from .world import KINDS, NOON, World, draft, more
+from tests.engine.world import KINDS, NOON, World, draft, more
 
 PATH = NotePath("memory/2026-11-21.md")
 

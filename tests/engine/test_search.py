@@ -29,8 +29,7 @@ from mcp_memory.index.base import Rows, Upsert
 from mcp_memory.index.sqlite import SqliteIndex
 from mcp_memory.models import Etag, Filters, NotePath, SearchResult, Shelf
 from mcp_memory.text.chunking import ChunkingConfig, chunk
-
-from .toy import ToyEmbedder
+from tests.engine.toy import ToyEmbedder
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

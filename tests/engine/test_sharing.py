@@ -24,9 +24,8 @@ from mcp_memory.models import Shelf
 from mcp_memory.storage.renames import KernelRenames
 from mcp_memory.text.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
-
-from .test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
-from .world import World, found, made, more, records
+from tests.engine.test_compaction import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.engine.world import World, found, made, more, records
 
 PLACES = Places({f"topics/01-a/{name}": name for name in ("_summary.md", "b.md", "02-c/_summary.md", "02-c/d.md")})
 

@@ -9,8 +9,7 @@ import pytest
 from mcp_memory.engine.config import VaultConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import Filters
-
-from .world import World, found
+from tests.engine.world import World, found
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,7 @@ from mcp_memory.text.terms import telling
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
-
-from .world import World
+from tests.engine.world import World
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,7 @@ import pytest
 from mcp_memory.engine.diff import Known, vanished
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.models import Etag, NotePath
-
-from .world import World, found, paths
+from tests.engine.world import World, found, paths
 
 pytestmark = pytest.mark.anyio
 

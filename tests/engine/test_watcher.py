@@ -18,8 +18,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.watcher import Swept, Watcher
 from mcp_memory.models import NotePath
 from mcp_memory.text.counts import counted
-
-from .world import World, eventually, found, paths
+from tests.engine.world import World, eventually, found, paths
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,7 @@ import pytest
 
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Index
-
-from .world import World, draft, eventually, found
+from tests.engine.world import World, draft, eventually, found
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,7 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.engine_config import EngineConfig
 from mcp_memory.engine.opening import open_engine
 from mcp_memory.engine.zone import LocalZone
-
-from .world import World, python
+from tests.engine.world import World, python
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -17,8 +17,7 @@ from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.index.confidence_config import UNWANTED
 from mcp_memory.text import frontmatter
-
-from .test_strangers import ROOM
+from tests.eval.test_strangers import ROOM
 
 FOLDER = Path(__file__).with_name("developer")
 

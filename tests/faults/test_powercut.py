@@ -13,9 +13,8 @@ import pytest
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.storage.filesystem import FilesystemBackend
-
-from .powercut import Tree, disks, record
-from .powercut_writer import NEW, OLD
+from tests.faults.powercut import Tree, disks, record
+from tests.faults.powercut_writer import NEW, OLD
 
 LIMIT = 10_000 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 256
 REPOSITORY = Path(__file__).parents[2]

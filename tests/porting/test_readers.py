@@ -11,8 +11,17 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.porting.item import Kind
 from mcp_memory.porting.placing import aliased, dead_links, links_of, placed
 from mcp_memory.porting.recognise import read, source_at
-
-from .sources import basic_memory, by_key, claude_memory, laid, left, obsidian, openclaw, reading, server_memory
+from tests.porting.sources import (
+    basic_memory,
+    by_key,
+    claude_memory,
+    laid,
+    left,
+    obsidian,
+    openclaw,
+    reading,
+    server_memory,
+)
 
 
 def test_an_obsidian_vault(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.engine.world import more
-
-from .machine import VaultMachine
+from tests.promises.machine import VaultMachine
 
 
 def run(machine: type[VaultMachine], examples: int, steps: int) -> None:

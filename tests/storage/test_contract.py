@@ -12,8 +12,7 @@ from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.contract import StorageContract
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.memory import MemoryBackend
-
-from .refusing import LACKS, RefusingRenames
+from tests.storage.refusing import LACKS, RefusingRenames
 
 
 class TestFilesystem(StorageContract):

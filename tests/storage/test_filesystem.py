@@ -21,8 +21,7 @@ from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRef
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.renames import KernelRenames
-
-from .refusing import RefusingRenames
+from tests.storage.refusing import RefusingRenames
 
 
 def etag(data: bytes) -> str:

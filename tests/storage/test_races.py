@@ -14,8 +14,7 @@ import pytest
 from mcp_memory.errors import NotFound, PreconditionFailed
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.renames import KernelRenames
-
-from .refusing import RefusingRenames
+from tests.storage.refusing import RefusingRenames
 
 WRITES = 3000 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 300
 APPENDS = 200 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 40

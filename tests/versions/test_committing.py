@@ -21,8 +21,7 @@ from mcp_memory.versions import index as index_module
 from mcp_memory.versions.committing import Part, commit
 from mcp_memory.versions.history import places, steps
 from mcp_memory.versions.repository import find
-
-from .conftest import Repo
+from tests.versions.conftest import Repo
 
 
 def test_new_changed_and_removed_files(repo: Repo) -> None:
