@@ -34,13 +34,13 @@ cli          the command line
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than a hook to start
 if TYPE_CHECKING:
     from mcp_memory.library.memory import Memory as Memory
-    from mcp_memory.text.leaves import Leaf as Leaf
+    from mcp_memory.text.conversation.conversation_chunks import Leaf as Leaf
 
 __all__ = ["Leaf", "Memory", "__version__"]
 
 __version__ = "0.1.0"
 
-_PUBLIC = {"Leaf": "mcp_memory.text.leaves", "Memory": "mcp_memory.library.memory"}
+_PUBLIC = {"Leaf": "mcp_memory.text.conversation.conversation_chunks", "Memory": "mcp_memory.library.memory"}
 
 if not TYPE_CHECKING:
 

@@ -13,23 +13,23 @@ import sys
 def main() -> int:
     """Run `mcp-memory`; returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found."""
     if sys.argv[1:2] == ["--detached"]:
-        from mcp_memory.client.detached import detach
+        from mcp_memory.client.detached_process import detach
 
         del sys.argv[1]
         return detach(main)
     if sys.argv[1:2] == ["headers"]:
-        from mcp_memory.cli.headers import headers
+        from mcp_memory.cli.clients.headers import headers
 
         return headers(sys.argv[2:])
     if sys.argv[1:2] == ["stdio"]:
-        from mcp_memory.cli.stdio import stdio
+        from mcp_memory.cli.clients.stdio import stdio
 
         return stdio(sys.argv[2:])
     if sys.argv[1:2] == ["hook"]:
         from mcp_memory.hooks import run as run_hook
 
         run_hook(sys.argv[2:])
-    from mcp_memory.telemetry import switch_off
+    from mcp_memory.runtime.telemetry import switch_off
 
     switch_off()
     from mcp_memory.cli.app import run

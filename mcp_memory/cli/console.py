@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from mcp_memory.text.visible import visible
+from mcp_memory.text.escape_invisible import visible
 
 
 def is_terminal() -> bool:

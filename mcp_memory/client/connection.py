@@ -7,8 +7,8 @@ import os
 from time import monotonic
 
 from mcp_memory import errors
-from mcp_memory.client.channel import Channel
 from mcp_memory.client.credentials import PERSON, Credentials
+from mcp_memory.client.http_connection import Channel
 from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
 
 TYPE_CHECKING = False  # as in `typing`

@@ -173,7 +173,7 @@ class Credentials:
         """Whole or not at all, on disk when this returns; `only_new` leaves a file alone that is there already."""
         from pathlib import Path
 
-        from mcp_memory.engine.durable import replace_file
+        from mcp_memory.runtime.private_files import replace_file
 
         try:
             replace_file(Path(self._file), json.dumps(table).encode(), only_new=only_new)

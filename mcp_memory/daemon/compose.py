@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.search import SearchConfig
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.settings.settings import Settings
 
 

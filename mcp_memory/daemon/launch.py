@@ -14,13 +14,13 @@ from typing import Any
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.client.detached import Detached
+from mcp_memory.client.detached_process import Detached
 from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon.instance import end_holder, holder, is_held
 from mcp_memory.daemon.listen import bind_tcp, kept_port
-from mcp_memory.daemon.moved import follow
+from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
-from mcp_memory.place import PREFIX
+from mcp_memory.runtime.paths import PREFIX
 from mcp_memory.settings.settings import Settings
 
 LISTEN_DEADLINE_S = 30.0

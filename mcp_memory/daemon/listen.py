@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from mcp_memory.errors import Busy, ConfigInvalid
-from mcp_memory.place import absolute
+from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig
 from mcp_memory.settings.state import StateFolder
 

@@ -13,17 +13,17 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from mcp_memory import __version__
-from mcp_memory.allocator import give_back, share_one_arena
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.descriptors import connections_that_fit
+from mcp_memory.daemon.fd_limit import connections_that_fit
 from mcp_memory.daemon.instance import Instance, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
-from mcp_memory.daemon.moved import follow
+from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.runtime.allocator import give_back, share_one_arena
+from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
-from mcp_memory.telemetry import switch_off
 
 GRACE_S = 8
 """How long running calls may take to finish after SIGTERM; with what else there is to close, 10 s in all."""
@@ -70,14 +70,14 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
         # Third-party imports only now: a second daemon must find the lock taken without them.
         import anyio
 
-        from mcp_memory.daemon import in_force
-        from mcp_memory.daemon.journal import open_log
+        from mcp_memory.daemon import settings_in_force
+        from mcp_memory.daemon.logging import open_log
 
         open_log(state.log, settings.daemon)
         sys.setswitchinterval(SWITCH_S)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
         with suppress(OSError):  # a full disk keeps nobody from starting
-            in_force.keep(settings)
+            settings_in_force.keep(settings)
         with _published(address, settings):
             anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python's own end resets a handler, and this is the end
@@ -103,12 +103,12 @@ async def _serve(
 
     from mcp_memory.daemon.compose import engine_config
     from mcp_memory.daemon.connections import Connections
-    from mcp_memory.daemon.presence import Presence
-    from mcp_memory.engine.opening import open_engine
-    from mcp_memory.engine.threads import in_thread
+    from mcp_memory.daemon.runtime_files import Presence
+    from mcp_memory.engine.factory import open_engine
+    from mcp_memory.runtime.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
-    from mcp_memory.server.gate import GateConfig
-    from mcp_memory.server.live import Live
+    from mcp_memory.server.http_guard import GateConfig
+    from mcp_memory.server.subscriptions import Live
 
     class Server(uvicorn.Server):
         """Signals are ours: uvicorn would raise them again and turn a clean end into a killed process."""
@@ -214,7 +214,7 @@ async def _serve(
 async def _stay_small() -> None:
     import anyio
 
-    from mcp_memory.engine.threads import in_thread
+    from mcp_memory.runtime.threads import in_thread
 
     while True:
         await anyio.sleep(GIVE_BACK_S)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.registry import Registry
+from mcp_memory.runtime.registry import Registry
 
 EMBEDDERS = Registry(
     "embedder",
     {
         "auto": "mcp_memory.embedders.sentence_transformer:open_auto",
         "sentence-transformers": "mcp_memory.embedders.sentence_transformer:open_named",
-        "openai": "mcp_memory.embedders.openai:open_endpoint",
+        "openai": "mcp_memory.embedders.openai_embeddings:open_endpoint",
         "none": "mcp_memory.embedders.choose:refuse",
     },
 )

@@ -20,8 +20,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from mcp_memory import telemetry
-from mcp_memory.embedders import pipeline
+from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.child import answering
 from mcp_memory.embedders.compiled import (
     MODEL_FILE,
@@ -33,7 +32,8 @@ from mcp_memory.embedders.compiled import (
     write_manifest,
 )
 from mcp_memory.embedders.locate import ModelSource
-from mcp_memory.embedders.samples import SAMPLES
+from mcp_memory.embedders.parity_texts import SAMPLES
+from mcp_memory.runtime import telemetry
 
 Say = Callable[[str], None]
 
@@ -83,21 +83,21 @@ def compile_model(job: Job, say: Say) -> None:
 
 def _compile_into(work: Path, job: Job, say: Say) -> None:
     say(f"loading {job.name} to compile it (once)")
-    model = pipeline.load(ModelSource(job.name, Path(job.folder), job.revision), for_export=True)
-    query_prompt, document_prompt = pipeline.prompts(model)
+    model = onnx_export.load(ModelSource(job.name, Path(job.folder), job.revision), for_export=True)
+    query_prompt, document_prompt = onnx_export.prompts(model)
     draft = Manifest(
         name=job.name,
         revision=job.revision,
         engine="onnx",
         precision="fp32",
-        pooling=pipeline.pooling(model),
-        dimension=pipeline.dimension(model),
-        max_seq_length=pipeline.max_seq_length(model, job.recipe.max_tokens),
+        pooling=onnx_export.pooling(model),
+        dimension=onnx_export.dimension(model),
+        max_seq_length=onnx_export.max_seq_length(model, job.recipe.max_tokens),
         query_prompt=query_prompt,
         document_prompt=document_prompt,
         versions={library: version(library) for library in LIBRARIES},
     )
-    reason = pipeline.obstacle(model) or _compile_to_onnx(work, model, draft, job.recipe, say)
+    reason = onnx_export.obstacle(model) or _compile_to_onnx(work, model, draft, job.recipe, say)
     if reason:
         say(f"{job.name} runs in torch: {reason}")
         for file in work.iterdir():
@@ -110,8 +110,8 @@ def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, sa
     say("writing the ONNX graph")
     original = work / "original.onnx"
     try:
-        pipeline.export(model, original)
-        pipeline.write_tokenizer(model, work / TOKENIZER_FILE, draft.max_seq_length)
+        onnx_export.export(model, original)
+        onnx_export.write_tokenizer(model, work / TOKENIZER_FILE, draft.max_seq_length)
     except Exception as error:
         # Exporters fail in as many ways as there are models; torch still runs this one.
         return f"it cannot be exported ({type(error).__name__}: {str(error)[:200]})"

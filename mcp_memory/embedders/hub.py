@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from mcp_memory import telemetry
 from mcp_memory.embedders.child import Tell, answering
 from mcp_memory.embedders.locate import OTHER_RUNTIMES, WANTED_SUFFIXES
 from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.runtime import telemetry
 
 
 def fetch(name: str, cache: str, timeout_s: float, tell: Tell) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcp_memory.embedders import pipeline
+from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared, prompts_mark
 from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
@@ -27,17 +27,17 @@ class TorchEmbedder:
         self, source: ModelSource, batch_size: int = 8, query_prompt: str = "", document_prompt: str = ""
     ) -> None:
         """A prompt that is not empty replaces the model's own. Raises EmbedderUnavailable."""
-        self._model: Any = pipeline.load(source)
+        self._model: Any = onnx_export.load(source)
         self._lock = threading.Lock()
         self._batch_size = batch_size
-        model_query, model_document = pipeline.prompts(self._model)
+        model_query, model_document = onnx_export.prompts(self._model)
         self._query_prompt = query_prompt or model_query
         self._document_prompt = document_prompt or model_document
-        limit = pipeline.max_seq_length(self._model, MAX_TOKENS)
+        limit = onnx_export.max_seq_length(self._model, MAX_TOKENS)
         self._max_chars = limit * CHARS_PER_TOKEN
-        self._dimension = pipeline.dimension(self._model)
+        self._dimension = onnx_export.dimension(self._model)
         self._fingerprint = (
-            f"{source.name}@{source.revision[:12]} pooling={pipeline.pooling(self._model)} normalised max={limit} "
+            f"{source.name}@{source.revision[:12]} pooling={onnx_export.pooling(self._model)} normalised max={limit} "
             f"torch prompts={prompts_mark(self._query_prompt, self._document_prompt)}"
         )
 

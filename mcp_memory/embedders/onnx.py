@@ -12,10 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_memory import telemetry
 from mcp_memory.embedders.compiled import TOKENIZER_FILE, CompiledModel, fingerprint
 from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared
 from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.runtime import telemetry
 
 if TYPE_CHECKING:
     from mcp_memory.embedders.base import Vectors

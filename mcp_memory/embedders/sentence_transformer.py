@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcp_memory import telemetry
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.child import run_child
 from mcp_memory.embedders.compiled import CompiledModel, Recipe, folder_for, read_compiled
@@ -14,6 +13,7 @@ from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import ModelSource, locate
 from mcp_memory.embedders.onnx import OnnxEmbedder
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
+from mcp_memory.runtime import telemetry
 
 PRECISIONS = ("int8", "fp32", "torch")
 

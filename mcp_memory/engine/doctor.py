@@ -6,13 +6,13 @@ import stat
 from pathlib import Path
 from time import monotonic
 
+from mcp_memory.engine.diagnostics import Facts, Finding, findings_of
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.findings import Facts, Finding, findings_of
-from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
+from mcp_memory.git.repository import find
 from mcp_memory.models import Problem
-from mcp_memory.text.counts import counted
-from mcp_memory.versions.repository import find
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.pluralize import counted
 
 LOOK_DEADLINE_S = 60.0
 

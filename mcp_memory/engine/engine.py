@@ -11,56 +11,56 @@ from typing import Any, Literal
 import anyio
 from anyio.abc import TaskGroup
 
+from mcp_memory.capture.config import SOURCE
+from mcp_memory.capture.service import Taker
+from mcp_memory.capture.session_reader import Captured
+from mcp_memory.capture.worker import Capturer
+from mcp_memory.compaction.auto_compactor import Gardener
+from mcp_memory.compaction.compactor import Compactor
+from mcp_memory.compaction.job_builder import Drafter
 from mcp_memory.embedders.base import Progress
-from mcp_memory.engine.appending import Appending
-from mcp_memory.engine.briefing import Briefer
-from mcp_memory.engine.building import Builder
-from mcp_memory.engine.capture.captured import Captured
-from mcp_memory.engine.capture.capturer import Capturer
-from mcp_memory.engine.capture.config import SOURCE
-from mcp_memory.engine.capture.taker import Taker
-from mcp_memory.engine.compaction.compactor import Compactor
-from mcp_memory.engine.compaction.drafting import Drafter
-from mcp_memory.engine.compaction.gardener import Gardener
-from mcp_memory.engine.draft import Draft, creation, expiry
-from mcp_memory.engine.echoes import Echoes
-from mcp_memory.engine.embedding import Embedding
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.erasing import Erasing, Erasure
-from mcp_memory.engine.filters import checked_limit, checked_query, filters_from, moment_of
-from mcp_memory.engine.forgetting import Forgetting
-from mcp_memory.engine.freshness import Freshness
-from mcp_memory.engine.given import Given
-from mcp_memory.engine.health import Health
-from mcp_memory.engine.inbox.digest import Digest
-from mcp_memory.engine.inbox.intake import Intake
-from mcp_memory.engine.inbox.neighbours import Neighbours
-from mcp_memory.engine.inbox.register import Register
-from mcp_memory.engine.inbox.review import Review
-from mcp_memory.engine.indexer import Indexer
-from mcp_memory.engine.marker import Marker
-from mcp_memory.engine.marks import UNKNOWN, Caller, Tombstone
-from mcp_memory.engine.model import Model
-from mcp_memory.engine.news import News
-from mcp_memory.engine.notes import NoteFile
-from mcp_memory.engine.porting import Porting
-from mcp_memory.engine.recall import Recaller
-from mcp_memory.engine.recall_request import recall_request
-from mcp_memory.engine.search import Searcher
-from mcp_memory.engine.sharing.shares import SharedFolders
-from mcp_memory.engine.staleness import Staleness
-from mcp_memory.engine.target import Targets
-from mcp_memory.engine.threads import in_thread
-from mcp_memory.engine.traffic import Traffic, served
-from mcp_memory.engine.unaccepted import UnacceptedLoss
-from mcp_memory.engine.upkeep import Upkeep
-from mcp_memory.engine.vault import Vault
-from mcp_memory.engine.versioning.past import Past
-from mcp_memory.engine.watcher import Swept, Watcher
-from mcp_memory.engine.writer import IndexWriter
+from mcp_memory.engine.admin import Upkeep
+from mcp_memory.engine.append import Appending
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.erase import Erasing, Erasure
+from mcp_memory.engine.forget import Forgetting
+from mcp_memory.extraction.candidate_ingest import Intake
+from mcp_memory.extraction.candidate_log import Register
+from mcp_memory.extraction.digest import Digest
+from mcp_memory.extraction.neighbours import Neighbours
+from mcp_memory.extraction.review import Review
+from mcp_memory.git.note_history import Past
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.embedder_lifecycle import Model
+from mcp_memory.indexing.embedding_backlog import Embedding
+from mcp_memory.indexing.freshness import Freshness
+from mcp_memory.indexing.index_lag import Staleness
+from mcp_memory.indexing.mass_deletion_guard import UnacceptedLoss
+from mcp_memory.indexing.rebuild import Builder
+from mcp_memory.indexing.reconciler import Indexer
+from mcp_memory.indexing.watcher import Swept, Watcher
+from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteRecord, Receipt, SearchResult
+from mcp_memory.recall.answer import Recaller
+from mcp_memory.recall.briefing import Briefer
+from mcp_memory.recall.cross_session_updates import News
+from mcp_memory.recall.echoes import Echoes
+from mcp_memory.recall.request import recall_request
+from mcp_memory.recall.seen_passages import Given
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.idle_detector import Traffic, served
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import checked_limit, checked_query, filters_from, moment_of
+from mcp_memory.search.note_lookup import Targets
+from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.choose import open_summarizer
+from mcp_memory.transfer.porting import Porting
+from mcp_memory.transfer.share.shared_folders import SharedFolders
+from mcp_memory.vault.draft import Draft, creation, expiry
+from mcp_memory.vault.marker import Marker
+from mcp_memory.vault.marks import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 

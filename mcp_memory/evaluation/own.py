@@ -13,23 +13,23 @@ import re
 from collections.abc import Iterator
 from datetime import UTC
 
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.filters import filters_from
-from mcp_memory.engine.kinds import Kinds
-from mcp_memory.engine.marker import home_of
-from mcp_memory.engine.notes import Layout
-from mcp_memory.engine.passages import to_upsert
-from mcp_memory.engine.reader import Reader
-from mcp_memory.engine.undo import Undo
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import Question, QuestionSet, Span, notes_of
+from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Chunk, Filters, NotePath
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.search.filters import filters_from
 from mcp_memory.storage.backends import open_storage
-from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.text import frontmatter
-from mcp_memory.text.chunking import ChunkingConfig
-from mcp_memory.text.terms import STOP_WORDS
+from mcp_memory.text.chunking.chunker import ChunkingConfig
+from mcp_memory.text.language.terms import STOP_WORDS
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.marker import home_of
+from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.reader import Reader
+from mcp_memory.vault.tombstones import Undo
 
 TITLE, SHORTENED, REWORDED = "title", "shortened", "reworded"
 

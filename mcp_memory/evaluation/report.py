@@ -10,7 +10,7 @@ from typing import Any
 from mcp_memory.evaluation.bootstrap import Interval, interval, paired
 from mcp_memory.evaluation.metrics import Answer, Recall, auroc, recall_score, score, share_below
 from mcp_memory.evaluation.sets import LineLengths
-from mcp_memory.index.confidence_config import UNSURE
+from mcp_memory.search.confidence_config import UNSURE
 
 OVERALL = "overall"
 ANSWERABLE = "answerable"

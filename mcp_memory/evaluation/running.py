@@ -13,18 +13,18 @@ from time import perf_counter
 
 import anyio
 
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine, Mode
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.marker import MARKER, open_marker
-from mcp_memory.engine.opening import open_engine
-from mcp_memory.engine.search import SearchConfig
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, Found, Recall
 from mcp_memory.evaluation.quoted import quoted_lines
 from mcp_memory.evaluation.sets import Question, QuestionSet, notes_of
-from mcp_memory.storage.causes import naming_the_cause
-from mcp_memory.text.logs import is_log_path
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.searcher import SearchConfig
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.vault.marker import MARKER, open_marker
 
 HITS = 100
 """So many are asked for: single turns of a dialogue are so short that 40 do not fill 2,000 tokens."""

@@ -31,7 +31,7 @@ def run(arguments: Sequence[str]) -> NoReturn:
 
 def _complain(error: BaseException) -> None:
     try:
-        from mcp_memory.hooks.journal import Line, fallback
+        from mcp_memory.hooks.hook_log import Line, fallback
 
         Line().failed(error).write(fallback(os.environ))
     except BaseException:  # noqa: S110 -- there is nobody left to tell

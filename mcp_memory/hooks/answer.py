@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
-from mcp_memory.engine.threads import LOOK_DEADLINE_S
 from mcp_memory.errors import DeadlineExceeded, Unusable
 from mcp_memory.hooks.command import START
-from mcp_memory.hooks.nested import is_nested
-from mcp_memory.hooks.said import Said
+from mcp_memory.hooks.delegation import is_nested
+from mcp_memory.hooks.hook_input import Said
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 
 PROMPT, FLUSH, COMPACT, STOP, END = "prompt", "flush", "pre-compact", "stop", "session-end"
 EVENTS = (START, PROMPT, FLUSH, COMPACT, STOP, END)

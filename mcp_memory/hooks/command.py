@@ -11,9 +11,9 @@ import os
 from mcp_memory.client.connection import Address, Translated, error_of, json_object, proved
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
-from mcp_memory.hooks.journal import Line, fallback
-from mcp_memory.hooks.nested import marks_of
-from mcp_memory.place import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
+from mcp_memory.hooks.delegation import marks_of
+from mcp_memory.hooks.hook_log import Line, fallback
+from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import Given, read
 
@@ -135,7 +135,7 @@ def _answer(
 ) -> bytes:
     """What is printed; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
     if len(data) > CARRIED_BYTES:
-        from mcp_memory.hooks.said import Said
+        from mcp_memory.hooks.hook_input import Said
 
         data = Said(data).shortened()
     credentials, within_s = Credentials(f"{state}/{TOKENS}"), deadline.left_ms / 1000
@@ -154,7 +154,7 @@ def _answer(
                 facts = json_object(said.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
         if os.path.exists(f"{state}/{PORT}") or os.path.exists(f"{vault}/.mcp-memory/vault.toml"):
-            from mcp_memory.hooks.starting import start_daemon
+            from mcp_memory.hooks.autostart import start_daemon
 
             start_daemon(options.vault, options.config, environ)
         raise
@@ -166,7 +166,7 @@ def _answer(
 
 def _session(data: bytes) -> str:
     """Whose call it is, where the daemon did not say it."""
-    from mcp_memory.hooks.said import Said
+    from mcp_memory.hooks.hook_input import Said
 
     try:
         return Said(data).session

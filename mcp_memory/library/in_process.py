@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from mcp_memory.daemon.asking import alone
+from mcp_memory.daemon.engine_client import alone
 from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.settings.settings import Settings
-from mcp_memory.telemetry import switch_off
 
 WHOLE_S = 60.0
 """How long a question waits for the first sweep and its vectors, since a script asks once; then it is told what is
@@ -24,7 +24,7 @@ class InProcess:
     """Open, and the vault locked, from its making until `close`, at the latest until the program ends. Any thread may
     call it.
 
-    It puts the switches of `mcp_memory.telemetry` into the environment, as our programs do; they bind what is imported
+    It puts the switches of `mcp_memory.runtime.telemetry` into the environment, as our programs do; they bind what is imported
     after them.
     """
 
@@ -34,7 +34,7 @@ class InProcess:
         from anyio.from_thread import start_blocking_portal
 
         from mcp_memory.daemon.compose import engine_config
-        from mcp_memory.engine.opening import open_engine
+        from mcp_memory.engine.factory import open_engine
 
         with ExitStack() as opening:
             opening.enter_context(alone(settings))
@@ -60,7 +60,7 @@ class InProcess:
     async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
         import anyio
 
-        from mcp_memory.engine.operations import perform
+        from mcp_memory.engine.requests import perform
 
         try:
             with anyio.fail_after(deadline_s):

@@ -13,15 +13,15 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.daemon.asking import ask, compaction_s
-from mcp_memory.engine.zone import LocalZone
+from mcp_memory.daemon.engine_client import ask, compaction_s
 from mcp_memory.errors import DeadlineExceeded, InvalidInput
 from mcp_memory.library.answers import Filed, Standing, Topic, filed, receipt, search_result, standing, topic
 from mcp_memory.library.in_process import InProcess
 from mcp_memory.models import Receipt, SearchResult
+from mcp_memory.runtime.local_timezone import LocalZone
 from mcp_memory.settings.settings import Settings, load
-from mcp_memory.text.leaves import Leaf, leaves_of
-from mcp_memory.text.messages import Message, read_turns
+from mcp_memory.text.conversation.conversation_chunks import Leaf, leaves_of
+from mcp_memory.text.conversation.messages import Message, read_turns
 
 CALL_S = 120.0
 """The engine has shorter deadlines of its own; a first question may wait for the first index."""
@@ -105,7 +105,7 @@ class Memory:
         """Chat messages as leaves of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is stored.
 
         A message is a mapping, `{"role": "user", "content": "…"}`; with `name` or `speaker`, `timestamp` and `session`
-        where they are known. See `mcp_memory.text.messages` for what is read and what is left out. A leaf is of one
+        where they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A leaf is of one
         session; `session` is that of the messages that name none. Times without an offset are local.
 
         Raises InvalidInput that names the message.

@@ -4,6 +4,6 @@ Imports client, engine and what stands below; holds no state of its own. Transla
 tool errors and HTTP statuses. Keeps invariant 9 at the edge: every byte from outside is checked here first.
 """
 
-from mcp_memory.telemetry import switch_off
+from mcp_memory.runtime.telemetry import switch_off
 
 switch_off()  # before anything imports fastmcp

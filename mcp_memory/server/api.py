@@ -16,7 +16,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.operations import perform
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import (
     AlreadyExists,
     Busy,
@@ -29,9 +29,9 @@ from mcp_memory.errors import (
     StillReading,
 )
 from mcp_memory.hooks.command import ROUTE
-from mcp_memory.server.calls import Calls
+from mcp_memory.server.call_log import Calls
 from mcp_memory.server.hooks import Hooks
-from mcp_memory.text.visible import visible, visible_in
+from mcp_memory.text.escape_invisible import visible, visible_in
 
 log = logging.getLogger(__name__)
 

@@ -14,18 +14,18 @@ from starlette.types import ASGIApp
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.engine.config import RecallConfig, VaultConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.api import add_routes
-from mcp_memory.server.calls import Calls
-from mcp_memory.server.complaints import Complaints
-from mcp_memory.server.gate import Gate, GateConfig
+from mcp_memory.server.argument_errors import Complaints
+from mcp_memory.server.call_log import Calls
+from mcp_memory.server.client_limits import Shares
 from mcp_memory.server.hooks import Hooks
+from mcp_memory.server.http_guard import Gate, GateConfig
 from mcp_memory.server.resources import add_prompts, add_resources
-from mcp_memory.server.shares import Shares
 from mcp_memory.server.tools import add_tools
 from mcp_memory.settings.settings import HooksConfig
+from mcp_memory.vault.config import RecallConfig, VaultConfig
 
 log = logging.getLogger(__name__)
 

@@ -13,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.operations import perform
-from mcp_memory.engine.threads import LOOK_DEADLINE_S, Crew, in_thread
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.answer import EVENTS, Answer, answer
 from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
-from mcp_memory.hooks.journal import Line, owes_start
-from mcp_memory.hooks.nested import MARKS
-from mcp_memory.project import project_of
+from mcp_memory.hooks.delegation import MARKS
+from mcp_memory.hooks.hook_log import Line, owes_start
+from mcp_memory.runtime.project import project_of
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, Crew, in_thread
 from mcp_memory.settings.settings import HooksConfig
 
 _log = logging.getLogger(__name__)

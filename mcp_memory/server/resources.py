@@ -10,14 +10,14 @@ from typing import Any
 from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
-from mcp_memory.engine.compaction.outline import note_payload
+from mcp_memory.compaction.serializers import note_payload
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.flush import FLUSH
-from mcp_memory.engine.operations import perform
-from mcp_memory.engine.threads import in_thread
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.text.counts import counted
-from mcp_memory.text.visible import in_line, visible, visible_in
+from mcp_memory.recall.flush import FLUSH
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.escape_invisible import in_line, visible, visible_in
+from mcp_memory.text.pluralize import counted
 
 REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
 memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what

@@ -15,14 +15,14 @@ from fastmcp.tools import ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from mcp_memory.engine.config import RecallConfig, VaultConfig
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.marks import Caller
-from mcp_memory.engine.payloads import forgotten_payload, receipt_payload, search_payload
+from mcp_memory.engine.serializers import forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.server.result_text import append_text, forget_text, search_text
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
-from mcp_memory.server.texts import append_text, forget_text, search_text
-from mcp_memory.text.visible import visible
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.vault.config import RecallConfig, VaultConfig
+from mcp_memory.vault.marks import Caller
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.place import PREFIX, config_file
+from mcp_memory.runtime.paths import PREFIX, config_file
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:

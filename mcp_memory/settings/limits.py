@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, cast
 
+from mcp_memory.capture.config import SHIPPED_FOLDERS, SOURCE
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.capture.config import SHIPPED_FOLDERS, SOURCE
-from mcp_memory.engine.config import IndexConfig, VaultConfig
-from mcp_memory.registry import Registry
+from mcp_memory.runtime.registry import Registry
 from mcp_memory.settings.given import Origin, wrong
 from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.vault.config import IndexConfig, VaultConfig
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "vault.max_note_bytes": (1, 100_000_000),

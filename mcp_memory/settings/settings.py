@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.capture.config import CaptureConfig
-from mcp_memory.engine.config import IndexConfig, KindConfig, RecallConfig, VaultConfig, WatchConfig
-from mcp_memory.engine.versioning.config import GitConfig
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.gleaning.config import GleaningConfig
-from mcp_memory.index.confidence_config import ConfidenceConfig
-from mcp_memory.place import vault_folder
+from mcp_memory.extraction.config import GleaningConfig
+from mcp_memory.git.config import GitConfig
+from mcp_memory.runtime.paths import vault_folder
+from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.given import read
 from mcp_memory.settings.limits import check
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build, plain
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.text.chunking_config import ChunkingConfig
+from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.vault.config import IndexConfig, KindConfig, RecallConfig, VaultConfig, WatchConfig
 
 PREFERRED_PORT = 8423
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from mcp_memory import place
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-from mcp_memory.place import PREFIX
+from mcp_memory.runtime import paths
+from mcp_memory.runtime.paths import PREFIX
 
 MARKER = ".mcp-memory/vault.toml"
 """Below a vault's folder."""
@@ -27,9 +27,9 @@ class StateFolder:
     @classmethod
     def of(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
         models = environ.get(PREFIX + "MODELS")
-        home = Path(place.state_home(environ))
-        root = place.state_folder(str(vault), environ)
-        return cls(Path(root), Path(place.absolute(models)) if models else home / "models")
+        home = Path(paths.state_home(environ))
+        root = paths.state_folder(str(vault), environ)
+        return cls(Path(root), Path(paths.absolute(models)) if models else home / "models")
 
     @property
     def home(self) -> Path:
@@ -42,15 +42,15 @@ class StateFolder:
 
     @property
     def daemon(self) -> Path:
-        return self.root / place.DAEMON
+        return self.root / paths.DAEMON
 
     @property
     def tokens(self) -> Path:
-        return self.root / place.TOKENS
+        return self.root / paths.TOKENS
 
     @property
     def port(self) -> Path:
-        return self.root / place.PORT
+        return self.root / paths.PORT
 
     @property
     def in_force(self) -> Path:
@@ -78,7 +78,7 @@ class StateFolder:
 
     @property
     def hooks(self) -> Path:
-        return self.root / place.HOOKS_LOG
+        return self.root / paths.HOOKS_LOG
 
     def make(self) -> None:
         """Create the folder, private from the start.

@@ -12,7 +12,7 @@ from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.storage.folders import open_child, opened_folder, twin
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.paths import split, taken
-from mcp_memory.storage.temp import sync
+from mcp_memory.storage.temp_files import sync
 
 FOLDER_MODE = 0o700
 

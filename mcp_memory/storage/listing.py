@@ -14,8 +14,8 @@ from contextlib import suppress
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import FileStat, NotePath, Problem
+from mcp_memory.runtime.os_errors import reason
 from mcp_memory.storage.base import FolderId, Listing
-from mcp_memory.storage.causes import reason
 from mcp_memory.storage.folders import kind, open_child, opened_file
 from mcp_memory.storage.ignore import IGNORE_FILE, MAX_FILE_BYTES, IgnoreRules, parse_ignore
 from mcp_memory.storage.paths import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mcp_memory.text.facts import Fact, FactKind, facts
+from mcp_memory.text.language.facts import Fact, FactKind, facts
 
 
 @dataclass(frozen=True, slots=True)

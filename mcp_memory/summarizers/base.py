@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mcp_memory.summarizers.writing import Prompt, Written
+from mcp_memory.summarizers.llm_port import Prompt, Written
 
 LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
 MOST_TITLE_CHARS = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_memory.registry import Registry
+from mcp_memory.runtime.registry import Registry
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
 
@@ -12,7 +12,7 @@ SUMMARIZERS = Registry(
     "summarizer",
     {
         "extractive": "mcp_memory.summarizers.extractive:open_extractive",
-        "openai": "mcp_memory.summarizers.openai:open_endpoint",
+        "openai": "mcp_memory.summarizers.openai_chat:open_endpoint",
         "command": "mcp_memory.summarizers.command:open_command",
     },
 )

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import IO
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
-from mcp_memory.summarizers.allowance import Allowance
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.escalating import EscalatingSummarizer
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.summarizers.writing import MOST_ANSWER_BYTES, Prompt, Written
+from mcp_memory.summarizers.fallback import EscalatingSummarizer
+from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, Prompt, Written
+from mcp_memory.summarizers.quota import Allowance
 from mcp_memory.text.tokens import count_tokens
 
 PASSED_ON = frozenset(

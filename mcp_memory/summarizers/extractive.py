@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import Request, Source, Summary
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.rarity import Rarity
-from mcp_memory.summarizers.titles import MOST_SENTENCES, READ_CHARS, title_of
-from mcp_memory.summarizers.writing import Prompt, Written
-from mcp_memory.text.facts import Fact, facts
-from mcp_memory.text.leads import lead_of
-from mcp_memory.text.sentences import Sentence, sentences
-from mcp_memory.text.terms import telling
+from mcp_memory.summarizers.idf import Rarity
+from mcp_memory.summarizers.llm_port import Prompt, Written
+from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, title_of
+from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.language.facts import Fact, facts
+from mcp_memory.text.language.generic_words import VAGUE_WORDS
+from mcp_memory.text.language.sentences import Sentence, sentences
+from mcp_memory.text.language.terms import telling
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
-from mcp_memory.text.vague_words import VAGUE_WORDS
 
 NAME = "extractive"
 

@@ -9,9 +9,9 @@ from importlib.resources import files
 from string import Template
 
 from mcp_memory.summarizers.base import Request
-from mcp_memory.summarizers.writing import Prompt
+from mcp_memory.summarizers.llm_port import Prompt
+from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
-from mcp_memory.text.visible import visible
 
 MOST_SOURCE_TITLE_CHARS = 200
 _MARK_DIGITS = 12

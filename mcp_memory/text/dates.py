@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.question_dates import DateRange, dates_in_question
+from mcp_memory.text.language.question_dates import DateRange, dates_in_question
 
 __all__ = ["DateRange", "as_datetime", "dates_in_question", "format_when", "parse_when"]
 

@@ -8,7 +8,7 @@ smaller budget.
 
 from __future__ import annotations
 
-from mcp_memory.text.boundaries import best_cut
+from mcp_memory.text.chunking.boundaries import best_cut
 
 CHARS_PER_TOKEN = 4
 _ELLIPSIS = "…"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_memory.models import NoteId, NotePath
-from mcp_memory.text import frontmatter
-from mcp_memory.text.counts import counted
-from mcp_memory.text.redirects import unlinked
-from mcp_memory.text.sentences import sentences
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.link_targets import unlinked
+from mcp_memory.text.pluralize import counted
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.topics.page import link, span
 

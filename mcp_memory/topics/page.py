@@ -10,9 +10,9 @@ from datetime import datetime
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Etag, NoteId, NotePath
-from mcp_memory.text import frontmatter
-from mcp_memory.text.counts import counted
-from mcp_memory.text.links import relative_link
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.links import relative_link
+from mcp_memory.text.pluralize import counted
 from mcp_memory.text.tokens import count_tokens
 
 TOPICS = "topics"

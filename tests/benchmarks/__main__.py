@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from mcp_memory.telemetry import switch_off
+from mcp_memory.runtime.telemetry import switch_off
 from tests.benchmarks import (
     appending,
     compaction,

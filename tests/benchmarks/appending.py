@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from mcp_memory.daemon.serve import SWITCH_S
-from mcp_memory.engine.opening import open_engine
+from mcp_memory.engine.factory import open_engine
 from tests.benchmarks.calls import WARM_UP, timed
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, percentile

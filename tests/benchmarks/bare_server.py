@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from mcp_memory.telemetry import switch_off
+from mcp_memory.runtime.telemetry import switch_off
 
 switch_off()
 

@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from mcp_memory.index.base import IndexedChunk, Upsert
-from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, Shelf, TextHash
 
 CHUNKS_A_NOTE = 10

@@ -12,9 +12,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.gleaning.gleaner import glean
-from mcp_memory.transcripts.message import Message
-from mcp_memory.transcripts.plain import read_plain
+from mcp_memory.capture.readers.message import Message
+from mcp_memory.capture.readers.plain import read_plain
+from mcp_memory.extraction.extractor import glean
 from tests.benchmarks.figures import Figure
 
 SETS = Path(__file__).parents[1] / "eval" / "gleaning"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.metrics import share_below
 from mcp_memory.evaluation.report import ANSWERABLE, Report, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import QuestionSet, read_set
-from mcp_memory.index.confidence_config import UNWANTED
+from mcp_memory.search.confidence_config import UNWANTED
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 

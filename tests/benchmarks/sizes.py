@@ -24,10 +24,10 @@ import numpy as np
 from mcp_memory.daemon.serve import SWITCH_S
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
-from mcp_memory.engine.search import SearchConfig, Searcher
 from mcp_memory.errors import StillReading
-from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters
+from mcp_memory.search.searcher import SearchConfig, Searcher
 from tests.benchmarks.bench_index import RNG, build, timed, words
 from tests.benchmarks.calls import WARM_UP, Tool
 from tests.benchmarks.figures import Figure, percentile

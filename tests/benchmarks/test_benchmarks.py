@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcp_memory.text.chunking import ChunkingConfig, chunk
+from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
 from tests.benchmarks.calls import in_turns
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, line, percentile

@@ -25,14 +25,14 @@ from pathlib import Path, PurePosixPath
 import anyio
 import numpy as np
 
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.opening import open_engine
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.factory import open_engine
 from mcp_memory.evaluation.sets import notes_of
 from mcp_memory.index import INDEXES
 from mcp_memory.models import NotePath
-from mcp_memory.telemetry import switch_off
-from mcp_memory.text import frontmatter
-from mcp_memory.text.logs import is_log_path
+from mcp_memory.runtime.telemetry import switch_off
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.plan import Job, after, next_number, plan
 from tests.benchmarks.figures import Figure

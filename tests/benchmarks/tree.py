@@ -23,19 +23,19 @@ from typing import Any
 import anyio
 import numpy as np
 
-from mcp_memory.engine.config import RecallConfig, VaultConfig
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.opening import open_engine
+from mcp_memory.engine.factory import open_engine
 from mcp_memory.evaluation.bootstrap import paired
 from mcp_memory.evaluation.metrics import BUDGETS
 from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import Question, notes_of, read_set
-from mcp_memory.text import frontmatter
-from mcp_memory.text.leaves import leaves_of
-from mcp_memory.text.logs import is_log_path
-from mcp_memory.text.messages import read_turns
+from mcp_memory.text.conversation.conversation_chunks import leaves_of
+from mcp_memory.text.conversation.messages import read_turns
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.vault.config import RecallConfig, VaultConfig
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 from tests.benchmarks.tree_ways import OTHER_WAYS, Asked, look_at

@@ -9,15 +9,15 @@ from functools import cached_property
 
 import numpy as np
 
-from mcp_memory.engine.assemble import Frame, pack
-from mcp_memory.engine.compaction.grove import Topic
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.ranking import Ranked
-from mcp_memory.engine.threads import in_thread
 from mcp_memory.models import Filters, NotePath
-from mcp_memory.text.sentences import sentences
-from mcp_memory.text.terms import folded, telling
+from mcp_memory.recall.context_budget import Frame, pack
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.ranking import Ranked
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import folded, telling
 from mcp_memory.topics.page import gist
+from mcp_memory.topics.topic_tree import Topic
 
 BEAM, PRIOR = 4, 0.05
 RANKED = 100

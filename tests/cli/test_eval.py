@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.marker import open_marker
+from mcp_memory.vault.marker import open_marker
 from tests.daemon.place import Place
 
 SENTENCES = {

@@ -25,7 +25,7 @@ print(json.dumps({"code": code, "new": sorted(new), "all": [*sys.modules]}))
 
 SLOW = {
     "dataclasses", "difflib", "email", "http.client", "importlib.metadata", "inspect", "secrets", "shutil", "ssl",
-    "tempfile", "threading", "tomllib", "mcp_memory.engine.config", "mcp_memory.models", "mcp_memory.settings.settings",
+    "tempfile", "threading", "tomllib", "mcp_memory.vault.config", "mcp_memory.models", "mcp_memory.settings.settings",
 }  # fmt: skip
 """Modules that take milliseconds each, and that a client with a token has no need of."""
 

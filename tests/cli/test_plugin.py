@@ -6,9 +6,9 @@ import json
 import tomllib
 from pathlib import Path
 
-from mcp_memory.cli.plugin import anywhere, differing, marketplace
-from mcp_memory.wiring.clients import HOOK_EVENTS
-from mcp_memory.wiring.packages import ABOUT, BY_HAND, FOLDER, packages
+from mcp_memory.cli.clients.plugin import anywhere, differing, marketplace
+from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.integrations.plugin_bundle import ABOUT, BY_HAND, FOLDER, packages
 from tests.clients.agents import TEMPLATES
 from tests.daemon.place import CHECKOUT, Place
 

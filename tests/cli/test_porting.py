@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.daemon.place import Place, eventually
-from tests.porting.sources import claude_memory, laid, obsidian, server_memory
+from tests.transfer.sources import claude_memory, laid, obsidian, server_memory
 
 
 def test_notes_come_in_through_a_daemon_and_stay_a_persons(place: Place, tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.cli.gleaning import read_transcript
+from mcp_memory.cli.sessions.extraction import read_transcript
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings
+from tests.capture.written import lately, line
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
-from tests.transcripts.written import lately, line
 
 TALK = [
     {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-22T09:30:00Z"},

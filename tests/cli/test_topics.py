@@ -12,7 +12,7 @@ import pytest
 
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.errors import NotFound
-from mcp_memory.text import frontmatter
+from mcp_memory.text.markdown import frontmatter
 from tests.cli.test_output import EVIL, SIGNS
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from mcp_memory.cli.stdio import USAGE
+from mcp_memory.cli.clients.stdio import USAGE
 from mcp_memory.settings.settings import PREFERRED_PORT
 from tests.clients.agents import SHIPPED_URL, TEMPLATES
 

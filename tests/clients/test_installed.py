@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.wiring.clients import HOOK_EVENTS
+from mcp_memory.integrations.clients import HOOK_EVENTS
 from tests.clients.agents import (
     CLAUDE_PREFIX,
     OPENCLAW_S,
@@ -22,7 +22,7 @@ from tests.clients.programs import Programs, run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.clients.test_hooks import first_request
 from tests.hooks.client import PATIENT
-from tests.wiring.machine import tree
+from tests.integrations.machine import tree
 
 
 @pytest.fixture

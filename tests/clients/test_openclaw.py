@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from mcp_memory.engine.flush import FLUSH
+from mcp_memory.recall.flush import FLUSH
 from tests.clients.agents import OPENCLAW_S, Agent, claude_code, find_in_claude, openclaw, openclaw_model
 from tests.clients.machine import Machine
 from tests.clients.programs import PINS, Programs, installed_version

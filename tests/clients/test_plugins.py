@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.flush import FLUSH
-from mcp_memory.wiring.clients import HOOK_EVENTS
+from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.recall.flush import FLUSH
 from tests.clients.agents import Agent, claude_environ, codex_model
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run

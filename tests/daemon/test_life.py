@@ -262,7 +262,7 @@ def test_vault_that_is_a_file(place: Place):
 def test_the_log_is_rotated_and_stays_private(tmp_path: Path):
     import logging
 
-    from mcp_memory.daemon.journal import open_log
+    from mcp_memory.daemon.logging import open_log
     from mcp_memory.settings.settings import DaemonConfig
 
     file = tmp_path / "log" / "daemon.log"

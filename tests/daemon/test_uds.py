@@ -6,8 +6,8 @@ import http.client
 import socket
 import stat
 
+from tests.client.shim import shim
 from tests.daemon.place import STOP_S, Place
-from tests.stdio.shim import shim
 
 
 def test_serving_over_a_socket(place: Place):

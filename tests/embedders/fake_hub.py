@@ -8,7 +8,7 @@ import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
-from tests.loopback import LoopbackServer
+from tests.support.loopback import LoopbackServer
 
 
 class FakeHub:

@@ -22,7 +22,7 @@ from mcp_memory.embedders.compiler import Job, compile_model
 from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import from_folder
 from mcp_memory.embedders.onnx import OnnxEmbedder
-from mcp_memory.embedders.samples import SAMPLES
+from mcp_memory.embedders.parity_texts import SAMPLES
 from mcp_memory.embedders.sentence_transformer import compiled_model, open_source
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 

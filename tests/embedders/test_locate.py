@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.embedders import pipeline
+from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.choose import EMBEDDERS, open_embedder
 from mcp_memory.embedders.locate import BUNDLED_PACKAGE, DEFAULT_MODEL, from_folder, from_package, hub_name, locate
@@ -79,7 +79,7 @@ def test_a_models_own_code_is_never_run(cls_model, tmp_path):
     modules = (copy / "modules.json").read_text()
     (copy / "modules.json").write_text(re.sub(r'"type": "[^"]*"', '"type": "evil.Module"', modules, count=1))
     with pytest.raises(EmbedderUnavailable, match="cannot load with-code"):
-        pipeline.load(from_folder(copy))
+        onnx_export.load(from_folder(copy))
     assert not (tmp_path / "ran").exists()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory import telemetry
+from mcp_memory.runtime import telemetry
 
 ROOT = Path(__file__).resolve().parents[2]
 EMBED = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.world import World, made
+from tests.support.world import World, made
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def toy_plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     info = folder / "toy_embedder-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-embedder\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[mcp_memory.embedder]\ntoy = tests.engine.toy:open_toy\n")
+    (info / "entry_points.txt").write_text("[mcp_memory.embedder]\ntoy = tests.support.toy:open_toy\n")
     sys.path.append(str(folder))
     yield
     sys.path.remove(str(folder))

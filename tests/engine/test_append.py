@@ -7,13 +7,13 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from mcp_memory.engine.config import VaultConfig
-from mcp_memory.engine.ledger import Ledger, LedgerEntry
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NotePath, Outcome
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.text import frontmatter
-from tests.engine.world import NOON, World, draft, eventually, found, made, paths
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.ledger import Ledger, LedgerEntry
+from tests.support.world import NOON, World, draft, eventually, found, made, paths
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.engine.world import NOON, World, found
+from tests.support.world import NOON, World, found
 
 pytestmark = pytest.mark.anyio
 

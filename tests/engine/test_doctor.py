@@ -6,13 +6,13 @@ import shlex
 
 import pytest
 
+from mcp_memory.engine.diagnostics import Facts, Finding, findings_of, original_of
 from mcp_memory.engine.doctor import examine
-from mcp_memory.engine.findings import Facts, Finding, findings_of, original_of
-from mcp_memory.engine.lost import Lost
-from mcp_memory.engine.operations import perform
-from mcp_memory.engine.recovery import Added
+from mcp_memory.engine.requests import perform
 from mcp_memory.models import NoteId, NotePath, Problem
-from tests.engine.world import NOON, World
+from mcp_memory.vault.append_journal import Added
+from mcp_memory.vault.lost_entries import Lost
+from tests.support.world import NOON, World
 
 LOG = f"memory/{NOON.date()}.md"
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.doctor import examine
-from mcp_memory.engine.filters import checked_limit, checked_query, filters_from
-from mcp_memory.engine.operations import perform
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Shelf
-from tests.engine.world import NOON, World, found, made, more, paths
+from mcp_memory.search.filters import checked_limit, checked_query, filters_from
+from tests.support.world import NOON, World, found, made, more, paths
 
 pytestmark = pytest.mark.anyio
 

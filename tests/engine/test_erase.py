@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.operations import perform
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import NotFound, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.storage.filesystem import FilesystemBackend
-from tests.engine.world import NOON, World, found
+from tests.support.world import NOON, World, found
 
 pytestmark = pytest.mark.anyio
 

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.compaction.journal import RunJournal
-from mcp_memory.engine.config import VaultConfig
-from mcp_memory.engine.ledger import Ledger
-from mcp_memory.engine.notes import Layout
-from mcp_memory.engine.recovery import RecoveryJournal
-from mcp_memory.engine.undo import Undo
-from mcp_memory.engine.vault import Vault
+from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import Shelf
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.text import frontmatter
-from tests.engine.world import KINDS, NOON, World, found, more
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.append_journal import RecoveryJournal
+from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.ledger import Ledger
+from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.vault import Vault
+from tests.support.world import KINDS, NOON, World, found, more
 
 PATH = "notes/note.md"
 

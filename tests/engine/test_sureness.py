@@ -11,8 +11,8 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.search import WEAK, SearchConfig
-from tests.engine.world import World
+from mcp_memory.search.searcher import WEAK, SearchConfig
+from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 

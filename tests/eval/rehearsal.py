@@ -14,14 +14,14 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.opening import open_engine
-from mcp_memory.engine.preparing import Preparer
-from mcp_memory.engine.rehearsal import PASSAGES, QUESTIONS
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.factory import open_engine
 from mcp_memory.evaluation.metrics import Answer
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
-from mcp_memory.text.chunking_config import ChunkingConfig
+from mcp_memory.indexing.preparing import Preparer
+from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS
+from mcp_memory.text.chunking.config import ChunkingConfig
 from tests.benchmarks.site import models
 
 DEVELOPER = Path(__file__).with_name("developer")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.report import ANSWERABLE, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
-from mcp_memory.index.confidence_config import UNWANTED
-from mcp_memory.text import frontmatter
+from mcp_memory.search.confidence_config import UNWANTED
+from mcp_memory.text.markdown import frontmatter
 from tests.eval.test_strangers import ROOM
 
 FOLDER = Path(__file__).with_name("developer")

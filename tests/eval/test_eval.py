@@ -15,14 +15,14 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.engine.engine_config import EngineConfig
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.metrics import Answer
 from mcp_memory.evaluation.report import as_rows, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
-from tests.engine.world import EXHAUSTIVE
 from tests.eval.convert_locomo import convert
 from tests.eval.test_strangers import ROOM
+from tests.support.world import EXHAUSTIVE
 
 SETS = Path(os.environ.get("MCP_MEMORY_EVAL_SETS", Path(__file__).parents[3] / "shared" / "eval"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.embedders.locate import from_package
 from tests.daemon.place import Place
-from tests.engine.world import EXHAUSTIVE
+from tests.support.world import EXHAUSTIVE
 
 FOLDER = Path(__file__).with_name("developer")
 SETS = (str(FOLDER), str(FOLDER / "prompts.jsonl"))

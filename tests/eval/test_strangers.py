@@ -14,13 +14,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.schooling import examples
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.metrics import auroc
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
-from mcp_memory.index.confidence_config import UNWANTED
-from tests.engine.world import EXHAUSTIVE
+from mcp_memory.search.classifier_training import examples
+from mcp_memory.search.confidence_config import UNWANTED
+from tests.support.world import EXHAUSTIVE
 
 FOLDER = Path(__file__).with_name("strangers")
 

@@ -13,8 +13,8 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.calibration import as_toml, calibrate, check
 from mcp_memory.evaluation.metrics import Answer
 from mcp_memory.evaluation.sets import Question
-from mcp_memory.index.confidence import Signs, confidence
-from mcp_memory.index.confidence_config import ConfidenceConfig
+from mcp_memory.search.confidence import Signs, confidence
+from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.settings.settings import load
 
 TRUE = ConfidenceConfig(words_and_vectors=(4.0, 1.0, 3.0, 5.0), words=(2.0, 1.5, 3.0), vectors=(3.0, 7.0))

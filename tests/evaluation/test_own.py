@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.config import VaultConfig
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.marker import open_marker
-from mcp_memory.engine.marks import Tombstone, hash_of
-from mcp_memory.engine.undo import Undo
+from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.own import REWORDED, SHORTENED, TITLE, own_questions
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.topics.page import PAGE
+from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.marker import open_marker
+from mcp_memory.vault.marks import Tombstone, hash_of
+from mcp_memory.vault.tombstones import Undo
 
 SENTENCE = "The release pipeline publishes signed wheels after every tagged build on the main branch."
 

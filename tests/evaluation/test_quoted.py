@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mcp_memory.engine.assemble import Assembly, Frame, fit, pack, render
-from mcp_memory.engine.excerpts import Excerpt
 from mcp_memory.evaluation.quoted import quoted_lines
 from mcp_memory.models import NotePath
-from mcp_memory.text.chunking_config import ChunkingConfig
-from tests.engine.test_assemble import passages_of
+from mcp_memory.recall.context_budget import Assembly, Frame, fit, pack, render
+from mcp_memory.recall.excerpts import Excerpt
+from mcp_memory.text.chunking.config import ChunkingConfig
+from tests.recall.test_context_budget import passages_of
 
 FRAME = Frame("Relevant memories", "2026-11-21T12:00+00:00")
 TRAP = """# Tea

@@ -18,18 +18,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.engine import marks
-from mcp_memory.engine.draft import Draft
-from mcp_memory.engine.engine_config import EngineConfig
-from mcp_memory.engine.kinds import Kinds
-from mcp_memory.engine.marker import open_marker
-from mcp_memory.engine.opening import _make_private, _open_vault
-from mcp_memory.engine.vault import Vault
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.factory import _make_private, _open_vault
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.config_plan import Change, Target
 from mcp_memory.models import NoteId
-from mcp_memory.text import logs
-from mcp_memory.wiring import files
-from mcp_memory.wiring.edit import Change, Target
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault import marks
+from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.marker import open_marker
+from mcp_memory.vault.vault import Vault
 from tests.faults.driver import FAIL, SHORT, shim
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -62,31 +62,31 @@ def first_entry(vault: Vault) -> str:
 
 
 def settings_change(folder: Path) -> Change:
-    old = files.read(folder / "settings.json")
+    old = config_files.read(folder / "settings.json")
     return Change(Target(folder / "settings.json", ()), old, b'{"ours": 1}\n', keeps_old=True)
 
 
 def apply(folder: Path) -> object:
-    return files.apply(settings_change(folder), NOON)
+    return config_files.apply(settings_change(folder), NOON)
 
 
 def apply_locked(folder: Path) -> object:
     change = settings_change(folder)
     target = Target(change.file, (), lock=folder / "settings.json.lock")
-    return files.apply(Change(target, change.old, change.new, keeps_old=True), NOON)
+    return config_files.apply(Change(target, change.old, change.new, keeps_old=True), NOON)
 
 
 def take_out(folder: Path) -> object:
     change = Change(Target(folder / "settings.json", ()), b'{"theirs": 1}\n', b"{}\n", spent=(folder / SPENT,))
-    return files.apply(change, NOON)
+    return config_files.apply(change, NOON)
 
 
 def create(folder: Path) -> object:
-    return files.apply(Change(Target(folder / "new" / "mcp.json", ()), None, b"{}\n"), NOON)
+    return config_files.apply(Change(Target(folder / "new" / "mcp.json", ()), None, b"{}\n"), NOON)
 
 
 def remove(folder: Path) -> object:
-    return files.apply(Change(Target(folder / "settings.json", ()), b'{"theirs": 1}\n', None), NOON)
+    return config_files.apply(Change(Target(folder / "settings.json", ()), b'{"theirs": 1}\n', None), NOON)
 
 
 SCENARIOS = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.capture.written import lately, line, result, use
 from tests.daemon.place import Place, eventually
 from tests.hooks.client import Session
-from tests.transcripts.written import lately, line, result, use
 
 METRIC, SPACES, PAGES = (
     "Always answer in metric units.",

@@ -14,9 +14,9 @@ import pytest
 from mcp_memory.client.connection import Address, Connection
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError
+from tests.capture.written import SAMPLES, line, result, use
 from tests.daemon.place import Place, eventually
 from tests.hooks.client import Session, log_of
-from tests.transcripts.written import SAMPLES, line, result, use
 
 TRANSCRIPT = "861705d5-deca-4e9c-984e-9c2ca4b78b28"
 STATED, ASKED = b"We always use tabs, never spaces.", b"Are there tabs or spaces in it?"

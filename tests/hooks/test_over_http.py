@@ -15,10 +15,10 @@ import pytest
 
 from mcp_memory.client.connection import Address
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.threads import in_thread
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks.answer import COMPACTION
 from mcp_memory.hooks.command import FACTS, WITHIN_MS
+from mcp_memory.runtime.threads import in_thread
 from mcp_memory.server.hooks import Hooks
 from mcp_memory.settings.settings import HooksConfig
 from tests.daemon.place import Place, Running

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from mcp_memory.index.base import Delete, Generation, IndexedChunk, Upsert
-from mcp_memory.index.contract import DIMENSION, vector_of
 from mcp_memory.models import Filters, Shelf
+from tests.support.index_contract import DIMENSION, vector_of
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.index.confidence import FEWEST, coverage, nearness
-from tests.index.test_fusion import passage
+from mcp_memory.search.confidence import FEWEST, coverage, nearness
+from tests.search.test_fusion import passage
 
 WORDS = ("pump", "valve", "gasket", "flange")
 

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_memory.index import INDEXES
 from mcp_memory.index.base import Index
-from mcp_memory.index.contract import IndexContract
+from tests.support.index_contract import IndexContract
 
 
 class TestSqliteIndex(IndexContract):

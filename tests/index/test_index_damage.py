@@ -18,10 +18,10 @@ import pytest
 
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.index.base import Delete
-from mcp_memory.index.contract import DIMENSION, make_upsert, start, text_hash, texts_of, vector_of
-from mcp_memory.index.sqlite import SqliteIndex
-from mcp_memory.index.vectors import quantise
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
+from mcp_memory.index.vectors.store import quantise
 from mcp_memory.models import Filters, NotePath
+from tests.support.index_contract import DIMENSION, make_upsert, start, text_hash, texts_of, vector_of
 
 NOTES = [make_upsert(f"{at}.md", [f"alpha {at}", f"beta {at}", "gamma delta"]) for at in range(60)]
 
@@ -321,8 +321,8 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from mcp_memory.index.contract import make_upsert, text_hash, vector_of
-from mcp_memory.index.sqlite import SqliteIndex
+from tests.support.index_contract import make_upsert, text_hash, vector_of
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 index = SqliteIndex(Path(sys.argv[1]))
 known = index.generations()
 number = known[0].number if known else index.begin("f", "m", 16).number

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from naive_index import NaiveGeneration, NaiveIndex, day
 
-from mcp_memory.index import sidecar, vectors, wordstore, writing
 from mcp_memory.index.base import Delete
-from mcp_memory.index.contract import COSINE_TOLERANCE, DIMENSION, make_upsert, text_hash, vector_of
-from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.index.keywords import inverted_index
+from mcp_memory.index.sqlite import row_writer
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
+from mcp_memory.index.vectors import sidecar, store
 from mcp_memory.models import Filters, NotePath, Scored, Shelf
+from tests.support.index_contract import COSINE_TOLERANCE, DIMENSION, make_upsert, text_hash, vector_of
 
 WORDS = ["alpha", "beta", "gamma", "delta", "omega"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -186,10 +188,10 @@ IndexMachine.TestCase.settings = settings(
 class TestIndexMachine(IndexMachine.TestCase):
     @pytest.fixture(autouse=True)
     def many_small_sidecar_appends(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vectors, "_FLUSH_ROWS", 3)
-        monkeypatch.setattr(wordstore, "_SAVE_ROWS", 3)
-        monkeypatch.setattr(wordstore, "_READ_NOTES", 2)
-        monkeypatch.setattr(writing, "GONE_KEPT", 4)
+        monkeypatch.setattr(store, "_FLUSH_ROWS", 3)
+        monkeypatch.setattr(inverted_index, "_SAVE_ROWS", 3)
+        monkeypatch.setattr(inverted_index, "_READ_NOTES", 2)
+        monkeypatch.setattr(row_writer, "GONE_KEPT", 4)
 
 
 def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> None:
@@ -227,7 +229,7 @@ def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> No
 
 
 def test_most_dead_vectors_leave_the_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_FLUSH_ROWS", 5)
+    monkeypatch.setattr(store, "_FLUSH_ROWS", 5)
     index = SqliteIndex(tmp_path)
     number = index.begin("f", "m", DIMENSION).number
     index.activate(number, None)

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.index import wordlist
-from mcp_memory.index.bm25 import Corpus, Part
-from mcp_memory.index.contract import DIMENSION, make_upsert, start, texts_of
-from mcp_memory.index.rows import DamagedRow
-from mcp_memory.index.schema import ORDINAL_BITS
-from mcp_memory.index.segment import merged
-from mcp_memory.index.sqlite import SqliteIndex
-from mcp_memory.index.wordlist import Remembered, encode, segment
-from mcp_memory.index.words import any_of, count
+from mcp_memory.index.keywords import posting_codec
+from mcp_memory.index.keywords.bm25 import Corpus, Part
+from mcp_memory.index.keywords.posting_codec import Remembered, encode, segment
+from mcp_memory.index.keywords.segment import merged
+from mcp_memory.index.keywords.tokenizer import any_of, count
+from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.schema import ORDINAL_BITS
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters, NotePath
+from tests.support.index_contract import DIMENSION, make_upsert, start, texts_of
 
 ANY_TEXT = st.text(st.characters(), max_size=30) | st.text(
     st.sampled_from('ab "*()-:^{}+\0\ud800記憶管가é🙂_'), max_size=12
@@ -165,12 +165,12 @@ def test_frequencies_keep_up_with_changes(tmp_path: Path) -> None:
 def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
 
-    def spying(text: str) -> wordlist.Counted:
+    def spying(text: str) -> posting_codec.Counted:
         counted.append(text)
         return count_words(text)
 
-    count_words = wordlist.count
-    monkeypatch.setattr(wordlist, "count", spying)
+    count_words = posting_codec.count
+    monkeypatch.setattr(posting_codec, "count", spying)
     remembered, places = Remembered(), {0: "place"}
     chunks = [(0, f"a text {at % 90}") for at in range(100)]
     for path, grown in (("a.md", chunks), ("a.md", [*chunks, (0, "one more")]), ("b.md", chunks)):
@@ -188,10 +188,10 @@ def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pyt
 
 @pytest.mark.parametrize("at", range(0, 20, 4))
 def test_a_damaged_head_is_noticed(at: int) -> None:
-    data = bytearray(wordlist.encode([(0, "alpha beta"), (1, "gamma")], {0: "top"}))
+    data = bytearray(posting_codec.encode([(0, "alpha beta"), (1, "gamma")], {0: "top"}))
     whole = bytes(data)
     data[at] ^= 1
-    wordlist.segment([(1, whole)])
+    posting_codec.segment([(1, whole)])
     for damaged in (bytes(data), whole[:at], whole[:-1], whole + b"0"):
         with pytest.raises(DamagedRow):
-            wordlist.segment([(1, whole), (2, damaged)])
+            posting_codec.segment([(1, whole), (2, damaged)])

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.index.postings import Postings, collect, join
+from mcp_memory.index.keywords.postings import Postings, collect, join
 
 Posting = tuple[int, int, int]
 """Key, row, count."""

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mcp_memory.index.block import Block
-from mcp_memory.index.filters import Admitted
-from mcp_memory.index.schema import ORDINAL_BITS
-from mcp_memory.index.vectors import nearest, worth_scanning
+from mcp_memory.index.sqlite.note_filter import Admitted
+from mcp_memory.index.sqlite.schema import ORDINAL_BITS
+from mcp_memory.index.vectors.store import nearest, worth_scanning
+from mcp_memory.index.vectors.vector_block import Block
 
 
 @pytest.mark.parametrize(

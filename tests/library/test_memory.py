@@ -15,7 +15,7 @@ from mcp_memory import Memory
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.errors import AlreadyExists, Busy, ConfigInvalid, InvalidInput, NotFound, Refused
 from mcp_memory.models import Outcome, Status
-from mcp_memory.text import frontmatter
+from mcp_memory.text.markdown import frontmatter
 from tests.daemon.place import Place
 
 SESSIONS = {

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.payloads import receipt_payload
-from tests.engine.world import World
+from mcp_memory.engine.serializers import receipt_payload
+from tests.support.world import World
 
 
 async def append_for_ever(world: World, life: str) -> None:

@@ -19,12 +19,12 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from mcp_memory.client.connection import Address
-from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.vault.vault import Vault
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
 from tests.engine.test_forget import vault_in
-from tests.engine.world import World, draft
+from tests.support.world import World, draft
 
 Append = Callable[[str, str, str | None], dict[str, Any] | None]
 """Content, kind and title → the receipt; None where the same call has to be made again."""

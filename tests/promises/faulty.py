@@ -14,27 +14,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_memory.engine.compaction.carrying import carry_out, finish
-from mcp_memory.engine.compaction.doing import undo
-from mcp_memory.engine.compaction.drafting import Drafter, Moving
-from mcp_memory.engine.compaction.journal import Entry, RunJournal
-from mcp_memory.engine.compaction.linking import Linkage
-from mcp_memory.engine.compaction.steps import Remove, Write
-from mcp_memory.engine.vault import Stored, Vault
+from mcp_memory.compaction.apply_step import undo
+from mcp_memory.compaction.execute_job import carry_out, finish
+from mcp_memory.compaction.job_builder import Drafter, Moving
+from mcp_memory.compaction.journal import Entry, RunJournal
+from mcp_memory.compaction.link_rewriter import Linkage
+from mcp_memory.compaction.steps import Remove, Write
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
-from mcp_memory.index.sqlite import SqliteIndex
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Outcome, Shelf
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.text import logs
-from mcp_memory.text.links import find_links, resolve
-from mcp_memory.text.redirects import redirected
+from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.link_targets import redirected
+from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.map import Spot, render_map
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, gist, marked, render_related, unmarked, with_related
 from mcp_memory.topics.plan import is_topic_name
+from mcp_memory.vault.vault import Stored, Vault
 from tests.engine.test_forget import vault_in
-from tests.engine.world import NOON, draft
 from tests.faults.driver import ACTIONS, shim
+from tests.support.world import NOON, draft
 
 MAPPED = f"topics/{MAP}"
 OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"

@@ -23,12 +23,12 @@ import anyio
 
 from mcp_memory.client.connection import Address
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.operations import perform
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.topics.config import TopicsConfig
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
-from tests.engine.world import NOON, World
+from tests.support.world import NOON, World
 
 TOPICS = TopicsConfig(
     fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, min_leaves=3, max_leaves=4, condensed_min_fanout=3

@@ -36,12 +36,12 @@ import anyio
 from mcp_memory.engine.engine import Engine
 from mcp_memory.topics.page import MAP, PAGE
 from tests.daemon.place import Place
-from tests.engine.world import NOON, REPOSITORY, World
 from tests.promises import tree_judge
 from tests.promises.filer import SUBJECTS, TOPICS
 from tests.promises.people import People
 from tests.promises.tree_judge import Book
 from tests.soak.daemon import Daemon, on_a_port_of_its_own
+from tests.support.world import NOON, REPOSITORY, World
 
 ROUNDS_A_VAULT = 5
 NOTES_A_ROUND = 12
@@ -311,7 +311,7 @@ def toy_plugin(folder: Path) -> Path:
     info = folder / "plugin" / "toy_embedder-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-embedder\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[mcp_memory.embedder]\ntoy = tests.engine.toy:open_toy\n")
+    (info / "entry_points.txt").write_text("[mcp_memory.embedder]\ntoy = tests.support.toy:open_toy\n")
     importlib.invalidate_caches()
     sys.path.append(str(info.parent))
     return info.parent

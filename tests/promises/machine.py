@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused
 from mcp_memory.models import Receipt, Shelf
-from tests.engine.world import World, made, paths, records
+from tests.support.world import World, made, paths, records
 
 WORDS = ["violet", "crimson", "teapot", "kettle", "bicycle", "rain", "osaka", "train", "名前", "café"]
 QUERIES = ["violet teapot", "kettle", "where is the bicycle in the rain", "名前", "train osaka 2026-11-20"]

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.text import logs
-from tests.engine.world import EXHAUSTIVE, REPOSITORY, World, more
+from mcp_memory.text.markdown import logs
 from tests.faults.test_faults import shim
+from tests.support.world import EXHAUSTIVE, REPOSITORY, World, more
 
 __all__ = ["shim"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.operations import perform
-from mcp_memory.text import logs
-from tests.engine.world import NOON, World, draft, made, more
+from mcp_memory.engine.requests import perform
+from mcp_memory.text.markdown import logs
 from tests.promises.test_1_answered_appends_survive import fast_folder
+from tests.support.world import NOON, World, draft, made, more
 
 __all__ = ["fast_folder"]
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.operations import perform
+from mcp_memory.engine.requests import perform
 from mcp_memory.models import NotePath
-from tests.engine.world import World
+from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.vault import Vault
 from mcp_memory.errors import PreconditionFailed
 from mcp_memory.models import NotePath, Shelf
-from mcp_memory.text import logs
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault.vault import Vault
 from tests.engine.test_forget import vault_in
-from tests.engine.world import NOON, World, draft, more, python
+from tests.support.world import NOON, World, draft, more, python
 
 LOG = f"memory/{NOON.date()}.md"
 
@@ -21,7 +21,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tests.engine.test_forget import vault_in
-from tests.engine.world import draft
+from tests.support.world import draft
 
 vault, name, count = vault_in(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 sys.stdin.readline()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.engine.world import more
 from tests.promises.machine import VaultMachine
+from tests.support.world import more
 
 
 def run(machine: type[VaultMachine], examples: int, steps: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.engine.engine import Engine
-from tests.engine.world import EXHAUSTIVE, World, eventually, made
+from tests.support.world import EXHAUSTIVE, World, eventually, made
 
 pytestmark = pytest.mark.anyio
 

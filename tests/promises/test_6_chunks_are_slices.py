@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.text.chunking import ChunkingConfig
-from mcp_memory.text.visible import quoted_on
-from tests.engine.world import made, more, records
+from mcp_memory.text.chunking.chunker import ChunkingConfig
+from mcp_memory.text.escape_invisible import quoted_on
+from tests.support.world import made, more, records
 
 pieces = st.sampled_from(
     [

@@ -8,9 +8,9 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.operations import perform
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
-from tests.engine.world import World
+from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.world import EXHAUSTIVE
 from tests.promises.kills import Figures, rounds
+from tests.support.world import EXHAUSTIVE
 
 ROUNDS = 200 if EXHAUSTIVE else 3
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError
 from tests.engine.test_forget import vault_in
-from tests.engine.world import World, draft, found, more
+from tests.support.world import World, draft, found, more
 
 SECRET = b"canary outside the vault\n"
 

@@ -16,7 +16,7 @@ import pytest
 from mcp_memory.storage.renames import KernelRenames
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
-from tests.engine.world import World, more
+from tests.support.world import World, more
 
 ROUNDS = more(15)
 PAUSE_S = 0.004

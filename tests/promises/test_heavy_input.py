@@ -11,16 +11,17 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_memory.engine import legs, patience, search
-from mcp_memory.engine import model as models
-from mcp_memory.engine.config import VaultConfig
-from mcp_memory.engine.embedding import TRIES
-from mcp_memory.engine.preparing import BATCH_CHUNKS
+from mcp_memory.embedders import circuit_breaker
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.text import chunking
+from mcp_memory.indexing import embedder_lifecycle as models
+from mcp_memory.indexing.embedding_backlog import TRIES
+from mcp_memory.indexing.preparing import BATCH_CHUNKS
+from mcp_memory.search import retrievers, searcher
+from mcp_memory.text.chunking import chunker
+from mcp_memory.vault.config import VaultConfig
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
-from tests.engine.world import World, eventually, found, python
+from tests.support.world import World, eventually, found, python
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +55,7 @@ from pathlib import Path
 import anyio
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
-from tests.engine.world import World, found
+from tests.support.world import World, found
 
 def peak_kb():
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -95,7 +96,7 @@ def test_heavy_notes_are_indexed_up_to_the_limit_in_bounded_memory(world: World)
         said = {line.split()[0]: line.split()[1:] for line in process.communicate(timeout=120)[0].splitlines()}
     assert process.returncode == 0
     for name in HEAVY:
-        assert 500 <= int(said[f"{name}.md"][0]) <= chunking.MAX_CHUNKS, name
+        assert 500 <= int(said[f"{name}.md"][0]) <= chunker.MAX_CHUNKS, name
     assert {f"{name}.md" for name in HEAVY} == set(said["problems"])
     assert len(set(said["found"])) == 20
     assert int(said["grown"][0]) < MEMORY_MB
@@ -105,8 +106,8 @@ def test_heavy_notes_are_indexed_up_to_the_limit_in_bounded_memory(world: World)
 async def test_what_stands_above_the_limit_is_found_and_the_problem_says_where_it_ends(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunking, "MAX_LINES", 2000)
-    monkeypatch.setattr(chunking, "FINE_CHUNKS", 50)
+    monkeypatch.setattr(chunker, "MAX_LINES", 2000)
+    monkeypatch.setattr(chunker, "FINE_CHUNKS", 50)
     content = "".join(f"# heading{n}\n\nword{n} stands here\n" for n in range(1000))
     file = world.write("long.md", content)
     async with world.engine() as engine:
@@ -125,7 +126,7 @@ async def test_what_stands_above_the_limit_is_found_and_the_problem_says_where_i
 
 
 async def test_an_own_heavy_note_is_reported_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunking, "MAX_LINES", 100)
+    monkeypatch.setattr(chunker, "MAX_LINES", 100)
     async with world.engine() as engine:
         receipt = await engine.append("line\n\n" * 100, kind="fact")
         assert receipt.indexed == "keywords"
@@ -211,7 +212,12 @@ async def test_a_long_question_is_read_beside_the_event_loop(world: World, monke
 
         monkeypatch.setattr(module, name, spying)
 
-    for module, name in ((search, "read_question"), (search, "terms"), (legs, "parts_of"), (legs, "possible_names")):
+    for module, name in (
+        (searcher, "read_question"),
+        (searcher, "terms"),
+        (retrievers, "parts_of"),
+        (retrievers, "possible_names"),
+    ):
         spied(module, name)
     async with world.engine() as engine:
         assert (await engine.search("violet words in 2023 " * 480)).hits
@@ -232,8 +238,8 @@ def stuck(gate: threading.Event) -> Callable[[object], object]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 0.1)
-    monkeypatch.setattr(patience, "PAUSE_S", 0.3)
+    monkeypatch.setattr(circuit_breaker, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.3)
     monkeypatch.setattr(models, "RETRY_S", 0.05)
 
 
@@ -256,7 +262,7 @@ async def test_a_model_that_hangs_costs_vectors_and_few_threads(toy_world: World
             assert receipt.path in await found(engine, f"kettle {number}")
         assert "not answering" in engine.upkeep.status()["model_state"]
         # Those who asked before the model was overdue, its backlog, and the pool that all the others share.
-        assert threading.active_count() - before < patience.AT_ONCE + 1 + 12
+        assert threading.active_count() - before < circuit_breaker.AT_ONCE + 1 + 12
         toy.embed_query, toy.embed_documents = real
         gate.set()
         await eventually(lambda: engine.upkeep.status()["model_state"] == "ready")

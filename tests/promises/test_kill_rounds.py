@@ -14,7 +14,6 @@ import pytest
 
 from mcp_memory.storage.reading import GRAIN_NS
 from tests.daemon.place import Place
-from tests.engine.world import EXHAUSTIVE, World, eventually, found
 from tests.soak import judge
 from tests.soak.book import Book
 from tests.soak.daemon import Daemon, on_a_port_of_its_own
@@ -22,6 +21,7 @@ from tests.soak.line import Line, Unanswered, era
 from tests.soak.people import Editor, write_notes
 from tests.soak.run import VOCABULARY, ask_again, at_once, until_ready
 from tests.soak.sessions import Errors, Mix, Session
+from tests.support.world import EXHAUSTIVE, World, eventually, found
 
 ROUNDS = 100 if EXHAUSTIVE else 6
 SESSIONS = 6

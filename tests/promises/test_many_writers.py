@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.text import logs
-from mcp_memory.text.frontmatter import parse
+from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.frontmatter import parse
 from tests.daemon.place import Place
-from tests.engine.world import EXHAUSTIVE, REPOSITORY
+from tests.support.world import EXHAUSTIVE, REPOSITORY
 
 COUNT = 1000 if EXHAUSTIVE else 50
 NAMES = [f"writer{letter}" for letter in "abcdefgh"]

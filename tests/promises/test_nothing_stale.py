@@ -20,7 +20,7 @@ import pytest
 
 from tests.daemon.place import Place, Served, end
 from tests.daemon.wire import Wire
-from tests.engine.world import EXHAUSTIVE
+from tests.support.world import EXHAUSTIVE
 
 FILES, STORM_S = (10_000, 10.0) if EXHAUSTIVE else (600, 2.0)
 PROMISED_S = 30

@@ -13,15 +13,15 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.engine.compaction.journal import Fate, RunJournal
+from mcp_memory.compaction.journal import Fate, RunJournal
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.models import Shelf
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.text.frontmatter import parse
-from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.markdown.frontmatter import parse
+from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import CHILDREN, MAP, TOPICS, is_page
-from tests.engine.world import World, records
+from tests.support.world import World, records
 
 MAP_PATH = f"{TOPICS}/{MAP}"
 RENAMED = "-called-"

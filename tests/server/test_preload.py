@@ -9,7 +9,7 @@ from pathlib import Path
 FIRST_CALL = """
 import sys
 import anyio, httpx2
-from mcp_memory.telemetry import switch_off
+from mcp_memory.runtime.telemetry import switch_off
 switch_off()
 from fastmcp import FastMCP
 from mcp_memory.server.app import preload

@@ -9,7 +9,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 
-from mcp_memory.engine.config import SHIPPED_KINDS
+from mcp_memory.vault.config import SHIPPED_KINDS
 from tests.daemon.place import Running
 from tests.daemon.wire import SESSIONLESS, Wire
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from mcp_memory import telemetry
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.runtime import telemetry
 from tests.soak.options import options_from
 from tests.soak.run import soak
 

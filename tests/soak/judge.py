@@ -18,11 +18,11 @@ from pathlib import Path
 from mcp_memory.index import open_index
 from mcp_memory.models import Chunk, NoteRecord
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.text import logs
-from mcp_memory.text.frontmatter import parse
-from tests.engine.world import World
+from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.frontmatter import parse
 from tests.soak.book import Book, Told
 from tests.soak.line import Line
+from tests.support.world import World
 
 WHOLE = re.compile(r"\((zz\d+x\d+z) whole\)")
 BEGUN = re.compile(r"(?<![\w-])(zz\d+x\d+z): ")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.text import logs
+from mcp_memory.text.markdown import logs
 from tests.engine.conftest import anyio_backend, world
-from tests.engine.world import World
 from tests.soak import judge
 from tests.soak.book import Book, Told
 from tests.soak.options import options_from
 from tests.soak.run import soak
+from tests.support.world import World
 
 __all__ = ["anyio_backend", "world"]
 

@@ -9,10 +9,10 @@ import pytest
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.storage.backends import STORAGE
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.contract import StorageContract
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.storage.memory import MemoryBackend
 from tests.storage.refusing import LACKS, RefusingRenames
+from tests.support.memory_backend import MemoryBackend
+from tests.support.storage_contract import StorageContract
 
 
 class TestFilesystem(StorageContract):

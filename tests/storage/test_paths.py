@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError, PathRefused
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.storage.hidden import HiddenName, conflict_name
 from mcp_memory.storage.paths import fold, printable, unnameable, validate_existing, validate_new
-from tests.engine.world import more
+from mcp_memory.storage.temp_names import HiddenName, conflict_name
+from tests.support.world import more
 
 PIECES = st.sampled_from(
     ["..", ".", "", "/", "\\", "a", "b", "link", "up", "etc", "passwd", ".md", "x.md", "\x00", "\n", "%2e", "~", "C:",

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.summarizers.audit import audit
-from mcp_memory.text.facts import FactKind, facts
+from mcp_memory.text.language.facts import FactKind, facts
 
 SOURCES = ["We asked Ada on 5 May 2024 about `npm`.", "It took 30 s, and we do not use Redis."]
 

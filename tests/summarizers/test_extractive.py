@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Request, Source
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.text.terms import folded, words
+from mcp_memory.text.language.terms import folded, words
 from mcp_memory.text.tokens import count_tokens
 
 SUMMARIZER = ExtractiveSummarizer()

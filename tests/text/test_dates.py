@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.dates import DateRange, as_datetime, dates_in_question, format_when, parse_when
-from mcp_memory.text.question_dates import MOST_CHARS, MOST_RANGES
+from mcp_memory.text.language.question_dates import MOST_CHARS, MOST_RANGES
 
 BERLIN = ZoneInfo("Europe/Berlin")
 CET = timezone(timedelta(hours=1))

@@ -9,34 +9,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mcp_memory.engine.notes import derive_title, first_heading, slug
 from mcp_memory.errors import InvalidInput
-from mcp_memory.index.boosts import is_question, read_question
-from mcp_memory.index.words import count
-from mcp_memory.text import (
-    blocks,
-    chunking,
-    dates,
-    echo,
-    facts,
-    frontmatter,
-    identifiers,
-    leads,
-    leaves,
-    links,
-    logs,
-    messages,
-    phrases,
-    plain,
-    redaction,
-    redirects,
-    secrets,
-    sentences,
-    subjects,
-    terms,
-    tokens,
-    visible,
-)
+from mcp_memory.index.keywords.tokenizer import count
+from mcp_memory.search.boosts import is_question, read_question
+from mcp_memory.text import dates, escape_invisible, tokens
+from mcp_memory.text.chunking import chunker
+from mcp_memory.text.conversation import conversation_chunks, messages, speaker_prefix
+from mcp_memory.text.language import facts, identifiers, normalize, overlap, sentences, terms, topic_query, word_runs
+from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs
+from mcp_memory.text.secrets import finder, redaction
+from mcp_memory.vault.note_file import derive_title, first_heading, slug
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -63,9 +45,9 @@ AROUND = ["{}", "x{}x"]
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "blocks": lambda text: list(blocks.scan(text, breaks=logs.starts_entry)),
-    "chunks": lambda text: chunking.cut(text, 0, chunking.ChunkingConfig(), log=False),
-    "chunks of a log": lambda text: chunking.cut(text, 0, chunking.ChunkingConfig(), log=True),
-    "windows": lambda text: chunking.cut(text, 0, chunking.ChunkingConfig(strategy="window"), log=False),
+    "chunks": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=False),
+    "chunks of a log": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=True),
+    "windows": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(strategy="window"), log=False),
     "dates": lambda text: dates.dates_in_question(text, NOW),
     "question": lambda text: read_question(text, NOW),
     "is question": is_question,
@@ -76,30 +58,32 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "identifiers": identifiers.said,
     "identifiers' parts": identifiers.parts_of,
     "identifiers known": lambda text: identifiers.names_known(text, text),
-    "lead": leads.lead_of,
-    "names": leads.possible_names,
-    "leaves": lambda text: leaves.leaves_of([messages.Turn("Ada", text)], leaves.LEAST_TOKENS),
+    "lead": speaker_prefix.lead_of,
+    "names": speaker_prefix.possible_names,
+    "leaves": lambda text: conversation_chunks.leaves_of(
+        [messages.Turn("Ada", text)], conversation_chunks.LEAST_TOKENS
+    ),
     "links": links.find_links,
-    "links' destinations": lambda text: redirects.destinations(text, 0, "a.md"),
-    "links taken out": redirects.unlinked,
-    "links that move": lambda text: redirects.redirects(text, 0, "a.md", {"a.md": "b/c.md"}, lambda _: False),
+    "links' destinations": lambda text: link_targets.destinations(text, 0, "a.md"),
+    "links taken out": link_targets.unlinked,
+    "links that move": lambda text: link_targets.redirects(text, 0, "a.md", {"a.md": "b/c.md"}, lambda _: False),
     "log": logs.entries,
     "log entry": lambda text: logs.render_entry("10:30", "x", text),
     "log append": lambda text: logs.append_entry(text, "## 10:30 x\n\ny\n"),
     "messages": lambda text: messages.read_turns([{"role": "user", "content": text}], UTC),
     "speaker": lambda text: messages.read_turns([{"name": text, "content": "a"}], UTC),
-    "phrases": lambda text: [list(phrases.runs(line, lambda _: False)) for line in text.split("\n")],
-    "plain": plain.plain,
+    "phrases": lambda text: [list(word_runs.runs(line, lambda _: False)) for line in text.split("\n")],
+    "plain": normalize.plain,
     "redaction": redaction.redact,
-    "secrets": secrets.find_secret,
+    "secrets": finder.find_secret,
     "sentences": sentences.sentences,
-    "subject": subjects.subject_of,
-    "echo": echo.telling,
+    "subject": topic_query.subject_of,
+    "echo": overlap.telling,
     "terms": terms.terms,
     "words": terms.words,
     "keys": count,
     "truncate": lambda text: tokens.truncate(text, len(text) // 8),
-    "visible": visible.visible,
+    "visible": escape_invisible.visible,
     "title": derive_title,
     "heading": first_heading,
     "slug": slug,

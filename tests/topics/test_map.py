@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.models import NoteId, NotePath
-from mcp_memory.text import frontmatter
-from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.map import GIST_CHARS, Spot, first_sentence, render_map
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.models import NoteId, NotePath
-from mcp_memory.text import frontmatter
-from mcp_memory.text.links import find_links, resolve
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import CHILDREN, PAGE, RELATED, Child, Page, covers, etag_of, gist, render
 
 NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))

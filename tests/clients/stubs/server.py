@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.clients.stubs.script import Reply, Turn, reply_to
-from tests.loopback import LoopbackServer
+from tests.support.loopback import LoopbackServer
 
 Json = Mapping[str, Any]
 

@@ -1,0 +1,203 @@
+"""Whether a client runs our hooks: each has its own way of trusting them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mcp_memory import __version__
+from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.integrations import commands, config_files, jsonc
+from mcp_memory.integrations.claude_settings import ClaudeSettings
+from mcp_memory.integrations.clients import HOOK_EVENTS, Scope, Where, config_file, unread
+from mcp_memory.integrations.config_entries import Hooks, Trust
+from mcp_memory.integrations.config_plan import Target
+from mcp_memory.integrations.openclaw_plugin import Plugin
+
+ANSWER_S = 20.0
+
+TRUSTED, UNTRUSTED, WIRED, OFF, MISSING, UNREAD = "trusted", "untrusted", "wired", "off", "missing", "unread"
+"""What becomes of a hook; `WIRED` where its client could not be asked, `UNREAD` where it does not load the file."""
+
+REMEDIES = {
+    ("codex", UNTRUSTED): "Codex does not trust our hooks yet: start `codex` in a terminal and accept them, or /hooks",
+    ("claude-code", UNTRUSTED): "Claude Code does not trust this folder yet: start `claude` in it and accept",
+    ("codex", OFF): "Codex runs none of our hooks that are off: look at features.hooks, and at /hooks in `codex`",
+}
+
+
+_BY_HAND = "without --trust-hooks, then /hooks in `codex`"
+
+_QUIET = """check_for_update_on_startup = false
+analytics.enabled = false
+features = { plugins = false, remote_plugin = false, apps = false }
+"""
+"""A Codex that only answers a question has no business on a network."""
+
+
+def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, place: Where) -> dict[str, str]:
+    """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
+    one."""
+    found: dict[str, str] = {}
+    for piece in target.pieces if content is not None else ():
+        with suppress(Refused, UnicodeDecodeError):
+            text = (content or b"").decode()
+            if isinstance(piece, Hooks):
+                found |= _states(client, scope, piece, target, text, place)
+            elif isinstance(piece, Plugin) and piece.is_in(text):
+                found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
+    return found
+
+
+def hooks_of_plugin(client: str, key: str, place: Where) -> dict[str, str]:
+    """The same of the plugin that the client knows by that key."""
+    if client == "codex":
+        states: dict[str, str] = {}
+        with suppress(Refused):
+            listed = _listed(str(place.project or place.home), os.environ)
+            states = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
+        return states or dict.fromkeys(HOOK_EVENTS.values(), WIRED)
+    return dict.fromkeys(HOOK_EVENTS.values(), OFF if ClaudeSettings.read(place).hooks_off() else TRUSTED)
+
+
+def hashes_of(file: Path, content: bytes) -> dict[str, str]:
+    """Codex's key of each hook of ours in that file, with this content → the hash by which it trusts it. Nothing is
+    written there: Codex reads a copy, in a home of its own. Raises Refused where it does not say."""
+    if shutil.which("codex") is None:
+        raise Refused(
+            "there is no codex on your PATH that could be told", hint="install it, or leave --trust-hooks out"
+        )
+    with tempfile.TemporaryDirectory(prefix="mcp-memory-") as home:
+        copy = Path(home).resolve() / "hooks.json"
+        copy.write_bytes(content)
+        copy.with_name("config.toml").write_text(_QUIET, encoding="utf-8")
+        found = {
+            str(hook["key"]).replace(str(copy), str(file), 1): str(hook["currentHash"])
+            for hook in _listed(home, {**os.environ, "CODEX_HOME": str(copy.parent)})
+            if hook.get("sourcePath") == str(copy) and commands.read(hook.get("command")) is not None
+        }
+    if not found:
+        raise Refused(f"Codex finds no hook of ours in what would be {file}", hint=_BY_HAND)
+    return found
+
+
+def has_trust(wanted: Sequence[Target]) -> bool:
+    """Whether Codex has noted down that it trusts our hooks, as they are or as they were."""
+    return any(
+        isinstance(piece, Trust) and piece.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
+        for target in wanted
+        for piece in target.pieces
+    )
+
+
+def _states(client: str, scope: Scope, piece: Hooks, target: Target, text: str, place: Where) -> dict[str, str]:
+    if not piece.is_in(text):
+        return {}
+    missing = piece.missing(text)
+    if unread(client, target, text.encode()):
+        states = dict.fromkeys(piece.commands, UNREAD)
+    elif client == "codex":
+        states = _codex(scope, target.file, piece, place)
+    else:
+        states = dict.fromkeys(piece.commands, _claude_code(scope, place))
+    return {event: MISSING if event in missing else states.get(event, WIRED) for event in piece.commands}
+
+
+def _claude_code(scope: Scope, place: Where) -> str:
+    """A person's own settings are trusted; a project's when its folder is."""
+    if ClaudeSettings.read(place).hooks_off():
+        return OFF
+    config = config_file("claude-code", "user", place)
+    if scope == "user" or config is None or place.project is None:
+        return TRUSTED
+    with suppress(McpMemoryError, UnicodeDecodeError, AttributeError):
+        value: Any = jsonc.value_of((config_files.read(config) or b"").decode())
+        if value.get("projects", {}).get(str(place.project), {}).get("hasTrustDialogAccepted"):
+            return TRUSTED
+    return UNTRUSTED
+
+
+def _codex(scope: Scope, file: Path, piece: Hooks, place: Where) -> dict[str, str]:
+    """Codex itself knows which hooks it trusts: by hashes, which change with the command. What it does not list it does
+    not run. Empty where it cannot say."""
+    try:
+        listed = _listed(str(place.project or place.home), os.environ)
+    except Refused:
+        return {}
+    unlisted = OFF if scope == "user" else UNTRUSTED  # of a folder that it does not trust it lists nothing
+    return dict.fromkeys(piece.commands, unlisted) | {
+        _client_name(hook["eventName"]): _trust(hook)
+        for hook in listed
+        if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
+    }
+
+
+def _trust(hook: Mapping[str, Any]) -> str:
+    return OFF if hook.get("enabled") is False else TRUSTED if hook["trustStatus"] == "trusted" else UNTRUSTED
+
+
+def _listed(cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The hooks that Codex finds for an agent in that folder. Raises Refused where it does not answer."""
+    program = shutil.which("codex")
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mcp-memory", "version": __version__}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [cwd]}},
+    ]
+    said = "".join(f"{json.dumps(request)}\n" for request in requests)
+    answer = _answered(program, said, environ, number=2) if program else {}
+    if "data" not in answer:
+        raise Refused("this version of Codex does not say what it trusts", hint=_BY_HAND)
+    return [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
+
+
+def _answered(program: str, requests: str, environ: Mapping[str, str], *, number: int) -> dict[str, Any]:
+    """The result of one request to Codex's app server, which answers while its input is open. Empty where it fails."""
+    with (
+        suppress(OSError),
+        subprocess.Popen(
+            [program, "app-server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            errors="replace",
+            env=environ,
+            start_new_session=True,
+        ) as process,
+    ):
+        deadline = threading.Timer(ANSWER_S, _end, [process])
+        deadline.start()
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(requests)
+            process.stdin.flush()
+            for line in process.stdout:
+                with suppress(ValueError, AttributeError):  # no object
+                    message = json.loads(line)
+                    if message.get("id") == number:
+                        return message.get("result") or {}
+        finally:
+            deadline.cancel()
+            _end(process)
+    return {}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """With what it has started: `codex` is a script around a program."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _client_name(event: str) -> str:
+    """`sessionStart` there is `SessionStart` in a file."""
+    return event[:1].upper() + event[1:]

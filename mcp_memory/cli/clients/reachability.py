@@ -1,0 +1,182 @@
+"""Whether the daemon answers a client: by the entry that the client has, carried out by this program alone.
+
+An entry may come with a stranger's repository: of what it names, only what we would write ourselves is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple, cast
+
+from mcp_memory import __version__
+from mcp_memory.cli.clients import snippets
+from mcp_memory.cli.clients.installing import address_of, targets_of
+from mcp_memory.client.connection import MCP, Address
+from mcp_memory.client.http_connection import Channel
+from mcp_memory.daemon import launch
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.integrations import commands, config_files, envfile
+from mcp_memory.integrations.clients import Where, helper_of
+from mcp_memory.integrations.config_entries import Variable
+from mcp_memory.settings.settings import Settings
+
+HELPER_S = 45.0
+"""For a headers helper, or `stdio`: it may have to start the daemon."""
+
+ANSWER_S = 10.0
+
+HANDED_ON = {"HOME", "PATH", "LANG"}
+"""All that Codex 0.169.0 gives a headers helper of its environment, besides PWD. Claude Code gives it everything."""
+
+GREETING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "mcp-memory doctor", "version": __version__},
+    },
+}
+
+
+class Obstacle(NamedTuple):
+    """Why the daemon would not answer a client. `remedy` is the command that helps, None where `install` does."""
+
+    why: str
+    remedy: str | None = None
+
+
+def unreachable(
+    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, place: Where
+) -> Obstacle | None:
+    """Why the daemon would not answer this client over HTTP; None where it does. `ours` is the entry that `install`
+    writes."""
+    if entry.get("url") != (address := address_of(settings)):
+        return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
+    helper = helper_of(ours)
+    if why_not := _strange(helper_of(entry), helper, file, place):
+        return Obstacle(why_not)
+    try:
+        headers = _headers(helper, settings, place)
+    except McpMemoryError as error:
+        return Obstacle(f"no headers: {error.message}", error.hint)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        return Obstacle(f"no headers: {error}")
+    if obstacle := no_daemon(settings):
+        return obstacle
+    running = Address.read(settings.state.daemon)
+    status = _ping(running.authority, (running.host, running.port), headers)
+    if status == 401:
+        rotate = "mcp-memory token --client openclaw --rotate, then mcp-memory install openclaw"
+        return Obstacle("its token is unknown, or was revoked", None if helper else rotate)
+    why_not = f"the daemon answers with HTTP {status}" if status else "no daemon answers"
+    return None if status == 200 else Obstacle(why_not, "mcp-memory status")
+
+
+def no_daemon(settings: Settings) -> Obstacle | None:
+    """Why none answers anybody; None where one does."""
+    try:
+        if launch.running(settings):
+            return None
+    except McpMemoryError:
+        pass
+    error = launch.absence(settings, start_command=snippets.start_command(settings))
+    return Obstacle(error.message, error.hint)
+
+
+def unreachable_by_stdio(
+    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, place: Where
+) -> str | None:
+    """Why `mcp-memory stdio` would not answer under that client's name; None where it does."""
+    ours = snippets.stdio_entry(settings, client)
+    program = str(entry.get("command"))
+    if program not in {ours["command"], commands.PROGRAM}:
+        return f"{file} starts another program than {ours['command']}"
+    if program == commands.PROGRAM and shutil.which(program, path=place.environ.get("PATH")) is None:
+        return f"{file} starts {program}, which is not on your PATH"
+    try:
+        done = _run([ours["command"], *ours["args"]], said=json.dumps(GREETING) + "\n")
+        answer: dict[str, Any] = json.loads(done.stdout.partition("\n")[0] or "{}")
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        return f"mcp-memory stdio does not answer: {type(error).__name__}"
+    if "result" in answer:
+        return None
+    why = answer.get("error", {}).get("message") or " ".join(done.stderr.split()) or "nothing"
+    return f"mcp-memory stdio answers: {why}"
+
+
+def _strange(line: object, helper: object, file: Path, place: Where) -> str | None:
+    """What is wrong with a headers helper that is not just ours: by its bare name it is the same program, if found."""
+    if line == helper:
+        return None
+    bare = isinstance(line, str) and line.startswith(f"{commands.PROGRAM} ")
+    if not bare or commands.read(line) != commands.read(helper):
+        return f"{file} names another headers helper than install writes"
+    if lacking := [each for each in commands.variables_of(helper) if each not in commands.variables_of(line)]:
+        return f"{file} starts {commands.PROGRAM} without {' '.join(lacking)}, which not every client hands on"
+    found = shutil.which(commands.PROGRAM, path=place.environ.get("PATH"))
+    return None if found else f"{file} names {commands.PROGRAM}, which is not on your PATH"
+
+
+def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]:
+    """What the client would send: what `helper` prints, else OpenClaw's token. Raises what our helper said,
+    OSError, ValueError, TimeoutExpired."""
+    if isinstance(helper, str):
+        done = _run(["/bin/sh", "-c", helper], {name: place.environ[name] for name in HANDED_ON & {*place.environ}})
+        if done.returncode:
+            raise _said(done.stderr) or ValueError(f"the helper ends with {done.returncode}")
+        headers: object = json.loads(done.stdout)
+        values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
+        if not all(isinstance(value, str) for value in values):
+            raise ValueError("the helper prints no JSON object of texts")
+        return cast("dict[str, str]", headers)
+    for target in targets_of("openclaw", "user", settings, place):
+        for piece in target.pieces:
+            if isinstance(piece, Variable):
+                text = (config_files.read(target.file) or b"").decode(errors="replace")
+                token = place.environ.get(piece.name) or envfile.value_of(text, piece.name)
+                if token:
+                    return {"Authorization": f"Bearer {token}"}
+                raise ValueError(f"{piece.name} is not in {target.file}")
+    raise ValueError("the entry names no helper")
+
+
+def _said(printed: str) -> McpMemoryError | None:
+    """The error that our program printed on one line: its message, and its hint in brackets at the end."""
+    found = re.fullmatch(r"mcp-memory: (.*?)(?: \((.*)\))?", " ".join(printed.split()))
+    return McpMemoryError(found[1], hint=found[2]) if found else None
+
+
+def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:
+    """The HTTP status of a greeting in the protocol, None where nobody answers."""
+    body = json.dumps(GREETING).encode()
+    said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    until = monotonic() + ANSWER_S
+    try:
+        with Channel(peer, authority, until) as channel:
+            return channel.exchange("POST", MCP, {**said, **headers}, body, until)[0]
+    except (OSError, ValueError):
+        return None
+
+
+def _run(
+    command: Sequence[str], environ: Mapping[str, str] | None = None, *, said: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Raises OSError, TimeoutExpired."""
+    return subprocess.run(
+        command,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        input=said,
+        env=environ,
+        timeout=HELPER_S,
+        check=False,
+    )

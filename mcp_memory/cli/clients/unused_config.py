@@ -1,0 +1,77 @@
+"""What keeps a client from using what its files connect: they look right, and it goes by something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.integrations import config_files, toml
+from mcp_memory.integrations.claude_settings import ClaudeSettings
+from mcp_memory.integrations.clients import TITLES, Where, config_file, overridden, unread
+from mcp_memory.integrations.config_plan import Target
+from mcp_memory.integrations.permission import rule_for
+
+
+def unused_file(client: str, target: Target, content: bytes | None) -> str | None:
+    """Why the client does not go by a file that has something of ours; None where it does."""
+    try:
+        text = (content or b"").decode()
+        if not any(piece.is_in(text) for piece in target.pieces):
+            return None
+    except (McpMemoryError, UnicodeDecodeError):
+        return None  # then nothing of ours is seen in it
+    if other := overridden(client, target):
+        return f"{TITLES[client]} reads {other} instead of {target.file}: copy the lines about memory from there"
+    return unread(client, target, content)
+
+
+def unused_server(client: str, name: str, entry: Mapping[str, Any], place: Where) -> str | None:
+    """What keeps the client from connecting to a server that is configured under that name; None where nothing does."""
+    if client == "claude-code":
+        return ClaudeSettings.read(place).server_off(name, entry.get("url"))
+    file = config_file(client, "project", place)
+    over: Mapping[str, Any] = _codex_server(file, name) if file else {}
+    if {**entry, **over}.get("enabled") is False:
+        return f"enabled = false in {file if 'enabled' in over else config_file(client, 'user', place)}"
+    return None
+
+
+def why_hooks_are_off(client: str, place: Where) -> str | None:
+    """What switches all hooks of a client off, as far as its files tell."""
+    if client == "claude-code":
+        return ClaudeSettings.read(place).hooks_off()
+    for scope in ("project", "user"):
+        file = config_file(client, scope, place)
+        features = _toml(file).get("features") if file else None
+        if isinstance(features, dict) and cast("dict[str, Any]", features).get("hooks") is False:
+            return f"features.hooks = false in {file}"
+    return None
+
+
+def rule_wanted(server: str, place: Where, remedy: str) -> str | None:
+    """A line for a person where Claude Code asks before each call of our tools, or forbids it, and nobody said so."""
+    said = ClaudeSettings.read(place).permission(server)
+    if said == "no rule":
+        return f"Claude Code asks before each memory tool, and `claude -p` refuses it: {remedy}"
+    return f"a rule in permissions.deny shuts memory tools out: look for mcp__{server}" if said == "denied" else None
+
+
+def by_hand(server: str) -> str:
+    """What to do where `install` cannot put the rule in."""
+    return f"add {rule_for(server)!r} to permissions.allow in its settings.json"
+
+
+def _codex_server(file: Path, name: str) -> Mapping[str, Any]:
+    found: Any = _toml(file)
+    for key in ("mcp_servers", name):
+        found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _toml(file: Path) -> Mapping[str, Any]:
+    try:
+        return toml.value_of((config_files.read(file) or b"").decode())
+    except (McpMemoryError, UnicodeDecodeError):
+        return {}

@@ -1,0 +1,145 @@
+"""The premises: this vault's state folder as it lies on disk, looked at from outside, since a daemon may not run.
+
+It must be private, and what a dead daemon left in it must not pass for a living one.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from mcp_memory.cli.clients import snippets
+from mcp_memory.client.connection import PERSON
+from mcp_memory.client.credentials import Credentials, TokensDamaged
+from mcp_memory.daemon import settings_in_force
+from mcp_memory.daemon.instance import is_held
+from mcp_memory.engine.diagnostics import Finding
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.hooks import hook_log
+from mcp_memory.hooks.report import late
+from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.state import StateFolder
+
+LOOKED_AT = 50
+"""Of session starts and of prompts, the latest."""
+
+LATE_SHARE = 0.1
+"""A busy machine now and then is nothing to mend; more is."""
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def look(settings: Settings) -> list[Finding]:
+    """What is odd with it, and whether a daemon runs."""
+    state = settings.state
+    found = [
+        Finding(
+            "error" if place == state.tokens else "warning",
+            f"{place} can be read by other users",
+            f"mcp-memory doctor --fix, or: chmod go-rwx {shlex.quote(str(place))}",
+            fixable=True,
+        )
+        for place in _exposed(state)
+    ]
+    if _lost_its_tokens(state):
+        what = f"{state.tokens} is damaged: nobody can prove who they are"
+        remedy = (
+            "mcp-memory doctor --fix: it goes, and clients get new tokens (those with one in a file: install again)"
+        )
+        found.append(Finding("error", what, remedy, fixable=True))
+    found += [
+        Finding(
+            "error",
+            f"{place} stands where the index should be",
+            "mcp-memory doctor --fix: it goes, and the index is made anew from the files",
+            fixable=True,
+        )
+        for place in _in_the_way(state)
+    ]
+    found += _silences(state)
+    if changes := settings_in_force.changed(settings):
+        what = f"changed since the daemon started, and not in force: {settings_in_force.told(changes)}"
+        found.append(Finding("warning", what, settings_in_force.RESTART))
+    if is_held(state):
+        return found
+    start = snippets.start_command(settings)
+    if state.daemon.exists():
+        what = f"{state.daemon} is left from a daemon that was killed"
+        found.append(Finding("warning", what, f"mcp-memory doctor --fix, or: {start}", fixable=True))
+    what = f"no daemon runs for {settings.vault_path}: agents cannot reach it"
+    return [*found, Finding("info", what, start)]
+
+
+def mend(settings: Settings) -> list[str]:
+    """Make private what is not, remove what a dead daemon left or what is no index; a line for each. Raises OSError."""
+    state = settings.state
+    done: list[str] = []
+    for place in _exposed(state):
+        place.chmod(stat.S_IMODE(place.stat().st_mode) & ~OTHERS)
+        done.append(f"made private again: {place}")
+    if _lost_its_tokens(state):
+        state.tokens.unlink(missing_ok=True)
+        Credentials(state.tokens).remember()  # there is a new one at once: a daemon that runs goes by it
+        done.append(f"removed the damaged {state.tokens}: clients get new tokens")
+    if state.daemon.exists() and not is_held(state):
+        state.daemon.unlink(missing_ok=True)
+        done.append(f"removed what a killed daemon left: {state.daemon}")
+    for place in _in_the_way(state):
+        shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
+        done.append(f"removed what was no index: {place}")
+    return done
+
+
+def _lost_its_tokens(state: StateFolder) -> bool:
+    try:
+        Credentials(state.tokens).has(PERSON)
+    except TokensDamaged:
+        return True
+    except McpMemoryError:
+        return False  # it is open to others, which is said
+    return False
+
+
+def _silences(state: StateFolder) -> list[Finding]:
+    """Of the latest calls of hooks, those that ended with nothing because their deadline was over."""
+    with suppress(OSError):
+        calls = list(hook_log.lines(str(state.hooks)))
+        starts = [line for line in calls if line.get("event") == "session-start"][-LOOKED_AT:]
+        prompts = [line for line in calls if line.get("event") == "prompt"][-LOOKED_AT:]
+        if late(starts) or late(prompts):
+            what = (
+                f"agents were told nothing because the deadline was over: at {late(starts)} of the last {len(starts)} "
+                f"session starts, with {late(prompts)} of the last {len(prompts)} prompts"
+            )
+            severity = "warning" if late(starts) + late(prompts) > LATE_SHARE * (len(starts) + len(prompts)) else "info"
+            return [Finding(severity, what, "where it goes on, raise hooks.session_start_ms or hooks.prompt_ms")]
+    return []
+
+
+def _in_the_way(state: StateFolder) -> list[Path]:
+    """What the index, which replaces its own damaged files, cannot replace by itself."""
+    if state.index.is_symlink() or state.index.is_file():
+        return [state.index]
+    return [place for place in _below(state.index) if place.is_symlink() or not place.is_file()]
+
+
+def _exposed(state: StateFolder) -> list[Path]:
+    """What is ours there and open to others, the folder itself first."""
+    return [place for place in (state.root, *_below(state.root)) if _is_open(place)]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for at, folders, files in os.walk(folder):
+        yield from (Path(at, name) for name in sorted((*folders, *files)))
+
+
+def _is_open(place: Path) -> bool:
+    with suppress(FileNotFoundError):  # a daemon at work makes and removes files
+        facts = place.lstat()
+        return not stat.S_ISLNK(facts.st_mode) and bool(facts.st_mode & OTHERS) and facts.st_uid == os.geteuid()
+    return False

@@ -1,0 +1,205 @@
+"""extract, audit: what an agent's transcript holds, and what of it memory holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcp_memory.capture.readers.message import Message
+from mcp_memory.capture.readers.plain import read_plain, written_plain
+from mcp_memory.capture.reading import place_named, read_whole
+from mcp_memory.capture.service import Heard
+from mcp_memory.capture.transcript_paths import Places
+from mcp_memory.cli.console import emit, head, say, tell
+from mcp_memory.cli.engine_call import ask
+from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.client.credentials import DEFAULT_CLIENT
+from mcp_memory.errors import InvalidInput, Refused
+from mcp_memory.extraction.candidate import Candidate
+from mcp_memory.extraction.coverage import Coverage, Covered, Standing
+from mcp_memory.extraction.extractor import glean
+from mcp_memory.settings.settings import Settings
+from mcp_memory.text.pluralize import counted
+
+MOST_BATCH_CHARS = 500_000
+"""Of messages in one call: a daemon refuses requests over some megabytes."""
+MOST_TEXTS = 100
+LOST = 5
+"""The exit code of an audit that found something that would be lost."""
+
+_UNSEEN = "not looked for: reminders, promises and appointments, and whatever else is said in other words"
+
+_PLURALS = {"fix": "fixes"}
+
+
+@click.command()
+@click.argument("transcript")
+@click.option("--session", help="The session's name; default: its own, or the file's.")
+@click.option(
+    "--client", help="Whose transcript it is: claude-code, codex …; default: the one in whose folder it lies."
+)
+@click.option("--project", help="The project that it is about; default: that of the folder it was worked in, or none.")
+@click.option("--dry-run", is_flag=True, help="Show what is found; store nothing.")
+@located
+@as_json
+@click.pass_obj
+def extract(
+    common: Common,
+    transcript: str,
+    session: str | None,
+    client: str | None,
+    project: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Store what a transcript holds that is worth remembering: preferences, decisions, corrections, fixes, facts.
+
+    What the person states outright counts at once, and the next session names it (gleaning.at_once); the rest waits in
+    _inbox/ for: mcp-memory review. The same transcript again stores nothing. TRANSCRIPT is
+    a client's file, the id of a session, or a file with a message a line, as JSON.
+
+    \b
+    mcp-memory extract talk.jsonl --dry-run
+    echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl
+    """
+    heard = read_transcript(transcript, common.settings())
+    if dry_run:
+        found = glean(heard.messages)
+        if as_json:
+            emit({"found": [_payload(each) for each in found]})
+            return
+        for each in found:
+            _show(each, "at once" if each.outright else f"{each.score:.2f}")
+        say(f"{counted(len(found), 'candidate')} in {counted(len(heard.messages), 'message')}; nothing was stored")
+        return
+    taken: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None}
+    for batch in _batches(heard.messages):
+        asked = {
+            "file": heard.file, "client": client or heard.client, "session": session or heard.session,
+            "project": project or heard.project, "messages": written_plain(batch),
+        }  # fmt: skip
+        answer = ask(common.settings(), "glean", asked)
+        taken = {
+            "active": [*taken["active"], *answer["active"]],
+            "waiting": [*taken["waiting"], *answer["waiting"]],
+            "known": taken["known"] + answer["known"],
+            "problem": answer["problem"] or taken["problem"],
+        }
+    if as_json:
+        emit(taken)
+        return
+    for each in taken["active"]:
+        say(f"counts at once: {each}  (undo: mcp-memory review --undo {each})")
+    waiting = len(taken["waiting"])
+    say(f"{counted(waiting, 'candidate')} for review{': mcp-memory review' if waiting else ''}; {taken['known']} known")
+    if taken["problem"]:
+        tell(f"note: no language model was asked: {taken['problem']}")
+
+
+@click.command()
+@click.argument("transcript")
+@located
+@as_json
+@click.pass_obj
+def audit(common: Common, transcript: str, as_json: bool) -> None:
+    """What a transcript held that is worth remembering, and what of it memory does not hold: that would be lost.
+
+    Ends with exit code 5 where something would be. What waits for review counts as held, and is named as waiting.
+    TRANSCRIPT is a client's file, the id of a session, or a file with a message a line, as JSON; mcp-memory extract
+    stores what is missing.
+
+    \b
+    mcp-memory audit talk.jsonl
+    mcp-memory audit talk.jsonl --json | jq .share_lost
+    """
+    found = glean(read_transcript(transcript, common.settings()).messages)
+    holders: list[dict[str, Any] | None] = []
+    for at in range(0, len(found), MOST_TEXTS):
+        texts = [each.text for each in found[at : at + MOST_TEXTS]]
+        holders += ask(common.settings(), "held", {"texts": texts})["held"]
+    by = [Standing(**holder) if holder else None for holder in holders]
+    coverage = Coverage(tuple(Covered(each, one) for each, one in zip(found, by, strict=True)))
+    if as_json:
+        emit(_audit_payload(coverage))
+    else:
+        _tell_audit(coverage, transcript)
+    if coverage.lost:
+        raise click.exceptions.Exit(LOST)
+
+
+def read_transcript(named: str, settings: Settings) -> Heard:
+    """A client's transcript by its file or its session, or a file in the plain form. Raises NotFound, InvalidInput,
+    Refused, StorageFailed."""
+    zone = datetime.now().astimezone().tzinfo
+    assert zone is not None
+    places = Places(settings.capture.folders)
+    try:
+        return read_whole(places, place_named(places, named), zone)
+    except Refused:
+        file = Path(named).expanduser().resolve()
+        return Heard(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(_bytes_of(named), zone))
+
+
+def _bytes_of(named: str) -> bytes:
+    try:
+        return Path(named).expanduser().read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{named} cannot be read: {error.strerror}", hint="pass the path of a transcript") from error
+
+
+def _batches(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        if batch and size + len(message.turn.text) > MOST_BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += len(message.turn.text)
+    if batch:
+        yield batch
+
+
+def _payload(each: Candidate) -> dict[str, Any]:
+    return {
+        "kind": each.sort.value, "title": each.title, "text": each.text, "score": each.score,
+        "at_once": each.outright, "offset": each.offset, "speaker": each.speaker,
+        "at": each.at.isoformat() if each.at else None,
+    }  # fmt: skip
+
+
+def _audit_payload(coverage: Coverage) -> dict[str, Any]:
+    items = [
+        {**_payload(each.candidate), "held_by": each.by and {"id": each.by.id, "path": each.by.path},
+         "waiting": bool(each.by and each.by.waiting)}
+        for each in coverage.items
+    ]  # fmt: skip
+    return {"found": items, "lost": len(coverage.lost), "share_lost": round(coverage.share_lost, 3)}
+
+
+def _tell_audit(coverage: Coverage, transcript: str) -> None:
+    for each in coverage.items:
+        if each.by:
+            waits = ", waiting for review" if each.by.waiting else ""
+            _show(each.candidate, "held", f"  ({each.by.path}{waits})")
+    for each in coverage.lost:
+        _show(each, "LOST")
+    kinds = Counter(each.sort.value for each in coverage.lost)
+    if not coverage.items:
+        say("nothing in it is worth remembering, as far as rules can tell")
+    elif coverage.lost:
+        said = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
+        head(f"{len(coverage.lost)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
+        say(f"to store them: mcp-memory extract {transcript}")
+    else:
+        say(f"memory holds all {len(coverage.items)} that rules can tell")
+    say(_UNSEEN)
+
+
+def _show(each: Candidate, mark: str, more: str = "") -> None:
+    say(f"{mark:<8}{each.sort.value:<11}{' '.join(each.text.split())[:160]}{more}")

@@ -1,0 +1,67 @@
+"""Connections to the vault's daemon, each of which has proved itself; those that are idle are used again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from mcp_memory import __version__
+from mcp_memory.client.connection import Address, proved
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.client.http_connection import Channel
+from mcp_memory.client.versions import is_newer
+from mcp_memory.errors import NotRunning
+
+PROOF_S = 10.0
+"""A daemon on a busy machine answers in this time; one that hangs does not."""
+
+MOST_IDLE = 4
+
+
+class Channels:
+    """Thread-safe. `file` is the daemon's address; `reach` returns once a daemon answers that need not be replaced, and
+    starts one where none does."""
+
+    def __init__(self, file: Path, credentials: Credentials, reach: Callable[[], object]) -> None:
+        self._file = file
+        self._credentials = credentials
+        self._reach = reach
+        self._idle: list[Channel] = []
+        self._changing = threading.Lock()
+        self._reaching = threading.Lock()
+
+    def take(self) -> Channel:
+        """The caller's alone, until it is given back or closed. Raises NotRunning, DeadlineExceeded, what `reach`
+        raises."""
+        if channel := self._used_before():
+            return channel
+        try:
+            return self.found()
+        except NotRunning:
+            with self._reaching:  # one asks, the others find what it found
+                self._reach()
+        return self.found()
+
+    def found(self) -> Channel:
+        """A new one; no daemon is started. Raises NotRunning, also where the daemon is to be replaced."""
+        address = Address.read(self._file)
+        if is_newer(__version__, than=address.version):
+            raise NotRunning(f"the daemon is of the older version {address.version}", hint="mcp-memory start")
+        return proved(address, self._credentials, deadline_s=PROOF_S)
+
+    def give_back(self, channel: Channel) -> None:
+        with self._changing:
+            if len(self._idle) < MOST_IDLE:
+                self._idle.append(channel)
+                return
+        channel.close()
+
+    def _used_before(self) -> Channel | None:
+        with self._changing:
+            while self._idle:
+                channel = self._idle.pop()
+                if not channel.has_ended:
+                    return channel
+                channel.close()
+        return None

@@ -1,0 +1,198 @@
+"""The gardener: lets the tree grow by itself, when things are quiet and as long as nobody has to wait for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from math import inf
+from time import monotonic
+from typing import Any
+
+import anyio
+
+from mcp_memory.compaction.compactor import Compactor
+from mcp_memory.compaction.pending_work import Outstanding
+from mcp_memory.compaction.progress import IDLE
+from mcp_memory.compaction.schedule import Schedule
+from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.indexing.embedder_lifecycle import Model
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.idle_detector import Traffic
+from mcp_memory.runtime.threads import place_of
+from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.plan import FRESH
+
+LULL_S = 0.3
+"""Nobody has been served for so long before a job begins …"""
+
+MOST_LULL_S = 5.0
+"""… or the job has waited so long: beside calls that never end, a run of a hundred jobs takes eight minutes more."""
+
+RETRY_S = 60.0
+"""How long after a run that failed until the next one; doubled with each further one, up to `LATEST_RETRY_S`."""
+
+LATEST_RETRY_S = 3600.0
+
+KEEPS_FAILING = 3
+"""So many runs in a row that failed are worth a person's look."""
+
+OFF = "topics.automatic is off: mcp-memory compact does it"
+HELD = "a run was taken back: it goes on after the next mcp-memory compact"
+NOTHING = "nothing to do"
+QUIET = "something has changed: waiting until it is quiet"
+
+log = logging.getLogger(__name__)
+
+
+class Gardener:
+    """One task of the engine."""
+
+    def __init__(
+        self,
+        compactor: Compactor,
+        model: Model,
+        traffic: Traffic,
+        health: Health,
+        config: TopicsConfig,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """`clock` is in monotonic seconds."""
+        self._compactor = compactor
+        self._model = model
+        self._traffic = traffic
+        self._health = health
+        self._config = config
+        self._schedule = Schedule(quiet_s=config.quiet_s, longest_wait_s=config.longest_wait_s, clock=clock)
+        self._woken = anyio.Event()
+        self._tree_changed = True
+        self._why_idle = OFF
+        self._failures = 0
+        self._failure = ""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why runs keep failing, if they do."""
+        return self._failure if self._failures >= KEEPS_FAILING else None
+
+    def changed(self, paths: Collection[NotePath]) -> None:
+        """The index knows these files anew. In the event loop."""
+        root = f"{self._compactor.root}/"
+        ours = [path for path in paths if path.startswith(root)]
+        if ours:
+            self._tree_changed |= any(not path.startswith(f"{root}{FRESH}/") for path in ours)
+            self._schedule.changed()
+            self._woken.set()
+
+    async def run(self, swept: anyio.Event, *, tends: bool) -> None:
+        """What a crash left is done before anything else is filed; then the tree is looked after for ever, where it
+        `tends` one. `swept`: the first sweep was tried."""
+        await swept.wait()
+        with self._health.watching("compaction"):
+            await self._compactor.finish()
+        if not (tends and self._config.automatic):
+            return
+        self._why_idle = "the index is not complete yet"
+        await self._model.settled.wait()
+        self._schedule.changed()  # whatever happened while nobody was here
+        self._why_idle = NOTHING
+        while True:
+            await self._until_due()
+            await self._look_after()
+
+    def status(self) -> dict[str, Any]:
+        """`next_s`: in how many seconds the topics are looked at, and compacted if there is anything to do."""
+        course, due_in_s = self._compactor.course, self._schedule.due_in_s
+        is_idle, is_on = course.now.phase == IDLE, self._why_idle != OFF
+        why = QUIET if self._schedule.is_waiting and self._why_idle == NOTHING else self._why_idle
+        return {
+            "automatic": is_on,
+            "phase": course.now.phase,
+            "progress": [course.now.done, course.now.total],
+            "why_idle": why if is_idle else None,
+            "next_s": round(due_in_s, 1) if is_idle and is_on and due_in_s is not None else None,
+            "last": {"run": course.last.run, "about": course.last.about} if course.last else None,
+            "failures": self._failures,
+            "failure": self._failure or None,
+        }
+
+    # -- below -------------------------------------------------------------------------------------------------
+
+    async def _until_due(self) -> None:
+        while (wait_s := self._schedule.due_in_s) != 0:
+            self._woken = anyio.Event()
+            with anyio.move_on_after(inf if wait_s is None else wait_s):
+                await self._woken.wait()
+
+    async def _look_after(self) -> None:
+        """One look, and a run where there is something to do. What goes wrong with it must not end the daemon."""
+        enough = 1 if self._schedule.is_overdue else self._config.min_leaves
+        self._schedule.begin()
+        again_in_s: float | None = None
+        rests = False
+        try:
+            await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
+            whole, self._tree_changed = self._tree_changed, False
+            work = await self._compactor.outstanding(whole=whole)
+            if work.is_worth_a_run(enough=enough) or "compaction" in self._health.faults:
+                again_in_s, rests = await self._tended(work)
+            elif work.fresh and not work.without_vectors:
+                self._why_idle = f"new notes are few ({work.fresh}): they wait for more, but not for ever"
+                self._tree_changed |= work.provisional > 0
+                self._schedule.put_off()
+                return
+            else:
+                again_in_s = self._waiting(work)
+        except Refused as error:  # no fault: it is read-only, or a person has to say what became of it
+            self._why_idle, self._tree_changed = error.message, True
+            again_in_s = self._config.longest_wait_s
+        except McpMemoryError as error:
+            again_in_s, rests = self._failed(error.message), True
+        except Exception as error:  # a fault of ours: it is said, and tried again
+            again_in_s, rests = self._failed(place_of(error)), True
+        self._schedule.end(again_in_s=again_in_s, rests=rests)
+
+    def _waiting(self, work: Outstanding) -> float | None:
+        """There is nothing to do, and why; in how many seconds to look again, if not at the next change."""
+        again_in_s: float | None = None
+        self._why_idle = NOTHING
+        if work.provisional:
+            self._why_idle = f"pages wait for the language model ({work.provisional})"
+            again_in_s, self._tree_changed = self._compactor.provisional.again_in_s(), True
+        if work.without_vectors:
+            self._why_idle = f"new notes have no vectors yet ({work.without_vectors}): {self._model.reason}"
+            again_in_s = self._config.quiet_s if self._model.embedder else self._config.longest_wait_s
+        return again_in_s
+
+    async def _tended(self, work: Outstanding) -> tuple[float | None, bool]:
+        """In how many seconds to look again, and whether to rest until then. Raises what a run raises."""
+
+        async def lull(unless: Callable[[], bool]) -> None:
+            await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S, unless=unless)
+
+        report = await self._compactor.tend(lull)
+        if report is None:
+            self._why_idle, self._tree_changed = HELD, True
+            return None, False
+        if report.done:
+            log.info("compaction %s: %d jobs", report.run, len(report.done))
+        if report.failed:
+            return self._failed(report.failed[0]), True
+        self._failures, self._failure, self._why_idle = 0, "", NOTHING
+        if report.cut:
+            self._why_idle, self._tree_changed = "a person's command came first", True
+            return self._config.quiet_s, False
+        if report.given_up:  # somebody was faster
+            self._tree_changed = True
+            return self._config.longest_wait_s, False
+        unwritten = work.provisional - work.improvable + len(report.provisional)
+        return self._waiting(replace(work, provisional=unwritten)), False
+
+    def _failed(self, why: str) -> float:
+        """In how many seconds to try again."""
+        if why != self._failure:
+            log.warning("compaction: %s", why)
+        self._failures, self._failure, self._tree_changed = self._failures + 1, why, True
+        self._why_idle = f"the last run failed: {why}"
+        return min(LATEST_RETRY_S, RETRY_S * 2.0 ** min(self._failures - 1, 20))

@@ -1,0 +1,118 @@
+"""The preview: the tree as a run would leave it, found from records alone; pages are not written, only thought of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.page import PAGE
+from mcp_memory.topics.plan import FRESH, Job, after, plan
+from mcp_memory.topics.topic_tree import Ours, Topic, grow, movable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Named = Callable[[Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
+"""From the folders beside a new topic, its notes and the titles of its topics to its folder's name and its title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would be. Paths are those after the run."""
+
+    tree: Sequence[Topic]
+    fresh: Sequence[NoteRecord]
+    """Notes that would still wait."""
+    new: Collection[NotePath]
+    """Folders."""
+    came_from: Mapping[NotePath, NotePath]
+    """Where each note and page that would move is now."""
+
+
+class Sketch:
+    """A tree that can be changed without touching a file."""
+
+    def __init__(self, root: str, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> None:
+        below = [topic for top in tree for topic in top.walk()]
+        pages = [page for topic in below for page in (topic.page, topic.proposal) if page]
+        self._root = root
+        self._records = [*fresh, *(note for topic in below for note in topic.leaves), *pages]
+        self._places = [record.path[len(root) + 1 :] for record in self._records]
+        self._known = len(self._records)
+        rows = {record.path: row for row, record in enumerate(self._records)}
+        self.movable = [note.path for note in movable(tree, fresh)]
+        self._counting = [rows[path] for path in self.movable]
+
+    def work(
+        self,
+        vectors: NDArray[np.float32],
+        config: TopicsConfig,
+        named: Named,
+        most_rounds: int,
+        wanted: Callable[[Job], bool],
+    ) -> None:
+        """Do what a run does with the jobs that are wanted, round by round. `vectors`: one of each note in
+        `movable`."""
+        for _ in range(most_rounds):
+            jobs = list(filter(wanted, plan([self._places[row] for row in self._counting], vectors, config)))
+            if not jobs:
+                return
+            self._do(jobs, named)
+
+    def done(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
+        """`made` and `as_written` tell of pages as they are now, as in `grow`."""
+        records = [
+            replace(record, path=NotePath(f"{self._root}/{place}"))
+            for record, place in zip(self._records, self._places, strict=True)
+        ]
+        came_from = {now.path: before.path for now, before in zip(records, self._records, strict=True)}
+        new = {record.path for record in records[self._known :]}
+        tree = grow(
+            records,
+            self._root,
+            lambda page, now: page in new or made(came_from.get(page, page), now),
+            lambda page: not page.etag or as_written(page),
+        )
+        return Preview(
+            tree,
+            [record for record in records if _folder(record.path) == f"{self._root}/{FRESH}"],
+            {NotePath(_folder(page)) for page in new},
+            {now: before for now, before in came_from.items() if now != before and now not in new},
+        )
+
+    def _do(self, jobs: Sequence[Job], named: Named) -> None:
+        rows = {place: row for row, place in enumerate(self._places)}
+        beside: dict[str, list[str]] = {job.parent: self._folders_in(job.parent) for job in jobs}
+        names: dict[Job, str] = {}
+        pages: list[tuple[str, NoteRecord]] = []
+        for job in (job for job in jobs if job.into is None):
+            notes = [self._records[rows[path]] for path in job.leaves]
+            name, title = named(beside[job.parent], notes, [self._title(topic, rows) for topic in job.topics])
+            names[job] = name
+            beside[job.parent].append(name)
+            page = f"{job.parent}/{name}/{PAGE}".removeprefix("/")
+            pages.append((page, _page(f"{self._root}/{page}", title)))
+        where = after(self._places, jobs, names.__getitem__)
+        self._places = [where[place] for place in self._places] + [place for place, _ in pages]
+        self._records += [record for _, record in pages]
+
+    def _folders_in(self, parent: str) -> list[str]:
+        start = f"{parent}/" if parent else ""
+        below = (place[len(start) :] for place in self._places if place.startswith(start))
+        return sorted({rest.partition("/")[0] for rest in below if "/" in rest})
+
+    def _title(self, topic: str, rows: Mapping[str, int]) -> str:
+        row = rows.get(f"{topic}/{PAGE}")
+        return self._records[row].title if row is not None else topic.rpartition("/")[2]
+
+
+def _page(path: str, title: str) -> NoteRecord:
+    return NoteRecord(NotePath(path), NoteId(""), Etag(""), "", title, "summary", Shelf.SUMMARY)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

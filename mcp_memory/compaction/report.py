@@ -1,0 +1,61 @@
+"""The report: what a run did, or would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mcp_memory.compaction.execute_job import PASSED_OVER
+from mcp_memory.compaction.journal import Entry, Fate
+from mcp_memory.compaction.steps import Move, Write
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NotePath
+from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.page import PAGE
+from mcp_memory.topics.plan import FRESH
+
+
+@dataclass(slots=True)
+class Report:
+    """Lines are for people."""
+
+    run: str
+    done: list[str] = field(default_factory=list[str])
+    """A line a job."""
+    kept: list[str] = field(default_factory=list[str])
+    """What was brought up to date besides: pages of empty topics, lists of related ones, the map."""
+    left: list[str] = field(default_factory=list[str])
+    """What was not done, and why."""
+    provisional: list[str] = field(default_factory=list[str])
+    """Pages in which the notes' own sentences stand in for a language model's, and why."""
+    failed: list[str] = field(default_factory=list[str])
+    """Of what was left, why it was that is no affair of the notes: a full disk, say."""
+    given_up: int = 0
+    """Jobs of which another run may do more."""
+    links: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
+    """Files that are not ours, and how many links in them lead to where something was; they are as they were."""
+    waiting: int = 0
+    """Fresh notes that stay where they are."""
+    cut: bool = False
+    """Whether it made room for a person before it was through."""
+
+    def count_links(self, found: Mapping[NotePath, int]) -> None:
+        for path, count in found.items():
+            self.links[path] = self.links.get(path, 0) + count
+
+    def give_up(self, error: McpMemoryError) -> None:
+        """A job is left to a later run."""
+        self.left.append(error.message)
+        self.given_up += 1
+        if not isinstance(error, PASSED_OVER):
+            self.failed.append(error.message)
+
+
+def gist_of(entries: Iterable[Entry]) -> str:
+    """What a run did, in a line."""
+    steps = [step for entry in entries if entry.fate is Fate.DONE for step in entry.steps]
+    filed = sum(isinstance(step, Move) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
+    written = len({step.path for step in steps if isinstance(step, Write) and step.path.endswith(f"/{PAGE}")})
+    said = [f"{counted(filed, 'note')} filed"] if filed else []
+    said += [f"{counted(written, 'page')} written"] if written else []
+    return ", ".join(said) or "taken back"

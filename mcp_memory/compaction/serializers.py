@@ -1,0 +1,130 @@
+"""The outline: the topic tree as plain values, for the command line and whoever else draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from mcp_memory.compaction.journal import Entry, Fate
+from mcp_memory.compaction.preview import Preview
+from mcp_memory.models import NoteRecord
+from mcp_memory.topics.page import PROPOSAL
+from mcp_memory.topics.topic_tree import Topic
+
+Payload = dict[str, Any]
+
+
+def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None = None) -> Payload:
+    """`depth`: so many levels are listed, of which notes are the last; None = all. Counts are always of everything
+    below; `waiting` is how many notes are fresh."""
+    return {
+        "notes": sum(topic.notes for topic in tree),
+        "waiting": len(fresh),
+        "topics": [topic_payload(topic, depth) for topic in tree],
+        "fresh": [note_payload(note) for note in sorted(fresh, key=lambda n: n.path)] if _goes_on(depth) else [],
+    }
+
+
+def preview_payload(preview: Preview) -> Payload:
+    """The same, where `new` marks a topic that a run would make, and `from` says where a note or topic is now, if it
+    would move."""
+
+    def marked(topic: Payload) -> Payload:
+        page = preview.came_from.get(topic["page"])
+        topic |= {"new": topic["path"] in preview.new, "from": page.rpartition("/")[0] if page else None}
+        for note in topic["leaves"]:
+            note["from"] = preview.came_from.get(note["path"])
+        topic["topics"] = [marked(below) for below in topic["topics"]]
+        return topic
+
+    whole = tree_payload(preview.tree, preview.fresh)
+    return {**whole, "topics": [marked(topic) for topic in whole["topics"]]}
+
+
+def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
+    """`page` is the path of its page, None where it has none yet; `ours` false for a folder that a person made."""
+    earliest, latest = topic.span
+    return {
+        "path": topic.folder,
+        "page": topic.page_path if topic.page else None,
+        "id": (topic.page.id or None) if topic.page else None,
+        "title": topic.title,
+        "notes": topic.notes,
+        "earliest": _day(earliest),
+        "latest": _day(latest),
+        "stale": topic.stale or topic.outdated,
+        "edited": topic.edited,
+        "proposal": topic.proposal.path if topic.proposal else None,
+        "ours": topic.ours,
+        "topics": [topic_payload(each, depth and depth - 1) for each in topic.topics] if _goes_on(depth) else [],
+        "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
+    }
+
+
+def told_of_proposal(topic: Topic) -> str:
+    """That a person's own page is out of date, and what to do."""
+    return (
+        f"{topic.page_path} is a person's own words, and out of date: {PROPOSAL} beside it says what has come of its "
+        f"notes; rename that over yours, or delete yours"
+    )
+
+
+def note_payload(note: NoteRecord) -> Payload:
+    date = _day(note.updated or note.created)
+    return {"id": note.id, "path": note.path, "title": note.title, "kind": note.kind, "date": date}
+
+
+def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload:
+    """A note with its place: `in` are the topics above it, outermost first, `children` what a topic's page stands
+    for."""
+    topics = [topic for top in tree for topic in top.walk()]
+    above = sorted((topic for topic in topics if note.path.startswith(f"{topic.folder}/")), key=lambda t: t.folder)
+    own = next((topic for topic in above if topic.page_path == note.path), None)
+    children = [*own.topics, *own.leaves] if own else []
+    return {
+        "id": note.id,
+        "path": note.path,
+        "title": note.title,
+        "kind": note.kind,
+        "shelf": note.shelf.value,
+        "created": note.created.isoformat() if note.created else None,
+        "updated": note.updated.isoformat() if note.updated else None,
+        "in": [{"path": topic.folder, "title": topic.title} for topic in above if topic is not own],
+        "children": [
+            {"path": each.page_path if each.page else each.folder, "title": each.title, "notes": each.notes}
+            if isinstance(each, Topic)
+            else {"path": each.path, "title": each.title, "notes": 1}
+            for each in children
+        ],
+        "text": text,
+    }
+
+
+def run_payload(run: str, entries: Sequence[Entry]) -> Payload:
+    """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done. `facts`: of
+    all that the sources of its pages state, how many the pages tell; which ones is not said, since they are words of
+    notes that may be forgotten by now."""
+    fates = [entry.fate for entry in entries]
+    return {
+        "run": run,
+        "jobs": len(entries),
+        "done": fates.count(Fate.DONE),
+        "undone": fates.count(Fate.UNDONE),
+        "unfinished": fates.count(Fate.ANNOUNCED),
+        "facts": _facts(entries),
+        "about": [entry.about for entry in entries if entry.fate is not Fate.ABORTED],
+    }
+
+
+def _facts(entries: Sequence[Entry]) -> Payload:
+    audits = [entry.lost for entry in entries if entry.lost and entry.fate is not Fate.ABORTED]
+    return {"kept": sum(round(each["kept"] * each["of"]) for each in audits), "of": sum(each["of"] for each in audits)}
+
+
+def _goes_on(depth: int | None) -> bool:
+    return depth is None or depth > 1
+
+
+def _day(when: datetime | None) -> str | None:
+    return when.date().isoformat() if when else None

@@ -1,0 +1,78 @@
+"""A vault that was moved for good keeps its state: address, tokens, index and the rest belong to its id, not to its
+path."""
+
+from __future__ import annotations
+
+import signal
+import time
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+
+from mcp_memory.daemon import settings_in_force
+from mcp_memory.daemon.instance import Held, end_holder, holder, only_instance
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.settings.settings import Settings
+from mcp_memory.settings.state import MARKER, StateFolder
+
+TURN_S = 30.0
+"""For whoever follows the vault at the same time."""
+
+END_S = 15.0
+"""For the daemon of a folder that is gone; then it is killed. It answers nobody any more."""
+
+
+def follow(settings: Settings) -> None:
+    """Where this vault was served from another folder, which is it no longer, take over what is kept for it there.
+
+    Raises Held, and OSError.
+    """
+    state, until = settings.state, time.monotonic() + TURN_S
+    while not state.port.exists() and (old := _predecessor(settings)):
+        pid = holder(old)
+        if pid and old.daemon.exists():
+            try:
+                end_holder(old, pid, within_s=END_S)
+            except DeadlineExceeded:
+                end_holder(old, pid, signal.SIGKILL)
+        try:
+            with only_instance(old):
+                if not state.port.exists():
+                    state.make()
+                    _move(old.root, state.root)
+        except Held:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
+def _predecessor(settings: Settings) -> StateFolder | None:
+    own = _id_in(settings.vault_path / MARKER)
+    if own is None:
+        return None
+    for port in sorted(settings.state.root.parent.glob("*/port")):
+        old = StateFolder(port.parent, settings.state.models)
+        was_at = settings_in_force.vault_of(old)
+        if was_at and _id_in(old.root / "vault.toml") == own and _id_in(was_at / MARKER) != own:
+            return old
+    return None
+
+
+def _id_in(marker: Path) -> str | None:
+    try:
+        return str(tomllib.loads(marker.read_text(encoding="utf-8"))["id"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _move(old: Path, new: Path) -> None:
+    """What is at both places, as the log of hooks that found nobody, stays; but tokens that clients have count. The
+    port goes last: until then it is not done."""
+    names = sorted((each.name for each in old.iterdir()), key=lambda name: (name == "port", name))
+    for name in names:
+        if name.endswith(".lock"):
+            continue
+        target = new / name
+        if name == "tokens.json" or not target.exists() or (target.is_dir() and not any(target.iterdir())):
+            with suppress(FileNotFoundError):
+                (old / name).replace(target)

@@ -1,0 +1,103 @@
+"""Presence: what a running daemon keeps of itself in the state folder, and puts back where somebody removed it.
+
+The lock, so that no second daemon comes up beside it; the address, by which programs find it; the port, which clients
+are configured with; the tokens. Everything else there is mended by whoever uses it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import anyio
+
+from mcp_memory.client.connection import Address
+from mcp_memory.client.credentials import Credentials
+from mcp_memory.daemon.instance import LOOK_AFTER_S, Instance
+from mcp_memory.daemon.listen import keep_port
+from mcp_memory.errors import McpMemoryError, NotRunning
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.settings.state import StateFolder
+
+DEADLINE_S = 30.0
+
+log = logging.getLogger(__name__)
+
+
+class Presence:
+    """`on_fault` hears why the state folder cannot be mended, and None each time that it was."""
+
+    def __init__(
+        self,
+        state: StateFolder,
+        instance: Instance,
+        address: Address,
+        credentials: Credentials,
+        on_fault: Callable[[str | None], None],
+    ) -> None:
+        self._state = state
+        self._instance = instance
+        self._address = address
+        self._credentials = credentials
+        self._on_fault = on_fault
+        self._fault: str | None = None
+        self._missed = False
+
+    async def keep(self) -> None:
+        """Look after it, until another daemon has taken our place; then this returns."""
+        while True:
+            await anyio.sleep(LOOK_AFTER_S)
+            try:
+                mended = await in_thread(self._look, deadline_s=DEADLINE_S, what="looking after the state folder")
+            except McpMemoryError as error:
+                if self._is_replaced():
+                    log.error("another daemon has taken over; this one ends")
+                    return
+                self._tell(error.message)
+            else:
+                if mended or self._fault:
+                    self._tell(None)
+
+    def _look(self) -> bool:
+        """Whether something was put back. Raises StorageFailed, ConfigInvalid, and Held where another process came
+        before us."""
+        with naming_the_cause(str(self._state.root)):
+            # What is missing may be under removal: only what is still missing at the next look is put back.
+            missed_before, self._missed = self._missed, self._is_amiss()
+            if not self._missed:
+                self._credentials.remember()
+            if not (missed_before and self._missed):
+                return False
+            self._mend()
+            self._missed = False
+            return True
+
+    def _is_amiss(self) -> bool:
+        places = [self._state.daemon, self._state.tokens, *([self._state.port] if self._address.port else [])]
+        return not self._instance.is_current() or not all(place.exists() for place in places)
+
+    def _mend(self) -> None:
+        self._state.make()
+        if self._instance.is_current():
+            self._credentials.renew()  # only the tokens were removed, if anything: whoever did that wants new ones
+        else:
+            self._instance.take_again()
+            self._credentials.put_back()
+            log.warning("the state folder was removed and is made again; clients keep their tokens")
+        if self._address.port:
+            keep_port(self._state, self._address.port)
+        self._address.write(self._state.daemon)
+
+    def _is_replaced(self) -> bool:
+        """A command that works by itself holds the lock for a moment; a daemon also says where it is."""
+        try:
+            return not self._instance.is_current() and Address.read(self._state.daemon).pid != self._address.pid
+        except (NotRunning, OSError):
+            return False
+
+    def _tell(self, fault: str | None) -> None:
+        if fault and fault != self._fault:
+            log.error("the state folder cannot be used: %s", fault)
+        self._fault = fault
+        self._on_fault(fault)

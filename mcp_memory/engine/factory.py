@@ -1,0 +1,165 @@
+"""Opening a vault: marker, index, vault and engine put together, and closed in the right order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from mcp_memory.capture.config import SOURCE
+from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import ConfigInvalid, StorageFailed
+from mcp_memory.git.committer import Committer
+from mcp_memory.git.uncommitted import Pending
+from mcp_memory.git.write_observer import WitnessedBackend
+from mcp_memory.index import INDEXES
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.local_timezone import LocalZone
+from mcp_memory.runtime.os_errors import failed
+from mcp_memory.runtime.private_files import sync_folder
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.storage.backends import STORAGE, open_storage
+from mcp_memory.storage.base import Prepared, StorageBackend
+from mcp_memory.vault.append_journal import RecoveryJournal
+from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.ledger import Ledger
+from mcp_memory.vault.marker import MARKER, Guard, Marker, open_marker
+from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.welcome import write_welcome
+
+Clock = Callable[[], datetime]
+
+
+@asynccontextmanager
+async def open_engine(
+    config: EngineConfig, *, watch: bool = True, progress: Progress | None = None, clock: Clock | None = None
+) -> AsyncGenerator[Engine]:
+    """An engine with its tasks running; `watch=False` sweeps once. The caller holds the instance lock.
+
+    Raises ConfigInvalid, StorageFailed or IndexUnavailable where the vault cannot be opened.
+    """
+    now = clock or (lambda: datetime.now().astimezone())
+    zone = clock().tzinfo if clock else LocalZone()
+    assert zone is not None
+    STORAGE.get(config.vault.storage)  # an unknown name leaves no trace in vault or state folder
+    open_index = INDEXES.get(config.index.engine)
+    with _naming_the_file(config.state):
+        await in_thread(lambda: _make_private(config.state), deadline_s=30, what="opening the state folder")
+        marker = await in_thread(
+            lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
+        )
+        pending = Pending(config.state / "uncommitted") if config.git.auto_commit else None
+        vault = await in_thread(
+            lambda: _open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
+        )
+        index = await in_thread(lambda: open_index(config.state / "index"), deadline_s=60, what="opening the index")
+    engine = Engine(config, marker, vault, index, now)
+    try:
+        async with anyio.create_task_group() as tasks:
+            await engine.start(tasks, watch=watch, progress=progress)
+            if pending is not None:
+                if marker.made:
+                    pending.add(NotePath(MARKER))
+                committer = Committer(config.root, pending, vault, engine.health, config.git)
+                tasks.start_soon(committer.run)
+            try:
+                yield engine
+            finally:
+                tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        raise _only_one(group) from group
+    finally:
+        with anyio.CancelScope(shield=True):
+            await engine.close()
+
+
+def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The group's error where it holds just one: the task group is our affair, not the caller's."""
+    if len(group.exceptions) != 1:
+        return group
+    only = group.exceptions[0]
+    return _only_one(cast("BaseExceptionGroup[BaseException]", only)) if isinstance(only, BaseExceptionGroup) else only
+
+
+@contextmanager
+def _naming_the_file(state: Path) -> Generator[None]:
+    """A refusal that no room below has put into words becomes StorageFailed, with the file's name and a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise failed(error, str(error.filename or state)) from error
+
+
+def _log_folder(root: Path, home: str) -> str:
+    """Daily logs stay at the root where they are there already; else nothing of ours but home appears in a folder."""
+    return f"{home}/memory" if home and not (root / "memory").is_dir() else "memory"
+
+
+def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: Pending | None) -> Vault:
+    root = config.root.resolve()
+    backend = open_storage(root, name=config.vault.storage, locks=config.state / "locks")
+    guard = Guard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
+    folders = {name: _source(name, folder) for name, folder in config.vault.sources.items()} | _transcripts(config)
+    prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
+    vault = Vault(
+        backend if pending is None else WitnessedBackend(backend, pending.add),
+        {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
+        warnings=prepared.warnings,
+        leftovers=prepared.leftovers,
+        layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
+        kinds=Kinds(config.kinds),
+        ledger=Ledger(config.state / "ledger.jsonl"),
+        undo=Undo(config.state / "undo"),
+        recovery=RecoveryJournal(config.state / "recovery"),
+        runs=RunJournal(config.state / "compaction"),
+        config=config.vault,
+        clock=clock,
+        guard=guard,
+        roots={"": root, **{f"@{name}/": folder for name, folder in folders.items()}},
+    )
+    if marker.made:
+        write_welcome(vault)
+    return vault
+
+
+def _source(name: str, folder: str) -> Path:
+    """A folder that is not there is the listing's to report; here only what can never be one is refused."""
+    try:
+        # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
+        return Path(os.path.expanduser(folder)).resolve()  # noqa: PTH111 -- raises nothing
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConfigInvalid(f"the source {name} has no usable path: {error}", hint="see [vault.sources]") from error
+
+
+def _transcripts(config: EngineConfig) -> dict[str, Path]:
+    """What was captured of sessions, also where nothing is captured any more."""
+    folder = config.state / SOURCE
+    if config.capture.enabled:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return {SOURCE: folder.resolve()} if folder.is_dir() else {}
+
+
+def _make_private(state: Path) -> None:
+    try:
+        for folder in (state, state / "undo", state / "recovery"):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sync_folder(state)
+    except OSError as error:
+        raise StorageFailed(f"cannot use the state folder {state}: {error.strerror}") from error
+
+
+def _prepare(backend: StorageBackend) -> Prepared:
+    try:
+        return backend.prepare()
+    except StorageFailed as error:
+        return Prepared([error.message])

@@ -1,0 +1,55 @@
+"""The gleaner: messages of a session in, candidates out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.extraction.candidate import Candidate, candidate, titled
+from mcp_memory.extraction.fixes import fixes
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.statement_rules import claim, is_denial
+from mcp_memory.extraction.user_sentences import MOST_CHARS, Spoken, spoken
+
+
+def glean(messages: Sequence[Message]) -> list[Candidate]:
+    """What is worth remembering, in the order of the messages, each text once: as it was said last."""
+    found = [
+        *(each for message in messages if message.role is Role.USER for each in _claims(message)),
+        *fixes(messages),
+    ]
+    once = {(each.sort, each.text.casefold()): each for each in found}
+    return sorted(once.values(), key=lambda each: each.offset)
+
+
+def _claims(message: Message) -> Iterator[Candidate]:
+    turn = message.turn
+    typed = len(turn.text) <= MOST_CHARS
+    for sentence in _joined(spoken(turn.text, introduces)):
+        if made := claim(sentence):
+            outright = made.outright and typed and not sentence.may_be_pasted
+            yield candidate(
+                made.sort,
+                sentence.text,
+                made.score,
+                outright=outright,
+                offset=message.offset,
+                speaker=turn.speaker,
+                at=turn.at,
+                title=titled(sentence.text[made.lead :]),
+            )
+
+
+def _joined(sentences: Sequence[Spoken]) -> Iterator[Spoken]:
+    """A plain no belongs to what is said next."""
+    denial: Spoken | None = None
+    for each in sentences:
+        if is_denial(each):
+            denial = each
+            continue
+        if denial:
+            joined = f"{denial.text} {each.text}", f"{denial.view} {each.view}"
+            yield Spoken(*joined, each.is_asked, each.may_be_pasted)
+            denial = None
+        else:
+            yield each

@@ -1,0 +1,76 @@
+"""Neighbours: what of memory is near a statement, by its words and, where a model is at hand, by its meaning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.coverage import Standing, holder
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, Passage, Shelf
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.language.terms import terms
+
+COMPARED = 8
+"""So many passages by words and as many by meaning are looked at closely."""
+LOOK_S = 10.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """`cosine` is 0 where no model was at hand."""
+
+    passage: Passage
+    cosine: float
+
+
+class Neighbours:
+    def __init__(self, index: Index, embedder: Callable[[], Embedder | None], clock: Callable[[], datetime]) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._clock = clock
+
+    async def of(self, text: str, *, project: str | None = None, kinds: Sequence[str] = ()) -> list[Neighbour]:
+        """Of notes that count and of candidates that wait. Raises IndexUnavailable, DeadlineExceeded."""
+        filters = Filters(
+            shelves=frozenset({Shelf.ACTIVE, Shelf.INBOX}),
+            kinds=frozenset(kinds) or None,
+            project=project,
+            now=self._clock(),
+        )
+        return await in_thread(lambda: self._look(text, filters), deadline_s=LOOK_S, what="looking for similar notes")
+
+    async def holder(self, text: str) -> Standing | None:
+        """The passage that holds what is stated, of a note that counts or of a candidate. Raises as `of`."""
+        found = [
+            Standing(
+                near.passage.shown_id,
+                near.passage.note.path,
+                near.passage.chunk.text,
+                near.passage.note.shelf is Shelf.INBOX,
+                near.cosine,
+            )
+            for near in await self.of(text)
+        ]
+        return holder(text, found)
+
+    def _look(self, text: str, filters: Filters) -> list[Neighbour]:
+        cosines: dict[int, float] = {}
+        embedder = self._embedder()
+        if embedder:
+            try:
+                rows = self._index.dense(np.asarray(embedder.embed_query(text)), COMPARED, filters)
+                cosines = {row.chunk_id: row.score for row in rows}
+            except McpMemoryError as error:  # words decide alone
+                log.warning("similar notes: without a model: %s", error.code)
+        by_words = [row.chunk_id for row in self._index.sharing(terms(text), COMPARED, filters)]
+        passages = self._index.get(dict.fromkeys([*by_words, *cosines]))
+        return [Neighbour(passage, cosines.get(place, 0.0)) for place, passage in passages.items()]

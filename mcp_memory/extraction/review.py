@@ -1,0 +1,221 @@
+"""Review: a person looks at candidates, and at what became active at once; each verb on one note, with the etag that
+they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, cast
+
+from mcp_memory.engine.forget import Forgetting
+from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, PreconditionFailed
+from mcp_memory.extraction.candidate import titled
+from mcp_memory.extraction.candidate_log import AT_ONCE, Fate, Register
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Targets
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.note_file import NoteFile, file_stem
+from mcp_memory.vault.vault import Vault
+
+MOST = 10_000
+LOOK_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One candidate, or (`active`) a note that became active at once. `contradicts` are notes that say otherwise."""
+
+    id: NoteId
+    path: NotePath
+    etag: str
+    kind: str
+    title: str
+    text: str
+    score: float
+    active: bool
+    created: str | None = None
+    source: str | None = None
+    session: str | None = None
+    project: str | None = None
+    derived_from: list[str] = field(default_factory=list[str])
+    contradicts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+    def payload(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Review:
+    """Raises NotFound for what is not there, PreconditionFailed where somebody wrote to it since it was seen."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        index: Index,
+        writer: IndexWriter,
+        forgetting: Forgetting,
+        targets: Targets,
+        register: Register,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._vault = vault
+        self._index = index
+        self._writer = writer
+        self._forgetting = forgetting
+        self._targets = targets
+        self._register = register
+        self._clock = clock
+
+    async def waiting(self) -> list[Waiting]:
+        """Candidates, the surest first; then what became active at once and was not looked at, the latest first."""
+        return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
+
+    async def accept(
+        self, target: str, etag: str | None, text: str | None = None, *, supersede: bool = False
+    ) -> NoteRecord:
+        """It counts from now on, with this text if one is given; `supersede`: in place of what it contradicts."""
+        path = (await self._targets.find(target))[0]
+        file, others = await in_thread(
+            lambda: self._accepted(path, etag, text, supersede=supersede), deadline_s=LOOK_S, what="accepting it"
+        )
+        await self._told(file, gone=path if path != file.record.path else None)
+        for other in others:
+            await self._told(other)
+        await self._note(file.record.id, Fate.ACCEPTED)
+        return file.record
+
+    async def merge(self, target: str, into: str, etag: str | None) -> NoteRecord:
+        """Its text goes to the end of another note, and it is dropped."""
+        path, (other, entry) = (await self._targets.find(target))[0], await self._targets.find(into)
+        if entry or other == path:
+            raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
+        file = await in_thread(lambda: self._merged(path, other, etag), deadline_s=LOOK_S, what="merging it")
+        await self._told(file)
+        await self._forget(path, f"merged into {file.record.id}", Fate.MERGED)
+        return file.record
+
+    async def drop(self, target: str, etag: str | None) -> NoteRecord:
+        """It is forgotten, and not proposed again."""
+        path = (await self._targets.find(target))[0]
+        await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
+        return await self._forget(path, "dropped in review", Fate.DROPPED)
+
+    async def undo(self, target: str) -> NoteRecord:
+        """What became active at once is forgotten, and not proposed again."""
+        path = (await self._targets.find(target))[0]
+        file = await in_thread(lambda: self._vault.read(path), deadline_s=LOOK_S, what="reading it")
+        known = self._register.of(file.record.id)
+        if known is None or known.fate not in {*AT_ONCE, Fate.ACCEPTED}:
+            raise InvalidInput(
+                f"{target} did not become active through a transcript", hint=f"mcp-memory forget {target}"
+            )
+        return await self._forget(path, "undone in review", Fate.UNDONE)
+
+    async def _forget(self, path: NotePath, why: str, fate: Fate) -> NoteRecord:
+        record = await self._forgetting.forget(path, None, restore=False, reason=why)
+        await self._note(record.id, fate)
+        return record
+
+    async def _told(self, file: NoteFile, gone: NotePath | None = None) -> None:
+        await self._writer.put(file)
+        if gone:
+            await self._writer.take_out(gone)
+
+    async def _note(self, note_id: NoteId, fate: Fate) -> None:
+        known = self._register.of(note_id)
+        session, at = known.session if known else "", self._clock().timestamp()
+        await in_thread(lambda: self._register.note(note_id, fate, session, at), deadline_s=10, what="noting it")
+
+    # -- in threads --------------------------------------------------------------------------------------------
+
+    def _waiting(self) -> list[Waiting]:
+        inbox = self._index.notes(Filters(shelves=frozenset({Shelf.INBOX})), limit=MOST)
+        at_once = [note for each in self._register.having(AT_ONCE) for note in self._index.note_by_id(each.id)]
+        found = [each for note in inbox if (each := self._seen(note, active=False))]
+        later = [each for note in at_once if note.shelf is Shelf.ACTIVE and (each := self._seen(note, active=True))]
+        return [*sorted(found, key=lambda each: (-each.score, each.path)), *reversed(later)]
+
+    def _seen(self, note: NoteRecord, *, active: bool) -> Waiting | None:
+        try:
+            file = self._vault.read(note.path)
+        except McpMemoryError:
+            return None  # moved or removed just now
+        meta, record = frontmatter.parse(file.text).meta, file.record
+        said = meta.get("derived_from")
+        score = meta.get("score")
+        return Waiting(
+            id=record.id,
+            path=record.path,
+            etag=record.etag,
+            kind=record.kind,
+            title=record.title,
+            text=file.body.strip(),
+            score=float(score) if isinstance(score, (int, float)) else 0.0,
+            active=active,
+            created=record.created.isoformat() if record.created else None,
+            source=record.source,
+            session=record.session,
+            project=record.project,
+            derived_from=[str(each) for each in cast("list[object]", said)] if isinstance(said, list) else [],
+            contradicts=[self._named(each) for each in record.meta.get("contradicts", ())],
+        )
+
+    def _named(self, note_id: str) -> dict[str, str]:
+        note = next(iter(self._index.note_by_id(NoteId(note_id))), None)
+        return {"id": note_id, "title": note.title if note else "", "path": note.path if note else ""}
+
+    def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
+        """Raises InvalidInput for a note that is none."""
+        file = self._vault.read(path)
+        if file.record.shelf is Shelf.DELETED:
+            raise NotFound(f"{path} was dropped", hint=f"mcp-memory restore {file.record.id}")
+        known = self._register.of(file.record.id)
+        if file.record.shelf is not Shelf.INBOX and (known is None or known.fate not in AT_ONCE):
+            raise InvalidInput(f"{path} does not wait for review", hint="mcp-memory review lists what does")
+        if etag is not None and etag != file.record.etag:
+            raise PreconditionFailed(f"{path} has changed since you saw it", hint="mcp-memory review shows it anew")
+        return file
+
+    def _accepted(
+        self, path: NotePath, etag: str | None, text: str | None, *, supersede: bool
+    ) -> tuple[NoteFile, list[NoteFile]]:
+        file = self._candidate(path, etag)
+        record = file.record
+        contrary = [NoteId(each) for each in record.meta.get("contradicts", ())] if supersede else []
+        old = [note for each in contrary for note in self._index.note_by_id(each) if note.shelf is Shelf.ACTIVE]
+        changes: dict[str, frontmatter.Value | None] = {"score": None, "contradicts": None}
+        if old:
+            changes["supersedes"] = [note.id for note in old]
+        if text is not None and text.strip() != file.body.strip():
+            if not text.strip():
+                raise InvalidInput("the text is empty", hint="drop the candidate instead")
+            changes["title"] = titled(text.strip())
+            file_text = f"{file.text[: file.body_start]}\n{text.strip()}\n"
+        else:
+            file_text = file.text
+        file = self._vault.filing.revise(path, frontmatter.patch(file_text, changes), record.etag)
+        if record.shelf is Shelf.INBOX:
+            file = self._moved(file)
+        return file, [self._vault.supersede(note.path, record.id) for note in old]
+
+    def _moved(self, file: NoteFile) -> NoteFile:
+        record = file.record
+        folder, stem = self._vault.kinds.get(record.kind).folder, file_stem(record.title)
+        for tail in ("", "-2", "-3", f"-{record.id[-6:].lower()}", f"-{record.id.lower()}"):
+            with suppress(AlreadyExists):
+                target = self._vault.layout.in_home(f"{folder}/{stem}{tail}.md")
+                return self._vault.filing.move(record.path, target, record.id)
+        raise AlreadyExists(f"every name for {record.path} is taken", hint="give it another title")
+
+    def _merged(self, path: NotePath, into: NotePath, etag: str | None) -> NoteFile:
+        candidate, note = self._candidate(path, etag), self._vault.read(into)
+        if note.record.shelf is not Shelf.ACTIVE or note.record.is_log:
+            raise InvalidInput(f"{into} is no note that counts", hint="pass the id or path of one that search finds")
+        text = candidate.body.strip()
+        if text in note.body:
+            return note
+        return self._vault.filing.revise(into, f"{note.text.rstrip()}\n\n{text}\n", note.record.etag)

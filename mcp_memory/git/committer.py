@@ -1,0 +1,135 @@
+"""The committer: one task that commits what the engine has changed, a moment after it did, behind every answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+import anyio
+
+from mcp_memory.errors import Busy, McpMemoryError, Refused
+from mcp_memory.git.commit_messages import parts_of
+from mcp_memory.git.committing import Committed, commit
+from mcp_memory.git.config import GitConfig
+from mcp_memory.git.drafting import Change
+from mcp_memory.git.repository import find
+from mcp_memory.git.uncommitted import Pending
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.health import Commits, Health
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.secrets.finder import find_secret
+from mcp_memory.vault.vault import Vault
+
+MOST_QUIETS = 6
+"""So many quiet times after the first change a commit is made also while changes go on."""
+COMMIT_S = 20.0
+"""Of thousands of files; a few take a tenth of a second. The engine does not end before."""
+MOST_FILES = 500
+"""In one attempt, by name; so thousands are committed little by little, however slow git is."""
+CLOSING_S = 5.0
+"""What waits longer when the engine ends is committed at the next start."""
+FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
+"""While git is busy or says no; doubled each time."""
+
+
+class Committer:
+    """Nothing else runs git to change anything."""
+
+    def __init__(self, root: Path, pending: Pending, vault: Vault, health: Health, config: GitConfig) -> None:
+        self._root = root
+        self._pending = pending
+        self._vault = vault
+        self._health = health
+        self._config = config
+        self._changed = anyio.Event()
+        self._last = monotonic()
+        self._state = Commits()
+        health.commits = self.state
+
+    def state(self) -> Commits:
+        return replace(self._state, waiting=len(self._pending))
+
+    async def run(self) -> None:
+        """Until it is cancelled; then what is pending is committed, if that is quickly done."""
+        loop = asyncio.get_running_loop()
+        self._pending.on_change(lambda: _call(loop, self._note))
+        try:
+            while True:
+                if not self._pending:
+                    await self._changed.wait()
+                await self._quiet()
+                retry_s = FIRST_RETRY_S
+                while not await self._attempt(COMMIT_S):
+                    await anyio.sleep(retry_s)
+                    retry_s = min(LAST_RETRY_S, 2 * retry_s)
+        finally:
+            with anyio.CancelScope(shield=True):
+                if self._pending:
+                    await self._attempt(CLOSING_S)
+
+    def _note(self) -> None:
+        self._last = monotonic()
+        self._changed.set()
+
+    async def _quiet(self) -> None:
+        latest = monotonic() + MOST_QUIETS * self._config.quiet_s
+        while (left := min(self._last + self._config.quiet_s, latest) - monotonic()) > 0:  # noqa: ASYNC110 -- by the clock
+            await anyio.sleep(left)
+
+    async def _attempt(self, deadline_s: float) -> bool:
+        """Whether nothing is left to do. Told in `status`; an answer never waits for it or fails by it."""
+        self._changed = anyio.Event()
+        pending = self._pending.snapshot()
+        paths = sorted(pending)
+        latest, waiting = monotonic() + deadline_s, list[McpMemoryError]()
+        with self._health.watching("git"), anyio.CancelScope(shield=True):  # the index must not stay locked
+            for start in range(0, len(paths), MOST_FILES):
+                some = {path: pending[path] for path in paths[start : start + MOST_FILES]}
+                try:
+                    made = await in_thread(
+                        partial(self._commit, some, deadline_s), deadline_s=deadline_s + 10, what="committing"
+                    )
+                except McpMemoryError as error:
+                    self._waits(error)
+                    return False
+                waiting += made.waiting.values()
+                self._state = replace(self._state, last=made.commits[-1] if made.commits else self._state.last)
+                if monotonic() > latest:
+                    return False
+            self._state = Commits(0, self._state.last)
+            if waiting:
+                self._waits(min(waiting, key=lambda error: isinstance(error, Busy)))
+            return not waiting
+        return False
+
+    def _waits(self, error: McpMemoryError) -> None:
+        hint = error.hint or "nothing to do: it is tried again"
+        self._state = Commits(0, self._state.last, error.message, hint, isinstance(error, Busy))
+
+    def _commit(self, some: Mapping[NotePath, int], deadline_s: float) -> Committed:
+        """In a worker thread, which ends by itself at the deadline."""
+        layout = self._vault.layout
+        with naming_the_cause(str(self._root)):
+            repository = find(self._root, deadline_s)
+            made = commit(repository, list(some), lambda changes: list(parts_of(changes, layout)), self._objection)
+            self._pending.settle({path: number for path, number in some.items() if path not in made.waiting})
+            return made
+
+    def _objection(self, change: Change) -> McpMemoryError | None:
+        """What is in a commit may be pushed, and stays."""
+        if self._vault.secrets_allowed or not (found := find_secret(change.after.decode("utf-8", "replace"))):
+            return None
+        return Refused(
+            f"{change.path} seems to hold a secret ({found})", hint='take it out, or set vault.secrets = "allow"'
+        )
+
+
+def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: what is pending is on disk
+        loop.call_soon_threadsafe(work)

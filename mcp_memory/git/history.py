@@ -1,0 +1,106 @@
+"""History: the commits that hold a file or folder of the vault, and which file had which bytes then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.git.drafting import texts
+from mcp_memory.git.repository import Repository
+
+_FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
+
+_NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
+"""Such as a configuration may want run to show a difference; `-S` would run one, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What a commit did to one file. `path` is where it is then, `before` where it was; each None where there is none,
+    with the names of the bytes."""
+
+    path: str | None
+    before: str | None
+    new: str
+    old: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One commit; `when` is its author's time in ISO 8601 with offset."""
+
+    commit: str
+    when: str
+    who: str
+    message: str
+    touched: Sequence[Touch]
+
+
+def steps(repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False) -> list[Step]:
+    """The latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also where a
+    single file was under another name. Raises GitUnavailable."""
+    if repository.head() is None:
+        return []
+    inside = [os.fsdecode(repository.inside(path)) for path in paths] or [repository.prefix or "."]
+    renames = ("--follow", "-M") if follow else ("--no-renames",) if paths else ("-M",)
+    out = repository.git.run(
+        "--literal-pathspecs", "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *_NO_PROGRAM, *renames,
+        _FORMAT, "--", *inside,
+    )  # fmt: skip
+    return list(_parsed(repository, out))
+
+
+def places(repository: Repository, words: str) -> list[str]:
+    """The files of the vault to which a commit has added these words, or from which it took them; so all the places
+    that a note with such an id ever had. Raises GitUnavailable."""
+    if repository.head() is None:
+        return []
+    out = repository.git.run(
+        "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--no-renames", *_NO_PROGRAM, f"-S{words}",
+        "--", repository.prefix or ".",
+    )  # fmt: skip
+    return list(dict.fromkeys(repository.outside(path) for path in out.split(b"\0") if path))
+
+
+def texts_of(repository: Repository, oids: Sequence[str]) -> dict[str, bytes]:
+    """Raises GitUnavailable."""
+    return texts(repository.git, list(dict.fromkeys(oids)))
+
+
+def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
+    """The bytes of those files that a commit holds. Raises InvalidInput, NotFound for no commit, GitUnavailable."""
+    if commit.startswith("-") or not commit.isprintable() or not commit:
+        raise InvalidInput(f"{commit!r} names no commit", hint="mcp-memory log lists them")
+    code, out = repository.git.ended("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
+    if code:
+        raise NotFound(f"no commit {commit[:100]}", hint="mcp-memory log lists them")
+    inside = [os.fsdecode(repository.inside(path)) for path in paths]
+    listed = repository.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
+    oids: dict[str, str] = {}
+    for line in listed.split(b"\0"):
+        meta, _, path = line.partition(b"\t")
+        if path:
+            oids[repository.outside(path)] = meta.decode().split(" ")[2]
+    found = texts_of(repository, list(oids.values()))
+    return {path: found[oid] for path, oid in oids.items() if oid in found}
+
+
+def _parsed(repository: Repository, out: bytes) -> Iterator[Step]:
+    fields = out.split(b"\0")
+    at = 0
+    while at + 3 < len(fields):
+        commit, when, who, message = (field.decode("utf-8", "replace") for field in fields[at : at + 4])
+        at += 4
+        touched: list[Touch] = []
+        while at < len(fields) and (meta := fields[at].lstrip(b"\n")).startswith(b":"):
+            _, _, old, new, status = meta.decode().split(" ")
+            path = repository.outside(fields[at + 1])
+            if status[0] in "RC":
+                touched.append(Touch(repository.outside(fields[at + 2]), path, new, old))
+                at += 3
+                continue
+            touched.append(Touch(None if status == "D" else path, None if status == "A" else path, new, old))
+            at += 2
+        yield Step(commit, when, who, message, touched)

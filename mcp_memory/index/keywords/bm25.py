@@ -1,0 +1,191 @@
+"""BM25 over segments: each chunk by its own words and those around it, each section by all of its words.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2 and b = .75.
+Words count over all that is alive, whatever a filter admits, so a score does not depend on the filter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcp_memory.index.keywords.segment import Segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mcp_memory.index.keywords.segment import Some
+
+K1, B = 1.2, 0.75
+
+_MOST_WORDS = 16
+"""A question of more, stop words not counted, is a pasted page."""
+
+_LEAST_IDF = 1e-6
+"""Of a word that is in more than half of all texts: it tells next to nothing, but more than no word."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A segment, and which of its rows (n,) are of notes that are still there."""
+
+    segment: Segment
+    alive: NDArray[np.bool_]
+
+    @cached_property
+    def alive_sections(self) -> NDArray[np.bool_]:
+        """(m,)"""
+        found = np.zeros(len(self.segment.place_lengths), dtype=np.bool_)
+        found[self.segment.sections[self.alive]] = True
+        return found
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All words of a generation at one moment. The ids of a part are lower than those of the next."""
+
+    parts: Sequence[Part] = ()
+
+    @property
+    def rows(self) -> int:
+        """Dead ones too."""
+        return sum(part.segment.rows for part in self.parts)
+
+    @cached_property
+    def chunks(self) -> NDArray[np.int64]:
+        """(n,): the ids of all rows, dead ones too, ascending."""
+        return _joined([part.segment.chunks for part in self.parts], np.int64)
+
+    @cached_property
+    def section_chunks(self) -> NDArray[np.int64]:
+        """(m,): the id of each section's first row."""
+        return self.chunks[self.section_starts[:-1]]
+
+    @cached_property
+    def section_starts(self) -> NDArray[np.int64]:
+        """(m + 1,): section s has the rows from `[s]` to before `[s + 1]`."""
+        starts, before = [np.zeros(1, dtype=np.int64)], 0
+        for part in self.parts:
+            starts.append(part.segment.section_starts[1:] + before)
+            before += part.segment.rows
+        return np.concatenate(starts)
+
+    def score_chunks(self, keys: Iterable[int]) -> NDArray[np.float32]:
+        """(n,): the score of each row; 0 where no key occurs."""
+        scores = self._scores(keys, self._chunk_scale, lambda part, key: part.segment.around(key))
+        return _joined(scores, np.float32)
+
+    def score_sections(self, keys: Iterable[int]) -> NDArray[np.float32]:
+        """(m,): the score of each section; 0 where no key occurs."""
+        scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
+        return _joined(scores, np.float32)
+
+    def shared(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """(n,): how many of the keys each row has in itself."""
+        wanted = np.array(keys, dtype=np.uint64)
+        times = [np.bincount(part.segment.own.of_any(wanted), minlength=part.segment.rows) for part in self.parts]
+        return _joined([each.astype(np.float32) for each in times], np.float32)
+
+    def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,): a number for the section of each chunk; −1 for a chunk that is not here."""
+        found = np.full(len(chunk_ids), -1, dtype=np.int64)
+        before = 0
+        for part in self.parts:
+            segment = part.segment
+            at = np.searchsorted(segment.chunks, chunk_ids)
+            here = at < segment.rows
+            here[here] = segment.chunks[at[here]] == chunk_ids[here]
+            found[here] = before + segment.sections[at[here]]
+            before += len(segment.place_lengths)
+        return found
+
+    def commonest(self, keys: NDArray[np.uint64]) -> int | None:
+        """Which of the keys, by its place, is in most chunks; the first of equals, None where none is in any."""
+        counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(self.known(keys))}
+        best = max(counts, key=lambda at: (counts[at], -at), default=None)
+        return best if best is not None and counts[best] else None
+
+    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """(n,): whether each of the keys is in any row, dead ones too."""
+        here = np.zeros(len(keys), dtype=np.bool_)
+        for part in self.parts:
+            here |= part.segment.own.known(keys)
+        return here
+
+    def frequency(self, keys: Sequence[int]) -> int:
+        """In how many chunks all of the keys occur."""
+        return sum(_holding(part, keys) for part in self.parts) if keys else 0
+
+    @cached_property
+    def _chunk_scale(self) -> _Scale:
+        return _scale([(part.segment.around_lengths, part.alive) for part in self.parts])
+
+    @cached_property
+    def _section_scale(self) -> _Scale:
+        return _scale([(part.segment.section_lengths, part.alive_sections) for part in self.parts])
+
+    def _scores(
+        self, keys: Iterable[int], scale: _Scale, look: Callable[[Part, int], tuple[Some, NDArray[np.float32]]]
+    ) -> list[NDArray[np.float32]]:
+        scores = [np.zeros(len(damping), dtype=np.float32) for damping in scale.damping]
+        for key in keys:
+            found = [look(part, key) for part in self.parts]
+            holding = sum(
+                int(np.count_nonzero(np.logical_and(times, alive[some])))
+                for (some, times), alive in zip(found, scale.alive, strict=True)
+            )
+            weight = np.float32((K1 + 1) * _idf(holding, scale.total))
+            for (some, times), score, damping in zip(found, scores, scale.damping, strict=True):
+                worth = weight * times
+                worth /= times + damping[some]  # in place: fresh megabytes cost as much as the sums
+                score[some] += worth
+        return scores
+
+
+def ceiling(frequencies: Collection[int], chunks: int) -> float:
+    """The score that a chunk approaches which has all words of a question again and again; 0 for a long question, which
+    no chunk answers with all of its words. `frequencies`: in how many of all `chunks` each word occurs, if in any."""
+    if len(frequencies) > _MOST_WORDS:
+        return 0.0
+    return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """What a text's length does to its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
+
+    damping: list[NDArray[np.float32]]
+    alive: list[NDArray[np.bool_]]
+    total: int
+
+
+def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _Scale:
+    alive = [mask for _, mask in parts]
+    total = sum(int(np.count_nonzero(mask)) for mask in alive)
+    # Lengths are whole numbers, so their sum does not depend on how they are laid out.
+    mean = sum(float(lengths[mask].sum(dtype=np.float64)) for lengths, mask in parts) / total if total else 0.0
+    damping = [K1 * (1 - B) + K1 * B * (lengths / mean if mean else lengths) for lengths, _ in parts]
+    return _Scale([each.astype(np.float32) for each in damping], alive, total)
+
+
+def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    """As one; a single array is not copied."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate([np.empty(0, dtype=kind), *arrays])
+
+
+def _idf(holding: int, total: int) -> float:
+    return max(math.log((max(total, holding) - holding + 0.5) / (holding + 0.5)), _LEAST_IDF)
+
+
+def _holding(part: Part, keys: Sequence[int]) -> int:
+    rows = part.segment.own.of(keys[0])[0]
+    for key in keys[1:]:
+        rows = np.intersect1d(rows, part.segment.own.of(key)[0], assume_unique=True)
+    return int(np.count_nonzero(part.alive[rows]))

@@ -1,0 +1,252 @@
+"""The keyword legs' memory: the words of every generation that was asked for, as segments ready to rank.
+
+The database is the truth. Before a search the store reads the notes that came and went since, so it needs no word
+from the writer, and a note counts as soon as its transaction is committed. New notes become small segments; a segment
+is merged into the one before it once it is no longer much smaller, so that there are a handful of them at any size.
+What stands in memory is kept in a file too, which only makes the next start quicker.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcp_memory.index.keywords import posting_codec
+from mcp_memory.index.keywords.bm25 import Corpus, Part
+from mcp_memory.index.keywords.postings import Postings
+from mcp_memory.index.keywords.segment import Segment, merged
+from mcp_memory.index.sqlite.cache_sync import FEW, Follower, last_number
+from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
+from mcp_memory.models import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MERGE_FACTOR = 8
+"""A segment is at least so many times as large as the next one."""
+
+_READ_NOTES = 2000
+
+_SAVE_ROWS = 4096
+"""So many rows more than the file has, and a quarter more, are worth writing it again."""
+
+_DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+_READING = 0.6
+"""The share of the time in which notes are read; then they become one segment."""
+
+
+class WordStore(Follower["_Words"]):
+    """What it hands out never changes."""
+
+    def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
+        super().__init__(folder, report)
+        self._saving = threading.Lock()
+        """Taken before `_lock`: nobody who looks for words waits for the disk."""
+
+    def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> Corpus | None:
+        """The words at this token, in whose snapshot `connection` stands. None where another reader has already seen
+        a later one: ask again in a newer snapshot."""
+        with self._lock:
+            words = self._held.get(generation)
+            if words is None:
+                (uid,) = connection.execute("SELECT uid FROM state").fetchone()
+                words = self._held[generation] = _Words(file_of(self._folder, generation), uid, generation)
+            if token < words.token:
+                return None
+            if token > words.token:
+                words.catch_up(connection, lambda done: self._tell(generation, done))
+                words.token = token
+            corpus = words.corpus
+        self._save(words, always=False)
+        return corpus
+
+    def forget(self, generation: int | None = None) -> None:
+        with self._saving:  # or the file would come back
+            super().forget(generation)
+
+    def _is_near(self, held: _Words, connection: sqlite3.Connection) -> bool:
+        return held.is_near(connection)
+
+    def _file(self, generation: int) -> Path:
+        return file_of(self._folder, generation)
+
+    def _files(self) -> Iterable[Path]:
+        return self._folder.glob("words-*")
+
+    def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
+        at, tables = _mark(self._file(generation), uid, generation), Tables(generation)
+        if at is None:
+            return False
+        return at[0] <= last_number(connection, tables.notes) and at[1] <= last_number(connection, tables.gone)
+
+    def _write(self, held: _Words) -> None:
+        self._save(held, always=True)
+
+    def _save(self, words: _Words, *, always: bool) -> None:
+        if not always and not words.have_grown:
+            return
+        if not self._saving.acquire(blocking=always):  # somebody else is at it
+            return
+        try:
+            if self._held.get(words.generation) is words:
+                words.save(self._lock, always=always)
+        except OSError as error:
+            self._report(Problem(words.path.name, f"cannot be written: {error.strerror}"))
+        finally:
+            self._saving.release()
+
+
+def file_of(folder: Path, generation: int) -> Path:
+    return folder / f"words-{generation}.npz"
+
+
+class _Words:
+    """One generation's words: `number` and `gone` say up to which note and which removal."""
+
+    def __init__(self, path: Path, uid: str, generation: int) -> None:
+        self.path = path
+        self.token = -1
+        self.corpus = Corpus()
+        self.generation = generation
+        self._uid = uid
+        self._tables = Tables(generation)
+        self._number = self._gone = 0
+        self._saved_rows = 0
+        self._saved_at: tuple[int, int] = (0, 0)
+        self._writable = True
+        if mark := _mark(path, uid, generation):
+            self._load(mark)
+
+    @property
+    def have_grown(self) -> bool:
+        """By so much that the next start shall not read it from the database."""
+        return self.corpus.rows - self._saved_rows > max(_SAVE_ROWS, self._saved_rows // 4)
+
+    def is_near(self, connection: sqlite3.Connection) -> bool:
+        """Whether hardly more than `FEW` passages came since; of many notes at once only the first are looked at."""
+        newer = f"SELECT size FROM {self._tables.notes} WHERE number > ? LIMIT {FEW}"
+        (passages,) = connection.execute(f"SELECT coalesce(sum(size), 0) FROM ({newer})", [self._number]).fetchone()
+        return passages <= FEW
+
+    def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
+        """Raises what `tell` raises, and is then as it was."""
+        parts, number, gone = list(self.corpus.parts), self._number, self._gone
+        (oldest,) = connection.execute(f"SELECT min(seq) FROM {self._tables.gone}").fetchone()
+        if oldest is not None and oldest > gone + 1:
+            parts, number = [], 0  # removals that we have not seen are not on record any more
+        removed = connection.execute(
+            f"SELECT number FROM {self._tables.gone} WHERE seq > ? AND number BETWEEN 0 AND ?",
+            [gone, number],
+        ).fetchall()
+        if removed:
+            known = np.array([note for (note,) in removed], dtype=np.int64)
+            parts = [_without(part, known) for part in parts]
+        (gone,) = connection.execute(f"SELECT coalesce(max(seq), ?) FROM {self._tables.gone}", [gone]).fetchone()
+        added = connection.execute(
+            f"SELECT number, words FROM {self._tables.words} WHERE number > ? ORDER BY number", [number]
+        )
+        fresh, last = list[Part](), max(1, last_number(connection, self._tables.notes))
+        while batch := added.fetchmany(_READ_NOTES):
+            number = batch[-1][0]
+            fresh.append(_whole(posting_codec.segment(batch)))
+            tell(_READING * number / last)
+        if fresh:  # as one: merged batch by batch, a million chunks would be sorted again and again
+            parts = _settled([*parts, _alive(fresh)])
+        self.corpus, self._number, self._gone = Corpus(parts), number, gone
+
+    def save(self, lock: threading.Lock, *, always: bool) -> None:
+        """By one thread at a time; `lock` guards what searches see. Raises OSError, after which nothing is tried
+        again."""
+        with lock:
+            corpus, at, due = self.corpus, (self._number, self._gone), always or self.have_grown
+        if not due or not corpus.rows or not self._writable or at == self._saved_at:
+            return
+        part = _alive(corpus.parts)
+        with lock:
+            if self.corpus is corpus:
+                self.corpus = Corpus([part])
+        whole = part.segment
+        mark = np.array([self.generation, *at], dtype=np.int64)
+        fresh = self.path.with_name(f"{self.path.name}.new")
+        self._writable = False
+        fresh.unlink(missing_ok=True)
+        with fresh.open("xb") as file:
+            fresh.chmod(0o600)
+            np.savez(file, allow_pickle=False, uid=np.array(self._uid), mark=mark, **_arrays(whole))
+        fresh.replace(self.path)
+        self._writable, self._saved_rows, self._saved_at = True, whole.rows, at
+
+    def _load(self, mark: tuple[int, int]) -> None:
+        try:
+            with np.load(self.path, allow_pickle=False) as arrays:
+                segment = _segment(dict(arrays))
+        except _DAMAGED:
+            return
+        self.corpus = Corpus([_whole(segment)])
+        self._number, self._gone = self._saved_at = mark
+        self._saved_rows = segment.rows
+
+
+def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:
+    """Up to which note and removal the file goes, or None where there is none of ours; the rest is not read."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            number, note, gone = (int(value) for value in arrays["mark"])
+            return (note, gone) if (str(arrays["uid"]), number) == (uid, generation) else None
+    except _DAMAGED:
+        return None
+
+
+def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
+    own, place = segment.own, segment.place
+    return {
+        "chunks": segment.chunks, "lengths": segment.lengths, "sections": segment.sections,
+        "place_lengths": segment.place_lengths,
+        "own_keys": own.keys, "own_starts": own.starts, "own_rows": own.rows, "own_counts": own.counts,
+        "place_keys": place.keys, "place_starts": place.starts, "place_rows": place.rows, "place_counts": place.counts,
+    }  # fmt: skip
+
+
+def _segment(arrays: dict[str, NDArray[Any]]) -> Segment:
+    own, place = (
+        Postings(*(arrays[f"{of}_{name}"] for name in ("keys", "starts", "rows", "counts"))) for of in ("own", "place")
+    )
+    chunks, lengths, sections, place_lengths = (
+        arrays[name] for name in ("chunks", "lengths", "sections", "place_lengths")
+    )
+    return Segment(chunks, lengths, sections, place_lengths, own, place)
+
+
+def _whole(segment: Segment) -> Part:
+    return Part(segment, np.ones(segment.rows, dtype=np.bool_))
+
+
+def _without(part: Part, numbers: NDArray[np.int64]) -> Part:
+    """The part, with the chunks of these notes dead."""
+    dead = np.isin(part.segment.chunks >> ORDINAL_BITS, numbers)
+    return Part(part.segment, part.alive & ~dead) if dead.any() else part
+
+
+def _settled(parts: list[Part]) -> list[Part]:
+    """Merged until each is at least so many times as large as the next; what is dead is left behind."""
+    while len(parts) > 1 and parts[-2].segment.rows < _MERGE_FACTOR * parts[-1].segment.rows:
+        parts = [*parts[:-2], _alive(parts[-2:])]
+    return [part if 2 * int(part.alive.sum()) >= part.segment.rows else _alive([part]) for part in parts]
+
+
+def _alive(parts: Sequence[Part]) -> Part:
+    """As one, without what is dead; a single part that is all alive is not copied."""
+    if len(parts) == 1 and parts[0].alive.all():
+        return parts[0]
+    return _whole(merged([(part.segment, part.alive) for part in parts]))

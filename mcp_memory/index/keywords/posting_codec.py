@@ -1,0 +1,141 @@
+"""What a note's row stores of its words: from texts to bytes, and from the bytes of many notes to a segment."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcp_memory.index.keywords import tokenizer
+from mcp_memory.index.keywords.postings import MOST, collect, stretches
+from mcp_memory.index.keywords.segment import Segment
+from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.schema import ORDINAL_BITS
+from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.text.conversation.speaker_prefix import lead_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LONG = 64
+"""From so many chunks on a note's words are remembered; shorter ones are soon counted."""
+
+_HEAD = struct.Struct("<IIIII")
+_COLUMNS = ("<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u1", "<u8", "<u1")
+"""Of chunks: tokenizer, section, postings; of sections: words above, postings; keys and counts of both in turn."""
+
+_SIZE_OF = np.array((0, 0, 0, 1, 1, 2, 2, 3, 3))
+"""Which number of the head says how many each column has: chunks, sections, the postings of these and of those."""
+
+_WIDTHS = np.array([np.dtype(kind).itemsize for kind in _COLUMNS])
+_BYTES_EACH = np.bincount(_SIZE_OF, weights=_WIDTHS).astype(np.int64).tolist()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The words of a text: how many, their keys (little-endian, 8 bytes each), and how often each occurs (1 byte)."""
+
+    length: int
+    keys: bytes
+    counts: bytes
+
+
+def count(text: str) -> Counted:
+    found, length = tokenizer.count(text)
+    if lead := lead_of(text):
+        found[tokenizer.lead_key(lead)] = 1
+    keys = array("Q", found)
+    if sys.byteorder == "big":
+        keys.byteswap()
+    return Counted(length, keys.tobytes(), bytes(min(times, MOST) for times in found.values()))
+
+
+def encode(
+    chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], Counted] = count
+) -> bytes:
+    """A note's words. `chunks`: section number, ascending, and text of each; `places`: what stands above a section."""
+    numbers = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in chunks))}
+    own = [count(text) for _, text in chunks]
+    place = [count(places.get(section, "")) for section in numbers]
+    columns = [
+        [each.length for each in own],
+        [numbers[section] for section, _ in chunks],
+        [len(each.counts) for each in own],
+        [each.length for each in place],
+        [len(each.counts) for each in place],
+    ]
+    parts = [np.array(column, dtype=kind).tobytes() for column, kind in zip(columns, _COLUMNS, strict=False)]
+    for counted in (own, place):
+        parts += [each.keys for each in counted]
+        parts += [each.counts for each in counted]
+    body = b"".join(parts)
+    return _HEAD.pack(len(own), len(place), sum(columns[2]), sum(columns[4]), zlib.crc32(body)) + body
+
+
+class Remembered:
+    """The counted texts of the `kept` latest long notes: most of a log is as it was when it gets an entry more.
+    Thread-safe."""
+
+    def __init__(self, kept: int = 2) -> None:
+        self._latest: Latest[str, dict[str, Counted]] = Latest(kept)
+
+    def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
+        """As `encode`."""
+        if len(chunks) < _LONG:
+            return encode(chunks, places)
+        before = self._latest.get(path) or {}
+        now: dict[str, Counted] = {}
+
+        def counted(text: str) -> Counted:
+            now[text] = before.get(text) or now.get(text) or count(text)
+            return now[text]
+
+        encoded = encode(chunks, places, counted)
+        self._latest.put(path, now)
+        return encoded
+
+
+def segment(notes: Sequence[tuple[int, bytes]]) -> Segment:
+    """The words of notes, by their numbers, ascending. Raises DamagedRow."""
+    sizes = np.array([_sizes(data) for _, data in notes], dtype=np.int64).reshape(-1, 4)
+    chunks, sections = sizes[:, 0], sizes[:, 1]
+    columns = _columns([data for _, data in notes], sizes)
+    lengths, section, own_sizes, place_lengths, place_sizes, keys, counts, place_keys, place_counts = columns
+    numbers = np.array([number for number, _ in notes], dtype=np.int64)
+    return Segment(
+        stretches(numbers << ORDINAL_BITS, chunks),
+        lengths,
+        section + np.repeat(np.cumsum(sections) - sections, chunks).astype(np.uint32),
+        place_lengths,
+        collect(keys, np.repeat(np.arange(len(own_sizes), dtype=np.uint32), own_sizes), counts),
+        collect(place_keys, np.repeat(np.arange(len(place_sizes), dtype=np.uint32), place_sizes), place_counts),
+    )
+
+
+def _sizes(data: bytes) -> tuple[int, ...]:
+    """(4,): chunks, sections, and the postings of both."""
+    try:
+        *sizes, checksum = _HEAD.unpack_from(data)
+        body = memoryview(data)[_HEAD.size :]
+    except (struct.error, TypeError) as error:
+        raise DamagedRow("a note's words cannot be read") from error
+    if len(body) != sum(map(mul, sizes, _BYTES_EACH)) or zlib.crc32(body) != checksum:
+        raise DamagedRow("a note's words cannot be read")
+    return tuple(sizes)
+
+
+def _columns(notes: Sequence[bytes], sizes: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
+    """Each column of all notes, one behind the other. Cut out as bytes: to make an array for each column of each note
+    takes longer than all else together. `sizes` (n, 4), as `_sizes`."""
+    widths = sizes[:, _SIZE_OF] * _WIDTHS
+    ends = _HEAD.size + np.cumsum(widths, axis=1)
+    for first, last, kind in zip((ends - widths).T.tolist(), ends.T.tolist(), _COLUMNS, strict=True):
+        cut = [data[start:end] for data, start, end in zip(notes, first, last, strict=True)]
+        yield np.frombuffer(b"".join(cut), dtype=kind)

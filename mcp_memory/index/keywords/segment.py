@@ -1,0 +1,176 @@
+"""A segment: the words of some notes, laid out for ranking. Immutable; a generation has a few of them.
+
+Terms. ROW: a chunk, in order of its id, so that a note's chunks stand together. PLACE: the words that stand above a
+section (title, tags, headings); each chunk of the section is searched as if they stood in it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcp_memory.index.keywords.postings import Postings, join, stretches
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Some = slice | NDArray[np.intp]
+    """Rows: all of them, or these."""
+
+    _Counted = tuple[NDArray[np.intp], NDArray[Any]]
+    """Numbers of rows or sections, each once, and a count for each."""
+
+OWN_WEIGHT = 2
+"""A chunk's own words count twice, those of its neighbours and its place once."""
+
+REACH = (1, 2)
+"""How far away on each side a neighbour's words still count."""
+
+_DENSE_SHARE = 50
+"""A word in more than one row of so many is added up over all rows at once; gathering costs that much more a row."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`chunks` (n,): ids, ascending. `lengths` (n,): words of each. `sections` (n,): which of the m sections each
+    stands in, ascending. `place_lengths` (m,): words above each. `own`, `place`: postings of rows and of sections."""
+
+    chunks: NDArray[np.int64]
+    lengths: NDArray[np.uint32]
+    sections: NDArray[np.uint32]
+    place_lengths: NDArray[np.uint32]
+    own: Postings
+    place: Postings
+
+    @property
+    def rows(self) -> int:
+        return len(self.chunks)
+
+    @cached_property
+    def section_starts(self) -> NDArray[np.int64]:
+        """(m + 1,): section s has the rows from `[s]` to before `[s + 1]`."""
+        return np.searchsorted(self.sections, np.arange(len(self.place_lengths) + 1))
+
+    @cached_property
+    def around_lengths(self) -> NDArray[np.float32]:
+        """(n,): each chunk's length, counted like the words of `around`."""
+        around = self._spread(self.lengths.astype(np.float32)) + self.place_lengths[self.sections]
+        return around.astype(np.float32)
+
+    @cached_property
+    def section_lengths(self) -> NDArray[np.float32]:
+        """(m,): words of a section's chunks, and above it."""
+        own = np.bincount(self.sections, weights=self.lengths, minlength=len(self.place_lengths))
+        return (own + self.place_lengths).astype(np.float32)
+
+    def around(self, key: int) -> tuple[Some, NDArray[np.float32]]:
+        """How often a chunk has the key in itself, beside it and above it: for all rows, or for those that do."""
+        rows, counts = self.own.of(key)
+        places, above = self.place.of(key)
+        sizes = self.section_starts[places + 1] - self.section_starts[places]
+        if (len(rows) + int(sizes.sum())) * _DENSE_SHARE > self.rows:
+            own = np.zeros(self.rows, dtype=np.uint16)
+            own[rows] = counts
+            total = self._spread(own)
+            if len(places):
+                by_section = np.zeros(len(self.place_lengths), dtype=np.uint16)
+                by_section[places] = above
+                total += by_section[self.sections]
+            return slice(None), total.astype(np.float32)
+        return _summed(self.rows, [*self._beside(rows.astype(np.intp), counts), self._below(places, sizes, above)])
+
+    def in_sections(self, key: int) -> NDArray[np.float32]:
+        """(m,): how often each section has the key in its chunks and above them."""
+        rows, counts = self.own.of(key)
+        places, above = self.place.of(key)
+        found = np.bincount(self.sections[rows], weights=counts, minlength=len(self.place_lengths)).astype(np.float32)
+        found[places] += above
+        return found
+
+    # -- inside ------------------------------------------------------------------------------------------------
+    @cached_property
+    def _together(self) -> list[NDArray[np.uint16]]:
+        """For each distance of REACH, 1 where row r and row r + distance are of one note, else 0."""
+        return [(self.chunks[far:] - self.chunks[:-far] == far).astype(np.uint16) for far in REACH]
+
+    def _spread(self, own: NDArray[Any]) -> NDArray[Any]:
+        """(n,): each row's own number, and those of its neighbours; of the same type."""
+        total = own * own.dtype.type(OWN_WEIGHT)
+        near = np.empty_like(own)
+        for far, together in zip(REACH, self._together, strict=True):
+            beside = near[far:]
+            total[far:] += np.multiply(own[:-far], together, out=beside)
+            total[:-far] += np.multiply(own[far:], together, out=beside)
+        return total
+
+    def _beside(self, rows: NDArray[np.intp], counts: NDArray[np.uint8]) -> Iterator[_Counted]:
+        """What `_spread` does, for some rows: each of these stretches holds a row once."""
+        yield rows, OWN_WEIGHT * counts.astype(np.float32)
+        for far, together in zip(REACH, self._together, strict=True):
+            before = rows >= far
+            before[before] = together[rows[before] - far] == 1
+            yield rows[before] - far, counts[before]
+            behind = rows < self.rows - far
+            behind[behind] = together[rows[behind]] == 1
+            yield rows[behind] + far, counts[behind]
+
+    def _below(self, places: NDArray[np.uint32], sizes: NDArray[np.int64], above: NDArray[np.uint8]) -> _Counted:
+        """All rows of these sections, which have so many."""
+        return stretches(self.section_starts[places], sizes), np.repeat(above, sizes)
+
+
+def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
+    """Each number below `size` that is in some of the stretches, once, with the sum of its counts."""
+    stretches = list(counted)
+    total = np.zeros(size, dtype=np.float32)
+    for numbers, counts in stretches:
+        total[numbers] += counts
+    some: list[NDArray[np.intp]] = []
+    times: list[NDArray[np.float32]] = []
+    for numbers, _ in stretches:
+        sums = total[numbers]
+        total[numbers] = 0  # taken
+        some.append(numbers[sums > 0])
+        times.append(sums[sums > 0])
+    return np.concatenate(some), np.concatenate(times)
+
+
+def merged(parts: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Segment:
+    """All rows of the parts that are alive, as one; the parts in order of their ids."""
+    chunks: list[NDArray[np.int64]] = []
+    lengths: list[NDArray[np.uint32]] = []
+    sections: list[NDArray[np.uint32]] = []
+    places: list[NDArray[np.uint32]] = []
+    own: list[tuple[Postings, NDArray[np.int64]]] = []
+    place: list[tuple[Postings, NDArray[np.int64]]] = []
+    rows_before = sections_before = 0
+    for part, alive in parts:
+        kept = np.zeros(len(part.place_lengths), dtype=np.bool_)
+        kept[part.sections[alive]] = True
+        row_numbers = _renumbered(alive, rows_before)
+        section_numbers = _renumbered(kept, sections_before)
+        chunks.append(part.chunks[alive])
+        lengths.append(part.lengths[alive])
+        sections.append(section_numbers[part.sections[alive]].astype(np.uint32))
+        places.append(part.place_lengths[kept])
+        own.append((part.own, row_numbers))
+        place.append((part.place, section_numbers))
+        rows_before += int(alive.sum())
+        sections_before += int(kept.sum())
+    return Segment(
+        np.concatenate(chunks),
+        np.concatenate(lengths),
+        np.concatenate(sections),
+        np.concatenate(places),
+        join(own),
+        join(place),
+    )
+
+
+def _renumbered(kept: NDArray[np.bool_], first: int) -> NDArray[np.int64]:
+    """For each row its number among those that are kept, from `first` on; −1 for one that is not."""
+    return np.where(kept, np.cumsum(kept) - 1 + first, -1)

@@ -1,0 +1,345 @@
+"""The database file: one writing connection, a few reading ones, and what to do when the file is no good.
+
+Everything in it is derived, so a damaged file is moved aside and a fresh one takes its place. The move waits until
+no connection is open: SQLite removes a write-ahead log by name when the last one closes, and would take the log of
+the new file.
+"""
+
+# ruff: noqa: S608 - every table name here is a literal
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mcp_memory.errors import IndexReplaced, IndexUnavailable
+from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.schema import APPLICATION_ID, SHARED, VERSION
+from mcp_memory.models import Problem
+
+_KEPT_DAMAGED = 2
+_IDLE_READERS = 8
+BUSY_S = 5.0
+_DRAIN_S = 30.0
+_CACHE_KIB, _READER_CACHE_KIB = 2_000, 500
+_JOURNAL_BYTES = 16 << 20
+"""The write-ahead log is cut back to this after a checkpoint; a bulk build may make it larger for a while."""
+
+_SIGNS_OF_DAMAGE = (
+    "decode to UTF-8",
+    "no such table",
+    "no such column",
+    "malformed database schema",
+    "vtable constructor failed",
+    "invalid fts5 file format",
+)
+"""What SQLite reports under its general code when the schema or a text in the file is not what we wrote."""
+
+_CAUSES = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "free some space; searches go on with what is indexed"),
+    sqlite3.SQLITE_READONLY: ("the index's folder is read-only", "make the state folder writable"),
+    sqlite3.SQLITE_CANTOPEN: ("the index's file cannot be opened", "check the state folder"),
+    sqlite3.SQLITE_BUSY: ("another process is writing to the index", "try again"),
+    sqlite3.SQLITE_IOERR: ("the disk reports an error", "check the disk that holds the state folder"),
+}
+
+
+class Database:
+    """`read` and `write` give a connection inside a transaction; every SQLite error leaves as IndexUnavailable.
+
+    `on_reset` is called, under the writer's lock, whenever a fresh file took the place of another.
+    """
+
+    def __init__(self, path: Path, on_reset: Callable[[], None]) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+        self._on_reset = on_reset
+        self._writing = threading.RLock()
+        self._gate = threading.Condition()
+        self._idle: list[sqlite3.Connection] = []
+        self._in_use = 0
+        self._resetting = False
+        self._closed = False
+        self._epoch = 0
+        self._token = 0
+        self._inode = 0
+        self._is_cut = False
+        self._writer: sqlite3.Connection | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._writer = self._open_or_replace()
+        except (sqlite3.Error, OSError) as error:
+            raise _unavailable(error) from error
+
+    @contextmanager
+    def read(self) -> Generator[sqlite3.Connection]:
+        """A snapshot of the last committed state; never waits for a writer. Raises IndexUnavailable."""
+        epoch, connection = self._take()
+        healthy = False
+        try:
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
+            healthy = True
+        except (sqlite3.Error, DamagedRow) as error:
+            self._give_back(connection, reuse=False)
+            raise self._failure(error, epoch) from error
+        except BaseException:
+            self._give_back(connection, reuse=False)
+            raise
+        if healthy:
+            self._give_back(connection, reuse=True)
+
+    @contextmanager
+    def write(self) -> Generator[sqlite3.Connection]:
+        """Everything inside is committed together, or nothing is. Raises IndexUnavailable."""
+        with self._writing:
+            self._require_open()
+            self._replace_if_vanished()
+            epoch = self._epoch
+            try:
+                if self._writer is None:
+                    self._writer = self._connect()
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException as error:
+                self._abandon()
+                if isinstance(error, (sqlite3.Error, DamagedRow)):
+                    raise self._failure(error, epoch) from error
+                raise
+
+    def vacuum(self) -> None:
+        """Write the file anew without its free pages; `cut_log` is to follow. Raises IndexUnavailable."""
+        with self._writing:
+            self._require_open()
+            try:
+                if self._writer is None:
+                    self._writer = self._connect()
+                self._is_cut = False
+                self._writer.execute("VACUUM")
+            except sqlite3.Error as error:
+                raise self._failure(error, self._epoch) from error
+
+    def cut_log(self, *, busy_s: float = 0.0) -> bool:
+        """Whether nothing that a `vacuum` dropped is in the log or the file any more, or was there at the start: both
+        keep it while somebody reads the state before, for whom it waits `busy_s`. Raises IndexUnavailable."""
+        with self._writing:
+            self._require_open()
+            if self._is_cut:
+                return True
+            try:
+                if self._writer is None:
+                    self._writer = self._connect()
+                self._writer.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
+                try:
+                    ((is_busy, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                finally:
+                    self._writer.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
+            except sqlite3.Error as error:
+                raise self._failure(error, self._epoch) from error
+            self._is_cut = not is_busy
+            return self._is_cut
+
+    def next_token(self, connection: sqlite3.Connection) -> int:
+        """Counts up; to be called inside `write`. A fresh file goes on where the damaged one stopped."""
+        (self._token,) = connection.execute("UPDATE state SET token = token + 1 RETURNING token").fetchone()
+        return self._token
+
+    def report(self, problem: Problem) -> None:
+        self.problems.append(problem)
+
+    def close(self) -> None:
+        with self._writing, self._gate:
+            self._closed = True
+            self._gate.wait_for(lambda: self._in_use == 0, timeout=_DRAIN_S)
+            self._close_connections()
+
+    # -- connections -------------------------------------------------------------------------------------------
+    def _take(self) -> tuple[int, sqlite3.Connection]:
+        self._replace_if_vanished()
+        with self._gate:
+            self._gate.wait_for(lambda: not self._resetting, timeout=_DRAIN_S)
+            self._require_open()
+            self._in_use += 1
+            epoch, connection = self._epoch, self._idle.pop() if self._idle else None
+        if connection is not None:
+            return epoch, connection
+        try:
+            return epoch, self._connect(cache_kib=_READER_CACHE_KIB)
+        except sqlite3.Error as error:
+            self._give_back(None, reuse=False)
+            raise self._failure(error, epoch) from error
+
+    def _give_back(self, connection: sqlite3.Connection | None, *, reuse: bool) -> None:
+        with self._gate:
+            if connection is not None and reuse and len(self._idle) < _IDLE_READERS and not self._closed:
+                self._idle.append(connection)
+            elif connection is not None:
+                connection.close()
+            self._in_use -= 1
+            self._gate.notify_all()
+
+    def _connect(self, *, create: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
+        """Without `create` a missing file is an error: SQLite would make an empty one without a word."""
+        uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+            # Derived: after a power cut the last moments may be missing, and are indexed again from the files.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
+            connection.execute("PRAGMA secure_delete = FAST")
+            connection.execute("PRAGMA temp_store = MEMORY")  # notes' words do not go through /tmp
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _abandon(self) -> None:
+        if self._writer is None:
+            return
+        try:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        except sqlite3.Error:
+            # A connection that cannot even roll back is thrown away; closing it rolls back.
+            self._writer.close()
+            self._writer = None
+
+    def _close_connections(self) -> None:
+        for connection in [*self._idle, *([self._writer] if self._writer else [])]:
+            connection.close()
+        self._idle.clear()
+        self._writer = None
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise IndexUnavailable("the index is closed")
+
+    # -- failures ----------------------------------------------------------------------------------------------
+    def _failure(self, error: Exception, epoch: int) -> IndexUnavailable:
+        if not _is_damage(error):
+            return _unavailable(error)
+        self._replace(f"damaged: {error}", epoch)
+        return IndexReplaced("the index was damaged and is being built anew", hint="nothing is lost; ask again soon")
+
+    def _replace_if_vanished(self) -> None:
+        epoch = self._epoch
+        try:
+            same = self.path.stat().st_ino == self._inode
+        except OSError:
+            same = False
+        if not same and not self._closed:
+            self._replace("its file vanished or was exchanged while in use", epoch)
+
+    def _replace(self, reason: str, epoch: int) -> None:
+        """A fresh file instead of one that cannot be used, unless another thread has been here since `epoch`."""
+        with self._writing:
+            with self._gate:
+                if self._closed or self._epoch != epoch:
+                    return
+                self._resetting = True
+                self._gate.wait_for(lambda: self._in_use == 0, timeout=_DRAIN_S)
+            try:
+                self._close_connections()
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._move_aside(reason)
+                self._writer = self._create()
+                self._on_reset()
+            except (sqlite3.Error, OSError) as error:
+                raise _unavailable(error) from error
+            finally:
+                with self._gate:
+                    self._epoch += 1
+                    self._resetting = False
+                    self._gate.notify_all()
+
+    def _open_or_replace(self) -> sqlite3.Connection:
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            return self._create()
+        try:
+            connection = self._connect()
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+            self._move_aside(f"damaged: {error}")
+            return self._create()
+        reason = ""
+        try:
+            (owner,) = connection.execute("PRAGMA application_id").fetchone()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if owner != APPLICATION_ID:
+                reason = "another program's file stood in its place"
+            elif version == VERSION:
+                (self._token,) = connection.execute("SELECT token FROM state").fetchone()
+                for table in ("generations", "sqlite_sequence", "models"):
+                    connection.execute(f"SELECT * FROM {table}").fetchall()
+                self._inode = self.path.stat().st_ino
+                return connection
+        except (sqlite3.DatabaseError, TypeError) as error:
+            if isinstance(error, sqlite3.Error) and not _is_damage(error):
+                connection.close()
+                raise
+            reason = f"damaged: {error}"
+        connection.close()
+        if reason:
+            self._move_aside(reason)
+        else:
+            self._remove(self.path)
+        return self._create()
+
+    def _create(self) -> sqlite3.Connection:
+        """A fresh, empty file. What an older file left behind under the log's name must not be replayed into it."""
+        for name in (self.path, *_companions(self.path)):
+            name.unlink(missing_ok=True)
+        connection = self._connect(create=True)
+        self.path.chmod(0o600)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(f"BEGIN IMMEDIATE; {SHARED}")
+        connection.execute("INSERT INTO state VALUES (?, ?)", (uuid.uuid4().hex, self._token))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+        self._inode = self.path.stat().st_ino
+        return connection
+
+    def _move_aside(self, reason: str) -> None:
+        now_ns = time.time_ns()
+        stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now_ns // 10**9))}.{now_ns % 10**9:09}"
+        aside = self.path.with_name(f"{self.path.name}.corrupt-{stamp}")
+        for name, target in zip((self.path, *_companions(self.path)), (aside, *_companions(aside)), strict=True):
+            with suppress(FileNotFoundError):
+                name.rename(target)
+        self.report(Problem(self.path.name, reason))
+        damaged = sorted(self.path.parent.glob(f"{self.path.name}.corrupt-*[0-9]"))
+        for old in damaged[:-_KEPT_DAMAGED]:
+            self._remove(old)
+
+    def _remove(self, path: Path) -> None:
+        for name in (path, *_companions(path)):
+            name.unlink(missing_ok=True)
+
+
+def _companions(path: Path) -> tuple[Path, Path]:
+    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+
+
+def _is_damage(error: Exception) -> bool:
+    if isinstance(error, DamagedRow):
+        return True
+    if any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
+        return True
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _unavailable(error: Exception) -> IndexUnavailable:
+    code = getattr(error, "sqlite_errorcode", None)
+    cause, hint = _CAUSES.get(code & 0xFF if isinstance(code, int) else -1, (str(error), None))
+    return IndexUnavailable(f"the index cannot be used: {cause}", hint=hint)

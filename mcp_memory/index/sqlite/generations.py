@@ -1,0 +1,76 @@
+"""Generations: which there are, which one answers, and how one comes and goes.
+
+Every function runs inside the caller's transaction.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+import sqlite3
+
+from mcp_memory.errors import NotFound, PreconditionFailed, Refused
+from mcp_memory.index.base import Generation
+from mcp_memory.index.sqlite.schema import Tables
+
+
+def known(connection: sqlite3.Connection) -> list[Generation]:
+    """All of them, oldest first."""
+    rows = connection.execute(
+        "SELECT number, fingerprint, embedding, dimension, active FROM generations ORDER BY number"
+    )
+    return [Generation(*row[:4], active=bool(row[4])) for row in rows]
+
+
+def require(connection: sqlite3.Connection, number: int) -> Generation:
+    """Raises NotFound."""
+    for generation in known(connection):
+        if generation.number == number:
+            return generation
+    raise NotFound(f"the index has no generation {number}")
+
+
+def model_of(connection: sqlite3.Connection, number: int) -> int:
+    """Under which model its vectors are cached."""
+    (model,) = connection.execute("SELECT model FROM generations WHERE number = ?", [number]).fetchone()
+    return model
+
+
+def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dimension: int) -> Generation:
+    """An empty one; its fingerprint must be new."""
+    connection.execute("INSERT INTO models (embedding) VALUES (?) ON CONFLICT DO NOTHING", [embedding])
+    (model,) = connection.execute("SELECT id FROM models WHERE embedding = ?", [embedding]).fetchone()
+    (number,) = connection.execute(
+        "INSERT INTO generations (fingerprint, embedding, model, dimension) VALUES (?, ?, ?, ?) RETURNING number",
+        [fingerprint, embedding, model, dimension],
+    ).fetchone()
+    for statement in Tables(number).create():
+        connection.execute(statement)
+    return Generation(number, fingerprint, embedding, dimension, active=False)
+
+
+def activate(connection: sqlite3.Connection, number: int, expected: int | None) -> None:
+    """Raises NotFound, and PreconditionFailed unless `expected` is the active one (None: there is none)."""
+    require(connection, number)
+    current = next((generation.number for generation in known(connection) if generation.active), None)
+    if current != expected:
+        raise PreconditionFailed(f"generation {current} is active, not {expected}")
+    connection.execute("UPDATE generations SET active = (number = ?)", [number])
+
+
+def drop(connection: sqlite3.Connection, number: int) -> None:
+    """With the cached embeddings that no other one uses. Raises NotFound, and Refused for the active one."""
+    if require(connection, number).active:
+        raise Refused(f"generation {number} is active", hint="activate another one first")
+    for statement in Tables(number).drop():
+        connection.execute(statement)
+    connection.execute("DELETE FROM generations WHERE number = ?", [number])
+    connection.execute("DELETE FROM models WHERE id NOT IN (SELECT model FROM generations)")
+    forget_unused(connection)
+
+
+def forget_unused(connection: sqlite3.Connection) -> None:
+    """Cached embeddings that no chunk of any generation has."""
+    used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in known(connection)]
+    kept = f"WHERE id NOT IN ({' UNION '.join(used)})" if used else ""
+    connection.execute(f"DELETE FROM embeddings {kept}")

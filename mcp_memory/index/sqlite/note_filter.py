@@ -1,0 +1,154 @@
+"""Which notes a search may look at: a condition on the notes' table, and its outcome as a table in memory.
+
+Every leg asks the table for all rows it meets, which is why it is an array indexed by the note's number.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.index.keywords.tokenizer import bindable
+from mcp_memory.index.sqlite.row_codec import microseconds
+from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
+from mcp_memory.models import Filters
+from mcp_memory.runtime.lru_cache import Latest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+_KEPT = 16
+
+
+def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
+    """The SQL condition on the notes' table, and its values."""
+    clauses: list[str] = []
+    values: list[str | int] = []
+
+    def add(clause: str, *bound: str | int) -> None:
+        clauses.append(clause)
+        values.extend(bound)
+
+    add(f"shelf IN ({_marks(filters.shelves)})", *sorted(filters.shelves))
+    if filters.path_prefix:
+        prefix = bindable(filters.path_prefix)
+        folder = prefix.removesuffix("/")
+        # A name without a slash may be either; 0 is the character after the slash.
+        add("(path = ? OR (path >= ? AND path < ?))", prefix, f"{folder}/", f"{folder}0")
+    if filters.kinds is not None:
+        add(f"kind IN ({_marks(filters.kinds)})", *sorted(map(bindable, filters.kinds)))
+    for tag in sorted(filters.tags or ()):
+        add(f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)", bindable(tag))
+    if filters.project is not None:
+        add("(project = ? OR project IS NULL)", bindable(filters.project))
+    if filters.session is not None:
+        add("session = ?", bindable(filters.session))
+    for comparison, moment in ((">=", filters.since), ("<", filters.until)):
+        if (bound := microseconds(moment)) is not None:
+            add(f"date {comparison} ?", bound)
+    if (now := microseconds(filters.now)) is not None:
+        add("(expires IS NULL OR expires > ?)", now)
+    return " AND ".join(clauses), values
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """The notes that pass: `table[number]`."""
+
+    table: NDArray[np.bool_]
+
+    @cached_property
+    def share(self) -> float:
+        """Of all numbers ever given, 0 to 1."""
+        return float(np.count_nonzero(self.table)) / max(self.table.size, 1)
+
+    def mask(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each chunk whether its note passes."""
+        numbers = chunk_ids >> ORDINAL_BITS
+        inside = numbers < self.table.size
+        if inside.all():
+            return self.table[numbers]
+        return self.table[np.where(inside, numbers, 0)] & inside
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Who was admitted at a token, up to which note and removal."""
+
+    token: int
+    number: int
+    gone: int
+    admitted: Admitted
+
+
+class AdmissionCache:
+    """Remembers who is admitted, and looks only at what came and went since; thread-safe."""
+
+    def __init__(self) -> None:
+        self._latest: Latest[tuple[int, Filters], _Known] = Latest(_KEPT)
+
+    def clear(self) -> None:
+        self._latest.clear()
+
+    def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> Admitted:
+        """`connection` stands in the token's snapshot."""
+        tables = Tables(generation)
+        lasting = replace(filters, now=None)
+        key = (generation, lasting)
+        known = self._latest.get(key)
+        if known is None or known.token != token:
+            known = _look(connection, tables, token, lasting, known if known and known.token < token else None)
+            self._latest.put(key, known)
+        return _unexpired(connection, tables, known.admitted, filters.now)
+
+
+def _look(
+    connection: sqlite3.Connection, tables: Tables, token: int, filters: Filters, before: _Known | None
+) -> _Known:
+    first, oldest, gone = connection.execute(
+        f"SELECT (SELECT max(number) FROM {tables.notes}), min(seq), max(seq) FROM {tables.gone}"
+    ).fetchone()
+    last, gone = first or 0, gone or 0
+    if before is not None and oldest is not None and oldest > before.gone + 1:
+        before = None  # removals that were not seen are not on record any more
+    clause, values = condition(tables, filters)
+    rows = connection.execute(
+        f"SELECT number FROM {tables.notes} WHERE number > ? AND {clause}", [before.number if before else 0, *values]
+    )
+    numbers = np.fromiter((row[0] for row in rows), dtype=np.int64)
+    table = np.zeros(last + 1, dtype=np.bool_)
+    if before:
+        kept = before.admitted.table[: last + 1]
+        table[: kept.size] = kept
+        removed = connection.execute(
+            f"SELECT number FROM {tables.gone} WHERE seq > ? AND number BETWEEN 0 AND ?", [before.gone, last]
+        )
+        table[[number for (number,) in removed]] = False
+    table[numbers] = True
+    return _Known(token, last, gone, Admitted(table))
+
+
+def _unexpired(connection: sqlite3.Connection, tables: Tables, admitted: Admitted, now: datetime | None) -> Admitted:
+    """Expiry is looked up each time: `now` differs in every question, and few notes have any."""
+    moment = microseconds(now)
+    if moment is None:
+        return admitted
+    rows = connection.execute(f"SELECT number FROM {tables.notes} WHERE expires <= ?", [moment]).fetchall()
+    if not rows:
+        return admitted
+    table = admitted.table.copy()
+    table[[number for (number,) in rows]] = False
+    return Admitted(table)
+
+
+def _marks(values: Iterable[object]) -> str:
+    return ", ".join("?" for _ in values)

@@ -1,0 +1,173 @@
+"""Writing: a note's rows in all tables of a generation, and the vectors that arrive for them.
+
+Every function runs inside the caller's transaction. Replacing a note costs in proportion to that note, whatever the
+size of the index.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.index.base import Generation, IndexedChunk, Upsert
+from mcp_memory.index.keywords import posting_codec
+from mcp_memory.index.keywords.tokenizer import bindable
+from mcp_memory.index.sqlite.row_codec import decode_text, encode_chunk, encode_note, encode_text, microseconds
+from mcp_memory.index.sqlite.schema import GONE_KEPT, MAX_CHUNKS, Tables, chunk_id, id_range
+from mcp_memory.models import NotePath, NoteRecord, Shelf, TextHash
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a change adds to its generation's counts."""
+
+    notes: int = 0
+    chunks: int = 0
+    pending: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.notes + other.notes, self.chunks + other.chunks, self.pending + other.pending)
+
+
+def count(connection: sqlite3.Connection, generation: int, tally: Tally) -> None:
+    """Add a tally to the generation's counts."""
+    connection.execute(
+        "UPDATE generations SET notes = notes + ?, chunks = chunks + ?, pending = pending + ? WHERE number = ?",
+        [tally.notes, tally.chunks, tally.pending, generation],
+    )
+
+
+def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Tally:
+    """All rows of a note, if there are any."""
+    row = connection.execute(f"SELECT number, size FROM {tables.notes} WHERE path = ?", [bindable(path)]).fetchone()
+    if row is None:
+        return Tally()
+    number, size = row
+    span = id_range(number)
+    connection.execute(f"DELETE FROM {tables.chunks} WHERE id BETWEEN ? AND ?", span)
+    connection.execute(f"DELETE FROM {tables.vectors} WHERE chunk BETWEEN ? AND ?", span)
+    pending = connection.execute(f"DELETE FROM {tables.pending} WHERE chunk BETWEEN ? AND ?", span).rowcount
+    connection.execute(f"DELETE FROM {tables.tags} WHERE number = ?", [number])
+    connection.execute(f"DELETE FROM {tables.words} WHERE number = ?", [number])
+    connection.execute(f"DELETE FROM {tables.notes} WHERE number = ?", [number])
+    removal = connection.execute(f"INSERT INTO {tables.gone} (number) VALUES (?)", [number]).lastrowid or 0
+    connection.execute(f"DELETE FROM {tables.gone} WHERE seq <= ?", [removal - GONE_KEPT])
+    return Tally(-1, -size, -pending)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A note as its rows hold it. A forgotten one has no chunks, whatever was sent."""
+
+    note: NoteRecord
+    chunks: Sequence[IndexedChunk]
+    words: bytes
+
+    @classmethod
+    def of(cls, upsert: Upsert, remembered: posting_codec.Remembered) -> Written:
+        """What takes long is done here, before anybody has to wait for the transaction."""
+        chunks = () if upsert.note.shelf is Shelf.DELETED else upsert.chunks
+        texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
+        return cls(upsert.note, chunks, remembered.encode(upsert.note.path, texts, upsert.places) if texts else b"")
+
+
+def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: Written) -> Tally:
+    """All rows of a note whose path is free."""
+    tables, chunks = Tables(generation.number), written.chunks
+    if len(chunks) > MAX_CHUNKS:
+        raise InvalidInput(f"a note of more than {MAX_CHUNKS:,} chunks", hint="split the file")
+    number = _insert_note(connection, tables, written.note, len(chunks))
+    if chunks:
+        connection.execute(f"INSERT INTO {tables.words} VALUES (?, ?)", [number, written.words])
+    connection.executemany(
+        f"INSERT INTO {tables.chunks} VALUES (?, ?, ?)",
+        [(chunk_id(number, at), *encode_chunk(indexed.chunk)) for at, indexed in enumerate(chunks)],
+    )
+    pending = _insert_vectors(connection, tables, model, number, chunks) if generation.dimension else 0
+    return Tally(1, len(chunks), pending)
+
+
+def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[tuple[TextHash, str]]:
+    """Distinct texts without a vector, oldest chunk first."""
+    rows = connection.execute(
+        f"SELECT hash, text FROM {tables.pending} WHERE chunk IN"
+        f" (SELECT min(chunk) FROM {tables.pending} GROUP BY hash ORDER BY min(chunk) LIMIT ?) ORDER BY chunk",
+        [max(limit, 0)],
+    )
+    return [(TextHash(text_hash), decode_text(text)) for text_hash, text in rows]
+
+
+def store(
+    connection: sqlite3.Connection, model: int, hashes: Sequence[TextHash], vectors: NDArray[np.int8]
+) -> dict[int, Tally]:
+    """Put vectors into the cache and hand them to the chunks that wait, in every generation of this model."""
+    connection.executemany(
+        "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT (model, hash) DO NOTHING",
+        [(model, bindable(text_hash), row.tobytes()) for text_hash, row in zip(hashes, vectors, strict=True)],
+    )
+    numbers = connection.execute("SELECT number FROM generations WHERE model = ? AND dimension > 0", [model]).fetchall()
+    return {number: _settle(connection, Tables(number), model, hashes) for (number,) in numbers}
+
+
+def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecord, size: int) -> int:
+    values = {
+        "path": bindable(note.path),
+        "id": bindable(note.id),
+        "shelf": note.shelf,
+        "kind": bindable(note.kind),
+        "project": None if note.project is None else bindable(note.project),
+        "session": None if note.session is None else bindable(note.session),
+        "date": microseconds(note.updated or note.created),
+        "expires": microseconds(note.expires_at),
+        "content": bindable(note.content_hash),
+        "size": size,
+        "record": encode_note(note),
+    }
+    names, marks = ", ".join(values), ", ".join("?" for _ in values)
+    cursor = connection.execute(f"INSERT INTO {tables.notes} ({names}) VALUES ({marks})", list(values.values()))
+    assert cursor.lastrowid is not None
+    tags = dict.fromkeys(bindable(tag) for tag in note.tags)
+    connection.executemany(f"INSERT INTO {tables.tags} VALUES (?, ?)", [(tag, cursor.lastrowid) for tag in tags])
+    return cursor.lastrowid
+
+
+def _insert_vectors(
+    connection: sqlite3.Connection, tables: Tables, model: int, number: int, chunks: Sequence[IndexedChunk]
+) -> int:
+    """Chunks whose text is in the cache get their vector at once, the others wait; returns how many wait."""
+    ready: list[tuple[int, int]] = []
+    waiting: list[tuple[int, str, bytes]] = []
+    for at, indexed in enumerate(chunks):
+        text_hash = bindable(indexed.text_hash)
+        row = connection.execute(
+            "SELECT id FROM embeddings WHERE model = ? AND hash = ?", [model, text_hash]
+        ).fetchone()
+        if row is None:
+            waiting.append((chunk_id(number, at), text_hash, encode_text(indexed.embedded_text)))
+        else:
+            ready.append((chunk_id(number, at), row[0]))
+    connection.executemany(f"INSERT INTO {tables.vectors} (chunk, embedding) VALUES (?, ?)", ready)
+    connection.executemany(f"INSERT INTO {tables.pending} VALUES (?, ?, ?)", waiting)
+    return len(waiting)
+
+
+def _settle(connection: sqlite3.Connection, tables: Tables, model: int, hashes: Sequence[TextHash]) -> Tally:
+    settled = 0
+    for text_hash in dict.fromkeys(map(bindable, hashes)):
+        settled += connection.execute(
+            f"INSERT INTO {tables.vectors} (chunk, embedding) SELECT chunk, embeddings.id"
+            f" FROM {tables.pending} AS waiting JOIN embeddings ON model = ? AND embeddings.hash = waiting.hash"
+            " WHERE waiting.hash = ? ORDER BY chunk",
+            [model, text_hash],
+        ).rowcount
+        connection.execute(f"DELETE FROM {tables.pending} WHERE hash = ?", [text_hash])
+    return Tally(pending=-settled)

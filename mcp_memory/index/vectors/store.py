@@ -1,0 +1,224 @@
+"""The vector leg: a scan of int8 vectors, mapped from the sidecar or, the newest ones, held in memory.
+
+Up to 250,000 of them all are compared; of more, those whose signs say that they may be near.
+
+The database is the truth. Before each scan the store reads the slots that are newer than what it has, so it needs
+no word from the writer, and a vector counts as soon as its transaction is committed. Vectors of replaced notes stay
+where they are and are masked, because no filter admits their number any more; when they are the larger part, the
+sidecar is made anew.
+
+Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered ones.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.index.base import Generation, Rows
+from mcp_memory.index.sqlite.cache_sync import FEW, Follower, last_number
+from mcp_memory.index.sqlite.note_filter import Admitted
+from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.schema import Tables
+from mcp_memory.index.vectors import sidecar
+from mcp_memory.index.vectors.top_k import among_best, best
+from mcp_memory.index.vectors.vector_block import Block, chained, joined
+from mcp_memory.models import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mcp_memory.embedders.base import Vectors
+
+_FLUSH_ROWS = 4096
+"""So many vectors are held in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
+
+_READ_ROWS = 10_000
+
+_FEW = 0.25
+"""Where a smaller share of a block is admitted, its vectors are gathered first, and only those compared."""
+
+_MANY = 250_000
+"""From so many vectors on, the signs of their components are compared first …"""
+
+_NEAR = 40
+"""… and the vectors of so many times the wanted ones. Among 300,000 made of pairs of real passages' vectors this finds
+all of the 10 nearest, .9996 of 50 and .997 of 400; half as many .9988 of 50 and .987 of 400."""
+
+
+def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
+    """Each row scaled so that its largest component is ±127; the cosine does not change but for rounding.
+
+    Raises InvalidInput for another shape than (n, dimension) and for components that are not finite.
+    """
+    if vectors.ndim != 2 or vectors.shape[1] != dimension:
+        raise InvalidInput(f"vectors of shape {vectors.shape} do not fit {dimension} dimensions")
+    if not np.isfinite(vectors).all():
+        raise InvalidInput("a vector has a component that is not finite", hint="check the embedding model")
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    scale = np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0)
+    return np.rint(vectors * scale).astype(np.int8)
+
+
+class VectorStore(Follower["_Slots"]):
+    """The scannable vectors of every generation that was asked for."""
+
+    def search(
+        self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: Admitted
+    ) -> Rows:
+        """The k best by cosine, ties by chunk id. `connection` stands in the snapshot that `admitted` was made in."""
+        wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
+        blocks = self.refresh(connection, generation)
+        if admitted.share < _FEW:  # or most numbers are of notes that are gone, which the blocks hold few of
+            blocks = [worth_scanning(block, admitted) for block in blocks]
+        if sum(len(block.ids) for block in blocks) >= _MANY:
+            blocks = nearest(blocks, wanted, _NEAR * k, admitted)
+        ids = chained([block.ids for block in blocks])
+        return best(k, ids, chained([block.cosines(wanted) for block in blocks]), admitted)
+
+    def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[Block]:
+        """Catch up with the database; at least one block."""
+        with self._lock:
+            slots = self._held.get(generation.number)
+            if slots is None:
+                (uid,) = connection.execute("SELECT uid FROM state").fetchone()
+                path = sidecar_path(self._folder, generation.number)
+                slots = _Slots(path, uid, generation, self._report)
+                self._held[generation.number] = slots
+            slots.catch_up(connection, lambda done: self._tell(generation.number, done))
+            return slots.blocks()
+
+    def _is_near(self, held: _Slots, connection: sqlite3.Connection) -> bool:
+        return held.is_near(connection)
+
+    def _file(self, generation: int) -> Path:
+        return sidecar_path(self._folder, generation)
+
+    def _files(self) -> Iterable[Path]:
+        return self._folder.glob("vectors-*.i8*")
+
+    def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
+        slot = sidecar.slot_of(self._file(generation), uid, generation)
+        return slot is not None and slot <= last_number(connection, Tables(generation).vectors)
+
+    def _write(self, held: _Slots) -> None:
+        with self._lock:
+            held.flush()
+
+
+def worth_scanning(block: Block, admitted: Admitted) -> Block:
+    """The block, or what is admitted of it where that is little."""
+    keep = admitted.mask(block.ids)
+    return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
+
+
+def nearest(blocks: Sequence[Block], query: NDArray[np.int8], most: int, admitted: Admitted) -> list[Block]:
+    """What is admitted of the blocks and shares the most signs with the query: `most` vectors, and those that tie with
+    the last of them. It does not depend on how the vectors are divided among blocks."""
+    ids = chained([block.ids for block in blocks])
+    rows = among_best(most, ids, chained([block.agreement(query) for block in blocks]), admitted)
+    ends = np.cumsum([len(block.ids) for block in blocks])
+    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    return [block.chosen(part - (end - len(block.ids))) for block, part, end in zip(blocks, parts, ends, strict=True)]
+
+
+def sidecar_path(folder: Path, generation: int) -> Path:
+    return folder / f"vectors-{generation}.i8"
+
+
+class _Slots:
+    """One generation's vectors: those of the sidecar, and in memory those that came since."""
+
+    def __init__(self, path: Path, uid: str, generation: Generation, report: Callable[[Problem], None]) -> None:
+        self._path = path
+        self._tables = Tables(generation.number)
+        self._dimension = generation.dimension
+        self._report = report
+        self._begin = sidecar.Header(uid, generation.number, generation.dimension)
+        self._mapped = sidecar.load(path, uid, generation.number, generation.dimension)
+        self._slot = self._mapped.header.slot if self._mapped else 0
+        self._fresh: list[Block] = []
+        self._fresh_rows = 0
+        self._writable = True
+
+    def blocks(self) -> list[Block]:
+        empty = Block(np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
+        return [*([self._mapped] if self._mapped else []), *self._fresh] or [empty]
+
+    def is_near(self, connection: sqlite3.Connection) -> bool:
+        """Whether hardly more than `FEW` vectors came since; of those before all is known that each scan needs."""
+        newer = f"SELECT 1 FROM {self._tables.vectors} WHERE slot > ? LIMIT {FEW + 1}"
+        (count,) = connection.execute(f"SELECT count(*) FROM ({newer})", [self._slot]).fetchone()
+        return count <= FEW and (self._mapped is None or self._mapped.is_known)
+
+    def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
+        """Raises what `tell` raises, and has then read less."""
+        last = max(1, last_number(connection, self._tables.vectors))
+        rows = connection.execute(
+            f"SELECT slot, chunk, vector FROM {self._tables.vectors} JOIN embeddings ON embeddings.id = embedding"
+            " WHERE slot > ? ORDER BY slot",
+            [self._slot],
+        )
+        while batch := rows.fetchmany(_READ_ROWS):
+            self._add(batch)
+            tell(self._slot / last)
+            if self._fresh_rows >= _FLUSH_ROWS:
+                self.flush()
+                self._drop_dead(connection)
+
+    def flush(self) -> None:
+        """A sidecar that cannot be written costs the next start some time, nothing else."""
+        if not self._fresh_rows or not self._writable:
+            return
+        header = self._mapped.header if self._mapped else self._begin
+        fresh = joined(self._fresh)
+        try:
+            mapped = sidecar.append(self._path, header, fresh.ids, fresh.vectors, self._slot)
+        except OSError as error:
+            self._writable = False
+            self._report(Problem(self._path.name, f"cannot be written: {error.strerror}"))
+            return
+        if mapped is None:
+            self._writable = False
+            self._report(Problem(self._path.name, "was changed by another process"))
+            return
+        self._mapped = mapped.knowing([*([self._mapped] if self._mapped else []), fresh])
+        self._fresh, self._fresh_rows = [], 0
+
+    def _add(self, batch: list[tuple[int, int, bytes]]) -> None:
+        try:
+            ids = np.array([chunk for _, chunk, _ in batch], dtype=np.int64)
+            data = b"".join(vector for _, _, vector in batch)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DamagedRow("a vector's row cannot be read") from error
+        if any(len(vector) != self._dimension for _, _, vector in batch):
+            raise DamagedRow("a vector has another length than its generation's")
+        vectors = np.frombuffer(data, dtype=np.int8).reshape(len(batch), self._dimension)
+        self._slot = batch[-1][0]
+        self._fresh.append(Block(ids, vectors))
+        self._fresh_rows += len(batch)
+        # Blocks double in size, so that a thousand appends of one note are a dozen blocks to scan.
+        while len(self._fresh) > 1 and len(self._fresh[-2].ids) <= 2 * len(self._fresh[-1].ids):
+            self._fresh[-2:] = [joined(self._fresh[-2:])]
+
+    def _drop_dead(self, connection: sqlite3.Connection) -> None:
+        """Begin the sidecar anew when more than half of its records belong to notes that were replaced."""
+        if self._mapped is None:
+            return
+        held = self._mapped.header.count
+        (alive,) = connection.execute(f"SELECT count(*) FROM {self._tables.vectors}").fetchone()
+        if held < 2 * alive + _FLUSH_ROWS:
+            return
+        chunks = connection.execute(f"SELECT chunk FROM {self._tables.vectors} WHERE slot <= ?", [self._slot])
+        keep = np.isin(self._mapped.ids, np.fromiter((row[0] for row in chunks), dtype=np.int64))
+        self._fresh = [self._mapped.chosen(keep), *self._fresh]
+        self._fresh_rows += int(keep.sum())
+        self._mapped = None
+        self.flush()

@@ -1,0 +1,72 @@
+"""The best rows of a leg."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.index.base import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mcp_memory.index.sqlite.note_filter import Admitted
+
+_MANY = 8192
+"""From here on the rows are sampled first."""
+
+_STRIDE = 16
+_MARGIN = 2
+"""The bar is put where the sample says that so many times as many rows as are wanted lie above it."""
+
+
+def best(
+    k: int,
+    ids: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    admitted: Admitted | None = None,
+    *,
+    above: float = -inf,
+) -> Rows:
+    """The k admitted rows with the highest scores, all of them `above` that one; ties by id, however the rows are laid
+    out."""
+    rows = among_best(k, ids, scores, admitted, above=above)
+    ids, scores = ids[rows], scores[rows]
+    order = np.lexsort((ids, -scores))[: max(k, 0)]
+    return Rows(ids[order], scores[order])
+
+
+def among_best(
+    k: int,
+    ids: NDArray[np.int64],
+    scores: NDArray[np.float32] | NDArray[np.int16],
+    admitted: Admitted | None = None,
+    *,
+    above: float = -inf,
+) -> NDArray[np.intp]:
+    """Where the rows of `best` lie, as they lie, and all that tie with the last of them."""
+    rows = _likely(k, scores, above) if len(ids) >= _MANY else None
+    if rows is not None and admitted:
+        rows = rows[admitted.mask(ids[rows])]
+    if rows is None or len(rows) < k:
+        keep = scores > above
+        if admitted:
+            keep &= admitted.mask(ids)
+        rows = np.flatnonzero(keep)
+    if len(rows) > k > 0:
+        found = scores[rows]
+        rows = rows[found >= np.partition(found, len(rows) - k)[len(rows) - k]]
+    return rows
+
+
+def _likely(k: int, scores: NDArray[np.float32] | NDArray[np.int16], above: float) -> NDArray[np.intp] | None:
+    """Every row over a bar that some more than k rows should reach, None where there is no such bar. To look for the
+    k-th of 100,000 takes a millisecond, and as long to ask of each whether it is admitted."""
+    sample = scores[::_STRIDE]
+    at = len(sample) - _MARGIN * k // _STRIDE - 1
+    if at < 0:
+        return None
+    bar = np.partition(sample, at)[at]
+    return np.flatnonzero(scores >= bar) if bar > above else None

@@ -1,0 +1,203 @@
+"""Freshness: an answer quotes what stands in the files now, also where the index does not know that yet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from mcp_memory.engine.diagnostics import original_of
+from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
+from mcp_memory.indexing.incremental_chunking import LogCutter
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
+from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.text.chunking.chunker import ChunkingConfig, Cut, cut
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.language.terms import overlap, telling
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
+
+MOST_NAMED = 5
+
+_KEPT = 16
+"""Files whose latest version is kept in memory."""
+
+SIMILAR = 0.5
+"""Share of the words of two passages (Jaccard) from which one is taken for what became of the other."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """`passages` are as their files say now, None for one that must not be shown. `newer` and `dropped` name the files
+    that are not as they were indexed, `copies` the conflict copies that a log has not taken in yet."""
+
+    passages: list[Passage | None] = field(default_factory=list[Passage | None])
+    newer: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
+    dropped: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
+    copies: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the index has to be brought up to date."""
+        return bool(self.newer or self.dropped)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Each once, with how many files it is true of."""
+        newer, dropped = _named(self.newer), _named(self.dropped)
+        said = [f"changed since it was indexed, shown as it is now: {newer}"] if newer else []
+        said += [f"left out, since its file is gone or says something else now: {dropped}"] if dropped else []
+        copies = _named(self.copies)
+        return (
+            [*said, f"also in a conflict copy that is not merged yet (see mcp-memory doctor): {copies}"]
+            if copies
+            else said
+        )
+
+
+class Freshness:
+    """Looks at the files of passages that are about to be shown. Synchronous, for worker threads."""
+
+    def __init__(
+        self, vault: Vault, writer: IndexWriter, chunking: ChunkingConfig, is_lost: Callable[[], bool]
+    ) -> None:
+        """`is_lost` says whether missing files are kept in the index, because the vault seems to be away."""
+        self._vault = vault
+        self._writer = writer
+        self._chunking = chunking
+        self._logs = LogCutter(chunking)
+        self._reading = threading.Lock()
+        self._latest: Latest[NotePath, tuple[str, _Changed]] = Latest(_KEPT)
+        self._is_lost = is_lost
+
+    def check(self, passages: Sequence[Passage], filters: Filters) -> Checked:
+        """Never raises: a file that cannot be looked at now is taken to be as it was. What `filters` would not admit as
+        it is now is dropped."""
+        checked = Checked()
+        notes = {passage.note.path: passage.note for passage in passages}
+        changed = {path: now for path, record in notes.items() if (now := self._changed(record))}
+        for passage in passages:
+            path = passage.note.path
+            now = changed.get(path)
+            fresh = now.passage(passage, filters) if now else passage
+            if fresh and fresh.note.path != path:  # filed meanwhile, which is no news either
+                checked.passages.append(None if fresh.note.path in notes else fresh)
+                continue
+            if fresh and self._is_repeated(fresh, filters):
+                checked.copies[path] = None
+                checked.passages.append(None)
+                continue
+            told = checked.dropped if fresh is None else checked.newer
+            # That a log has more entries by now is no news about this one.
+            if now and not (fresh and fresh.note.is_log):
+                told[path] = None
+            checked.passages.append(fresh)
+        return checked
+
+    def _is_repeated(self, passage: Passage, filters: Filters) -> bool:
+        """Whether it is of a conflict copy of a log, and the log, which may be shown, says the same."""
+        original = original_of(passage.note.path)
+        if original is None or not is_log_path(original):
+            return False
+        try:
+            return self._now(NotePath(original), self._vault.signature(NotePath(original))).says(passage, filters)
+        except McpMemoryError:
+            return False
+
+    def _changed(self, record: NoteRecord) -> _Changed | None:
+        """None for a file that is as it was when these rows were written."""
+        # With 64 sessions at work each system call waits for Python's lock: most files cost one.
+        if self._writer.is_known(record.path, record.etag, self._vault.glance(record.path) or ""):
+            return None
+        try:
+            signature = self._vault.signature(record.path)
+            if self._writer.is_known(record.path, record.etag, signature):
+                return None
+            now = self._now(record.path, signature)
+        except (NotFound, PathRefused):
+            return None if self._is_lost() else _Changed(self._vault.filed(record), self._cut)
+        except McpMemoryError:
+            return None
+        return None if now.etag == record.etag else now
+
+    def _now(self, path: NotePath, signature: str) -> _Changed:
+        """Each version of a file is read once for all who ask: a log that many write to is always a little newer than
+        the index."""
+        with self._reading:
+            known = self._latest.get(path)
+            if known is None or known[0] != signature:
+                known = self._latest.put(path, (signature, _Changed(self._vault.read(path), self._cut)))
+            return known[1]
+
+    def _cut(self, file: NoteFile) -> Cut:
+        if file.record.is_log:
+            return self._logs.cut(file.record.path, file.text, file.body_start)
+        return cut(file.text, file.body_start, self._chunking, log=False)
+
+
+class _Changed:
+    """A file that is another one by now, or none."""
+
+    def __init__(self, file: NoteFile | None, cut_of: Callable[[NoteFile], Cut]) -> None:
+        self._file = file
+        self._cut_of = cut_of
+        self._cut: list[Chunk] | None = None
+        self._words: str | None = None
+        self.etag = file.record.etag if file else None
+        self._forgotten = _forgotten(file.record) if file else frozenset[str]()
+
+    def passage(self, old: Passage, filters: Filters) -> Passage | None:
+        """The same words where they stand now, or the passage that they have become a part of or were changed into."""
+        if self._file is None or not filters.admits(self._file.record):
+            return None
+        if self._stands(old):
+            return replace(old, note=self._file.record)
+        best = max(self._alike(old), key=lambda at: (at[0], -abs(at[1] - old.ordinal)), default=None)
+        return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
+
+    def says(self, other: Passage, filters: Filters) -> bool:
+        """Whether the words of a passage stand here, however they were cut. An entry that was forgotten here counts: it
+        does not come back by its copy."""
+        if self._file is None or not filters.admits(self._file.record):
+            return False
+        if self._words is None:
+            self._words = " ".join(self._file.text.split())
+        return " ".join(other.chunk.text.split()) in self._words
+
+    def _alike(self, old: Passage) -> list[tuple[float, int]]:
+        """How much the chunks that may be the passage now are like it (from `SIMILAR`), and which they are. An entry of
+        a log is there or not."""
+        text, chunks = old.chunk.text, self._chunks()
+        if holding := [(1.0, at) for at, each in enumerate(chunks) if text in each.text]:
+            return holding
+        if old.note.is_log:
+            return []
+        said = telling(text)
+        shared = ((overlap(said, telling(each.text)), at) for at, each in enumerate(chunks))
+        return [(share, at) for share, at in shared if share >= SIMILAR]
+
+    def _stands(self, old: Passage) -> bool:
+        """At the very place: something was added behind, as to a log."""
+        if self._file is None or old.chunk.entry in self._forgotten:
+            return False
+        chunk, text = old.chunk, self._file.text
+        return text.startswith(chunk.text, chunk.start) and text.count("\n", 0, chunk.start) + 1 == chunk.start_line
+
+    def _chunks(self) -> list[Chunk]:
+        if self._cut is None and (file := self._file):
+            chunks = self._cut_of(file).chunks
+            self._cut = [chunk for chunk in chunks if chunk.entry not in self._forgotten]
+        return self._cut or []
+
+
+def _named(paths: Collection[NotePath]) -> str:
+    more = f" and {counted(len(paths) - MOST_NAMED, 'more file')}" if len(paths) > MOST_NAMED else ""
+    return ", ".join(map(visible, islice(paths, MOST_NAMED))) + more
+
+
+def _forgotten(record: NoteRecord) -> frozenset[str]:
+    return frozenset(record.meta.get("forgotten", ()))

@@ -1,0 +1,81 @@
+"""Growing: the chunks of a log that was cut before and has got more at its end, for what its end alone costs.
+
+A heading that begins an entry is where no fence, comment or list is open, so what stands before it is cut as it was,
+whatever comes behind. The last entry is cut anew, since the text may go on in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mcp_memory.models import Chunk
+from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.text.chunking.chunker import FINE_CHUNKS, MAX_CHARS, MAX_LINES, ChunkingConfig, Cut, Mark, cut
+
+
+@dataclass(frozen=True, slots=True)
+class CutLog:
+    """A log's text, where its body begins, and its cut."""
+
+    text: str
+    body_start: int
+    cut: Cut
+
+    def grown(self, text: str, body_start: int, config: ChunkingConfig) -> Cut | None:
+        """The cut of `text`, as `chunking.cut` makes it with the same configuration. None where it is not this log
+        with another frontmatter or a longer end, or so long that limits count."""
+        if not self.cut.entries or self.cut.end != len(self.text):
+            return None
+        first, last = self.cut.entries
+        kept = self.text[self.body_start : last.start]
+        if not text.startswith(kept, body_start):
+            return None
+        if len(text) - body_start > MAX_CHARS or text.count("\n", body_start) > MAX_LINES:
+            return None
+        # What stands above the first entry gives the headings above all of them.
+        above = self.text[self.body_start : first.start]
+        end = cut(above + text[body_start + len(kept) :], 0, config, log=True)
+        if not end.entries or end.entries[0].start != len(above):
+            return None  # the last entry's heading was edited
+        moved = Mark(
+            body_start - self.body_start, text.count("\n", 0, body_start) - self.text.count("\n", 0, self.body_start), 0
+        )
+        now = last.moved(moved)
+        behind = Mark(now.start - len(above), now.line - end.entries[0].line, now.section - end.entries[0].section)
+        chunks = [_moved(chunk, moved) for chunk in self.cut.chunks if chunk.start < last.start]
+        chunks += [_moved(chunk, behind) for chunk in end.chunks if chunk.start >= len(above)]
+        if len(chunks) > FINE_CHUNKS:
+            return None
+        return Cut(chunks, len(text), (first.moved(moved), end.entries[1].moved(behind)))
+
+
+class LogCutter:
+    """Cuts logs, and remembers the `kept` latest. Thread-safe."""
+
+    def __init__(self, config: ChunkingConfig, kept: int = 4) -> None:
+        self._config = config
+        self._latest: Latest[str, CutLog] = Latest(kept)
+
+    def cut(self, path: str, text: str, body_start: int) -> Cut:
+        """As `chunking.cut`."""
+        before = self._latest.get(path)
+        found = before.grown(text, body_start, self._config) if before else None
+        found = found or cut(text, body_start, self._config, log=True)
+        self._latest.put(path, CutLog(text, body_start, found))
+        return found
+
+
+def _moved(chunk: Chunk, by: Mark) -> Chunk:
+    if by == _NOWHERE:
+        return chunk
+    return replace(
+        chunk,
+        start=chunk.start + by.start,
+        end=chunk.end + by.start,
+        start_line=chunk.start_line + by.line,
+        end_line=chunk.end_line + by.line,
+        section=chunk.section + by.section,
+    )
+
+
+_NOWHERE = Mark(0, 0, 0)

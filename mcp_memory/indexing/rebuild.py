@@ -1,0 +1,88 @@
+"""Building: a generation for another embedder or another chunking, made aside while the old one answers."""
+
+from __future__ import annotations
+
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.errors import IndexUnavailable
+from mcp_memory.index.base import Generation, Index
+from mcp_memory.indexing.diff import suspicion
+from mcp_memory.indexing.embedding_backlog import Embedding
+from mcp_memory.indexing.mass_deletion_guard import UnacceptedLoss
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.vault import Vault
+
+
+class Builder:
+    """One caller at a time. An interrupted build goes on where it was."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        index: Index,
+        writer: IndexWriter,
+        embedding: Embedding,
+        loss: UnacceptedLoss,
+        health: Health,
+    ) -> None:
+        self._vault = vault
+        self._index = index
+        self._writer = writer
+        self._embedding = embedding
+        self._loss = loss
+        self._health = health
+
+    async def use(self, embedder: Embedder | None) -> None:
+        """Answer with this embedder's vectors and this chunking: at once where the active generation has them,
+        else from one built aside. Without an embedder the vectors that there are stay.
+
+        Raises IndexUnavailable while notes are missing that may come back: a new generation would not have them.
+        """
+        await self._writer.reopened()
+        active = self._writer.generation
+        wanted = self._writer.fingerprint(embedder.fingerprint if embedder else "")
+        any_vectors = embedder is None and active.fingerprint.startswith(self._writer.fingerprint(""))
+        if any_vectors or active.fingerprint == wanted:
+            return
+        if self._loss.why:
+            raise _missing_notes()
+        embedding, dimension = (embedder.fingerprint, embedder.dimension) if embedder else ("", 0)
+        built = await in_thread(lambda: self._index.begin(wanted, embedding, dimension), what="beginning a generation")
+        await self._writer.write_to(built)
+        await self.fill(built)
+        if embedder and active.embedding:
+            # The old vectors answer until the new ones are all in.
+            await self._embedding.work_off(embedder, lambda: built)
+        await self._writer.switch_to(built)
+        for old in await in_thread(self._index.generations, what="listing generations"):
+            if not old.active:
+                await in_thread(lambda number=old.number: self._index.drop(number), what="dropping a generation")
+        self._health.progress.step("idle")
+
+    async def embed(self, embedder: Embedder) -> int:
+        """Give every text that answers its vector; returns how many lacked one. Raises as `Embedding.work_off`."""
+        return await self._embedding.work_off(embedder, lambda: self._writer.generation)
+
+    async def fill(self, built: Generation) -> None:
+        """Put every note into a generation that may hold some of them already."""
+        known = self._writer.known
+        listing = await in_thread(self._vault.list, what="listing the vault")
+        if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
+            raise _missing_notes()
+        # An interrupted build may hold files that went while nobody looked.
+        gone = [path for path in await self._held(built) if path not in listing.files]
+        await self._writer.remove(gone, known, only=built)
+        paths = [path for path in listing.files if path in known]
+        with self._health.progress.of("building", len(paths)) as done:
+            await self._writer.read_and_write(paths, known, done, only=built)
+        for path in known.keys() - await self._held(built):
+            self._writer.doubt(path)  # not readable now: tried again at each sweep
+
+    async def _held(self, built: Generation) -> set[NotePath]:
+        return await in_thread(lambda: {record.path for record in self._writer.scan(built)}, what="reading the index")
+
+
+def _missing_notes() -> IndexUnavailable:
+    return IndexUnavailable("notes are missing, so the index is not built anew", hint="mcp-memory doctor")

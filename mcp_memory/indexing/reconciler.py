@@ -1,0 +1,121 @@
+"""The indexer: sweeps that make the index equal to the files, whatever the events said."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+import anyio
+
+from mcp_memory.errors import IndexReplaced
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.diff import Known, difference
+from mcp_memory.indexing.mass_deletion_guard import UnacceptedLoss
+from mcp_memory.indexing.preparing import BATCH_FILES
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.storage.base import FolderId, Listing
+from mcp_memory.vault.vault import Vault
+
+READING = "reading"
+"""The phase of progress in which a sweep reads many files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """One finished sweep. `at` is in monotonic seconds."""
+
+    files: int
+    changed: int
+    gone: int
+    took_s: float
+    at: float
+    folders: Mapping[NotePath, FolderId]
+
+
+class Indexer:
+    """One sweep at a time; what could not be read is in the writer's `problems`."""
+
+    def __init__(self, vault: Vault, index: Index, writer: IndexWriter, loss: UnacceptedLoss, health: Health) -> None:
+        self._vault = vault
+        self._index = index
+        self._writer = writer
+        self._loss = loss
+        self._health = health
+        self._sweeping = anyio.Lock()
+        self._faults_seen = 0
+        self.last: Reconciled | None = None
+        self.ignored = 0
+
+    @property
+    def pruning_paused(self) -> str | None:
+        """Why nothing that vanished may leave the index now, or None."""
+        return self._loss.why
+
+    @property
+    def replaced(self) -> bool:
+        """The index was found damaged or gone since the last sweep; an empty one stands in its place."""
+        return len(self._index.problems) != self._faults_seen
+
+    async def reconcile(self) -> Reconciled:
+        """Make the index equal to the disk, from scratch where it turns out to be damaged."""
+        async with self._sweeping:
+            try:
+                return await self._reconcile()
+            except IndexReplaced:
+                return await self._reconcile()
+
+    @asynccontextmanager
+    async def still(self) -> AsyncGenerator[None]:
+        """No sweep meanwhile: for somebody who moves files and tells the index of each, so that none reads a file that
+        has just left."""
+        async with self._sweeping:
+            yield
+
+    async def accept_loss(self) -> int:
+        """A person says that the vanished notes are really gone; returns how many were pruned."""
+        async with self._sweeping:
+            known = self._writer.known
+            _, gone = await self._compared(await self._listing(), known)
+            await self._writer.remove(gone, known)
+            await in_thread(self._loss.accept, what="writing the state folder")
+            return len(gone)
+
+    async def _reconcile(self) -> Reconciled:
+        start = monotonic()
+        faults = len(self._index.problems)
+        await self._writer.reopened()
+        known = self._writer.known  # before the listing, so that a note written behind it is not taken for gone
+        listing = await self._listing()
+        to_read, gone = await self._compared(listing, known)
+        self._writer.report(listing)
+        with self._health.progress.of(READING, len(to_read), at_least=BATCH_FILES) as done:
+            changed = await self._writer.read_and_write(to_read, known, done)
+        arrived = [now.etag for path, now in self._writer.known.items() if path not in known]
+        gone = await in_thread(
+            lambda: self._loss.believable(listing, gone, known, arrived), what="looking for what vanished"
+        )
+        await self._writer.remove(gone, known)
+        self.last = Reconciled(
+            len(listing.files), changed, len(gone), monotonic() - start, monotonic(), listing.folders
+        )
+        self.ignored = listing.ignored
+        self._faults_seen = faults
+        return self.last
+
+    async def _compared(
+        self, listing: Listing, known: Mapping[NotePath, Known]
+    ) -> tuple[Sequence[NotePath], Sequence[NotePath]]:
+        """The files to read, and those that are gone."""
+        found = difference(listing, known)
+        looked = await in_thread(
+            lambda: [p for p in found.doubtful if self._vault.is_gone(p)], what="looking for notes"
+        )
+        return found.to_read, [*found.gone, *looked]
+
+    async def _listing(self) -> Listing:
+        return await in_thread(self._vault.list, what="listing the vault")

@@ -1,0 +1,114 @@
+"""The given: which passages each session of an agent has been shown, so that none is put before it twice.
+
+A passage is remembered by its note's id and its words, as one hash: compaction moves notes, and no text belongs here.
+One small file a session in the state folder, so that a restart of the daemon forgets nothing; not synced, since a
+power cut ends the sessions too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import threading
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import time
+
+from mcp_memory.models import Passage
+from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.private_files import append_line
+
+KEPT_S = 14 * 86_400.0
+"""After so long without a word, a session is taken for over."""
+
+MOST_SESSIONS = 1000
+"""The newest; each is a file of some kilobytes."""
+
+MOST_PASSAGES = 10_000
+"""Of one session, more than any context holds: then it is taken to have lost them all."""
+
+_IN_MEMORY = 64
+_LINE = re.compile(r"[0-9a-f]{16}")
+
+log = logging.getLogger(__name__)
+
+
+def mark_of(passage: Passage) -> str:
+    """16 hexadecimal digits that stand for these words of this note."""
+    said = f"{passage.note.id}\0{passage.chunk.text}"
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class Given:
+    """Marks by session; a session is named by any text. Thread-safe.
+
+    A disk that fails is no reason to tell an agent less: marks then hold in memory, and a restart may repeat some.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._sessions: Latest[Path, frozenset[str]] = Latest(_IN_MEMORY)
+
+    def to(self, session: str) -> frozenset[str]:
+        """What it has been given since it began, or since its context was last emptied."""
+        with self._lock:
+            return self._known(self._file(session))
+
+    def add(self, session: str, marks: Iterable[str]) -> None:
+        file = self._file(session)
+        with self._lock:
+            known = self._known(file)
+            new = dict.fromkeys(mark for mark in marks if mark not in known)
+            if not new:
+                return
+            if len(known) + len(new) > MOST_PASSAGES:
+                self._drop(file)
+                known = frozenset[str]()
+            self._sessions.put(file, known | new.keys())
+            with _in_memory_alone():
+                append_line(file, "\n".join(new).encode(), synced=False)
+
+    def reset(self, session: str) -> None:
+        """Its context is empty, or it is over. Takes out sessions that are long over, too."""
+        with self._lock:
+            self._drop(self._file(session))
+            self._expire()
+
+    def _known(self, file: Path) -> frozenset[str]:
+        known = self._sessions.get(file)
+        return self._sessions.put(file, _read(file)) if known is None else known
+
+    def _drop(self, file: Path) -> None:
+        self._sessions.put(file, frozenset())
+        with _in_memory_alone():
+            file.unlink(missing_ok=True)
+
+    def _expire(self) -> None:
+        with _in_memory_alone():
+            newest = sorted(((each.stat().st_mtime, each) for each in self._folder.glob("*")), reverse=True)
+            oldest = time() - KEPT_S
+            for number, (written, file) in enumerate(newest):
+                if number >= MOST_SESSIONS or written < oldest:
+                    self._drop(file)
+
+    def _file(self, session: str) -> Path:
+        return self._folder / hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _read(file: Path) -> frozenset[str]:
+    """Nothing where there is no file; a line that was cut short counts for nothing."""
+    lines: list[str] = []
+    with _in_memory_alone(), suppress(FileNotFoundError):
+        lines = file.read_text(encoding="ascii", errors="replace").splitlines()
+    return frozenset(line for line in lines if _LINE.fullmatch(line))
+
+
+@contextmanager
+def _in_memory_alone() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        log.warning("what sessions were given is kept in memory alone: %s", error.strerror)

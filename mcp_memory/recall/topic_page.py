@@ -1,0 +1,142 @@
+"""Topical: the page of the topic that a question asks about as a whole, if it may be shown."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
+from mcp_memory.recall.beam_search import walk
+from mcp_memory.recall.context_budget import Assembly, size
+from mcp_memory.recall.excerpts import Excerpt, stretches
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.language.terms import telling
+from mcp_memory.topics.page import PAGE, TOPICS, gist
+from mcp_memory.topics.topic_tree import Topic, grow
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import quotes_forgotten
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+MOST_NOTES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """What a topic's page says, without its links; `folder` is what it stands for."""
+
+    folder: NotePath
+    excerpt: Excerpt
+
+    def covers(self, path: NotePath) -> bool:
+        return path.startswith(f"{self.folder}/")
+
+
+def shown(page: TopicPage, room_chars: int) -> Assembly:
+    """As much of a page as fits: all of its lines, or every second one, or every third …, since they are in the order
+    of the notes; and the call that gets the links to these. Nothing, where not one line fits."""
+    whole = page.excerpt
+    call = f"The whole page, with links to its notes: memory_recall path={json.dumps(whole.path, ensure_ascii=False)}"
+    said = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
+    for step in range(1, len(said) + 1):
+        lines = said if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
+        some = Assembly(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(call),))
+        if size(some) <= room_chars:
+            return some
+    return Assembly(())
+
+
+def is_called(title: str, subject: frozenset[str]) -> bool:
+    """Whether a topic of this title is what is asked about: one of the phrases that the title lists is, and the rest of
+    the question is said by the others. So nothing that is asked about is lost from its page; and a word of a phrase is
+    not enough, for it may be that of a much larger subject."""
+    phrases = [telling(phrase) for phrase in title.split(",")]
+    named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
+    return named and subject <= frozenset[str]().union(*phrases)
+
+
+class TopicPages:
+    """Looks at the index and at files: for worker threads."""
+
+    def __init__(self, vault: Vault, index: Index) -> None:
+        self._vault = vault
+        self._index = index
+        self._root = vault.layout.in_home(TOPICS)
+
+    def about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
+        """Of the topics that are called so, and which a walk comes by, the nearest. None where there is none, and where
+        its page is stale, or made from what the filters leave out or somebody forgot. `subject` are folded words;
+        `meaning` the question's vector.
+
+        Raises what reading a file raises.
+        """
+        made = self._records(self._root, {Shelf.SUMMARY})
+        pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
+        below: dict[str, list[str]] = defaultdict(list)
+        for folder in pages:
+            below[_above(folder, pages)].append(folder)
+
+        def near(folders: Sequence[str]) -> list[float]:
+            vectors = self._index.meanings([pages[folder].path for folder in folders])
+            if meaning is None or vectors.shape[1] != len(meaning):
+                return [float(len(subject & telling(pages[folder].title))) for folder in folders]
+            return [float(vector @ meaning) for vector in vectors]
+
+        found = walk(
+            below[""], lambda folder: below[folder], near, lambda folder: is_called(pages[folder].title, subject)
+        )
+        return self._shown(pages[found], filters) if found else None
+
+    def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:
+        topic = self._topic(page, filters.now)
+        topics = list(topic.walk())
+        notes = [note for each in topics for note in each.leaves]
+        if not topic.ours or any(each.stale for each in topics) or not all(map(filters.admits, notes)):
+            return None
+        file = self._vault.read(page.path)
+        if file.record.etag != page.etag or quotes_forgotten(file.text, self._vault, self._index):
+            return None
+        return TopicPage(topic.folder, _excerpt(file, topic))
+
+    def is_overtaken(self, page: NoteRecord) -> bool:
+        """Whether it may still say what pages below it said before they were made anew."""
+        if page.path.startswith("@") or not page.path.endswith(f"/{PAGE}"):
+            return False
+        topic = self._topic(page)
+        return bool(topic.topics) and topic.stale and not topic.edited
+
+    def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
+        folder = page.path.rpartition("/")[0]
+        records = self._records(folder, {Shelf.ACTIVE, Shelf.SUMMARY}, now)
+        (topic,) = grow(records, folder.rpartition("/")[0], self._vault.filing.made, self._vault.filing.is_as_written)
+        return topic
+
+    def _records(self, folder: str, shelves: set[Shelf], now: datetime | None = None) -> list[NoteRecord]:
+        return self._index.notes(Filters(shelves=frozenset(shelves), path_prefix=folder, now=now), limit=MOST_NOTES)
+
+
+def _above(folder: str, pages: dict[str, NoteRecord]) -> str:
+    """The nearest folder above that has a page; empty at the top."""
+    above = folder.rpartition("/")[0]
+    while above and above not in pages:
+        above = above.rpartition("/")[0]
+    return above
+
+
+def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
+    said = gist(file.body)
+    before = file.text.count("\n", 0, file.body_start + file.body.find(said))
+    days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
+    about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
+    return Excerpt(file.record.path, before + 1, before + 1 + said.count("\n"), said, topic.title, about)

@@ -1,0 +1,108 @@
+"""Durable files in the state folder, private from their creation."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+
+from mcp_memory.storage.renames import REFUSALS, KernelRenames, publish_free
+from mcp_memory.storage.temp_files import sync
+
+_RENAMES = KernelRenames()
+
+
+def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
+    """Add a line to a file, made where there is none; on disk when this returns, unless not `synced`. Raises OSError.
+
+    A crash may have left half a line before it; a line break keeps ours apart. A line that fails is taken back.
+    """
+    make_private(file.parent)  # somebody may have removed the state folder
+    is_new = not file.exists()
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = (b"\n" if torn else b"") + line + b"\n"
+        try:
+            if os.write(descriptor, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+            if synced:
+                sync(descriptor)
+                if is_new:
+                    sync_folder(file.parent)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
+    """Put these bytes under the name, durably; `only_new`: unless there is a file. Raises OSError (FileExistsError for
+    `only_new`), and then what was there is there still."""
+    draft = file.with_suffix(f".{token_hex(8)}")  # others may write where it goes: no name that they can foresee
+    make_private(file.parent)
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(data)
+                out.flush()
+                sync(out.fileno())
+            _put(folder, draft.name, file.name, only_new=only_new)
+        except OSError:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+    finally:
+        os.close(folder)
+
+
+def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
+    """Rename the synced draft. Raises OSError where that is done or durable by half, once both names are as they were:
+    nobody shall be told that it failed, and find it done."""
+    undo = partial(_RENAMES.rename, folder, name, folder, draft)
+    old: str | None = None
+    try:
+        if only_new:
+            publish_free(_RENAMES, folder, draft, name)
+        else:
+            _RENAMES.exchange(folder, draft, name)
+            undo, old = partial(_RENAMES.exchange, folder, draft, name), draft
+    except OSError as error:
+        if only_new or error.errno not in {errno.ENOENT, *REFUSALS}:
+            raise
+        if error.errno != errno.ENOENT:
+            undo = None  # without EXCHANGE the old bytes are gone with the rename
+        _RENAMES.rename(folder, draft, folder, name)
+    try:
+        sync(folder)
+        if old:
+            os.unlink(old, dir_fd=folder)
+    except OSError:
+        if undo:
+            with suppress(OSError):
+                undo()
+        raise
+
+
+def make_private(folder: Path) -> None:
+    """Make it and those above it that are missing, all for the user alone: `mkdir(parents=True)` would open those to
+    others. Raises OSError."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """A new file is no safer than its name. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,84 @@
+"""Fitting: what each sign of an answer weighs, from questions of which it is known whether they can be answered. Pure.
+
+Each set counts the same, and in each set what can be answered as much as what cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mcp_memory.search.confidence import MODELS, Signs, confidence
+from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.logistic import logistic
+
+_PRIOR = 0.05
+"""Precision of a normal prior on the weights, against sets that a sign tells apart without fail."""
+
+
+class Tried(NamedTuple):
+    """A question that was asked. Of a prompt: `answerable` where it wants memory."""
+
+    signs: Signs
+    answerable: bool
+
+
+def fitted(sets: Mapping[str, Sequence[Tried]], now: ConfidenceConfig, model: str) -> ConfidenceConfig:
+    """`now` with the weights for `model`; those stay for which the sets have not all of the signs."""
+    rows = _weighted(sets)
+    both = _fit(rows, ("closest", "together", "cosine"), now.words_and_vectors)
+    words = _fit(rows, ("closest", "together"), now.words)
+    alone = _fit(rows, ("cosine",), now.vectors)
+    prompts = _fit(rows, ("closest", "together", "cosine", "wanting"), now.prompts)
+    return replace(
+        now,
+        model=model,
+        words_and_vectors=(both[0], both[1], both[2], both[3]),
+        words=(words[0], words[1], words[2]),
+        vectors=(alone[0], alone[1]),
+        prompts=(prompts[0], prompts[1], prompts[2], prompts[3], prompts[4]),
+    )
+
+
+def _weighted(sets: Mapping[str, Sequence[Tried]]) -> list[tuple[Tried, float]]:
+    """Each with its weight; they sum to their number."""
+    count = sum(map(len, sets.values()))
+    weighted: list[tuple[Tried, float]] = []
+    for tried in sets.values():
+        for kind in (True, False):
+            alike = [each for each in tried if each.answerable is kind]
+            weighted += [(each, count / (2 * len(sets) * len(alike))) for each in alike]
+    return weighted
+
+
+def _fit(rows: Sequence[tuple[Tried, float]], names: Sequence[str], now: Sequence[float]) -> Sequence[float]:
+    """Doubt and weights, none below 0: a sign that would count against an answer is left out and the rest fitted
+    again. Those of `now` where the rows have not all of these signs."""
+    known = [(each.signs.known, each.answerable, share) for each, share in rows]
+    whole = [row for row in known if set(names) <= set(row[0])]
+    if not whole:
+        return now
+    signs = np.array([[values[name] for name in names] for values, _, _ in whole])
+    wanted, shares = np.array([yes for _, yes, _ in whole], dtype=float), np.array([share for _, _, share in whole])
+    used = list(range(len(names)))
+    while True:
+        doubt, *weights = logistic(signs[:, used], wanted, shares, _PRIOR).tolist()
+        if all(weight >= 0 for weight in weights):
+            break
+        del used[int(np.argmin(weights))]
+    by_place = dict(zip(used, weights, strict=True))
+    return [round(max(0.0, doubt), 2), *(round(by_place.get(at, 0.0), 2) for at in range(len(names)))]
+
+
+def pinned(config: ConfidenceConfig, tried: Sequence[Tried], threshold: float, share: float) -> ConfidenceConfig:
+    """With another doubt beside the weights of these signs: this share of what can be answered lies below the
+    threshold."""
+    name = MODELS[len(tried[0].signs.known)]
+    bar = float(np.quantile([confidence(each.signs, config) for each in tried if each.answerable], share))
+    doubt, *weights = getattr(config, name)
+    shift = math.log(bar / (1 - bar)) - math.log(threshold / (1 - threshold))
+    return replace(config, **{name: (round(doubt + shift, 2), *weights)})

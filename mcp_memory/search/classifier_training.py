@@ -1,0 +1,128 @@
+"""Schooling: an embedding model is shown prompts that want memory and prompts that do not, and asked questions of a
+vault that is shipped (`rehearsal`), once, and what it made of them is kept beside the compiled models.
+
+For the bundled model that was done beforehand: its file and its weights are shipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.search.confidence import MODELS
+from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.memory_intent import Wanting, learn
+from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS, rehearsed
+
+SHIPPED = Path(__file__).with_name("examples")
+EXAMPLES = SHIPPED / "prompts.jsonl"
+
+DIGITS = 4
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taught:
+    """What a model has learned: which prompts want memory, and how much each sign of an answer counts with it."""
+
+    wanting: Wanting
+    confidence: ConfidenceConfig
+
+
+class School:
+    """Knows what models have learned. All but `taught` reads and writes files, for worker threads."""
+
+    def __init__(self, folder: Path, config: ConfidenceConfig) -> None:
+        """`folder` is where results are kept; `config` holds for the model that it names."""
+        self._folder = folder
+        self._config = config
+        self._known: dict[str, Taught] = {}
+
+    def taught(self, embedder: Embedder) -> Taught | None:
+        """None for a model that was neither looked up nor taught."""
+        return self._known.get(embedder.fingerprint)
+
+    def look_up(self, embedder: Embedder) -> Taught | None:
+        """What the model learned before; None where that was never, or of other examples."""
+        if found := self._read(embedder.fingerprint, embedder.dimension):
+            self._known[embedder.fingerprint] = found
+        return found
+
+    def teach(self, embedder: Embedder) -> Taught:
+        """Takes a few milliseconds for each of 3,200 texts, and some seconds. Raises EmbedderUnavailable."""
+        prompts, wanted = examples()
+        vectors = np.stack([embedder.embed_query(prompt) for prompt in prompts])
+        if not np.isfinite(vectors).all():
+            raise EmbedderUnavailable("the model gives vectors that are no numbers")
+        learned = learn(prompts, vectors, wanted)
+        # As it will be read from the file, so that the answers are the same tomorrow.
+        wordings = {each: round(weight, DIGITS) for each, weight in learned.wordings.items()}
+        wanting = Wanting(np.round(learned.weights, DIGITS), wordings, round(learned.doubt, DIGITS))
+        fits = self._config.fits(embedder.fingerprint)
+        found = Taught(wanting, self._config if fits else rehearsed(embedder, wanting, self._config))
+        self._known[embedder.fingerprint] = found
+        self._keep(embedder.fingerprint, found)
+        return found
+
+    def _read(self, fingerprint: str, dimension: int) -> Taught | None:
+        name = _name(fingerprint)
+        for file in (self._folder / name, SHIPPED / name):
+            try:
+                said = json.loads(file.read_text(encoding="utf-8"))
+                wordings = {str(each): float(weight) for each, weight in said["wordings"].items()}
+                wanting = Wanting(np.array(said["weights"], dtype=np.float32), wordings, float(said["doubt"]))
+                config = self._config if self._config.fits(fingerprint) else _read_weights(said["signs"], self._config)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue  # not there, or damaged: it is made again
+            if wanting.weights.shape == (dimension,) and _is_finite(wanting, config):
+                return Taught(wanting, config)
+        return None
+
+    def _keep(self, fingerprint: str, found: Taught) -> None:
+        wanting = found.wanting
+        weights = [round(weight, DIGITS) for weight in wanting.weights.tolist()]
+        said = {"model": fingerprint, "doubt": wanting.doubt, "weights": weights, "wordings": wanting.wordings}
+        if not self._config.fits(fingerprint):
+            said["signs"] = {name: getattr(found.confidence, name) for name in MODELS.values()}
+        try:
+            replace_file(self._folder / _name(fingerprint), json.dumps(said, ensure_ascii=False).encode())
+        except OSError as error:  # it is known until the daemon ends, and learned again then
+            log.warning("what the model learned cannot be kept: %s", error.strerror)
+
+
+def _read_weights(said: Mapping[str, Sequence[float]], now: ConfidenceConfig) -> ConfidenceConfig:
+    """Raises KeyError, TypeError or ValueError for what is not in the form of `now`."""
+    found = {name: tuple(map(float, said[name])) for name in MODELS.values()}
+    if any(len(weights) != len(getattr(now, name)) for name, weights in found.items()):
+        raise ValueError("another number of signs")
+    return replace(now, **found)
+
+
+def _is_finite(wanting: Wanting, config: ConfidenceConfig) -> bool:
+    """JSON, as Python reads it, has a NaN: whatever it touches is as good as not there, and no error says so."""
+    signs = [weight for name in MODELS.values() for weight in getattr(config, name)]
+    return bool(np.isfinite([*wanting.weights, *wanting.wordings.values(), wanting.doubt, *signs]).all())
+
+
+def examples() -> tuple[Sequence[str], Sequence[bool]]:
+    """Prompts, and of each whether memory is wanted."""
+    rows = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
+    return [row["prompt"] for row in rows], [row["wanted"] for row in rows]
+
+
+@cache
+def _name(fingerprint: str) -> str:
+    """Another one where the examples are others."""
+    read = b"".join(file.read_bytes() for file in (EXAMPLES, PASSAGES, QUESTIONS))
+    return f"taught-{hashlib.sha256(fingerprint.encode() + read).hexdigest()[:16]}.json"

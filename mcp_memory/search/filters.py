@@ -1,0 +1,96 @@
+"""A caller's filters checked and turned into the closed set that the index knows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
+
+from mcp_memory.capture.config import SOURCE
+from mcp_memory.errors import InvalidInput
+from mcp_memory.models import Filters, NoteRecord, Passage, Shelf
+from mcp_memory.text.dates import parse_when
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault.draft import MAX_TAGS, one_line
+
+ANY_PROJECT = "*"
+MAX_LIMIT = 1000
+
+
+def filters_from(
+    *,
+    kinds: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    project: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    path: str | None = None,
+    include_archived: bool = False,
+    now: datetime,
+    tz: tzinfo,
+) -> Filters:
+    """Raises InvalidInput that says what to pass instead."""
+    for name, values in (("kinds", kinds), ("tags", tags)):
+        if values and len(values) > MAX_TAGS:
+            raise InvalidInput(f"{len(values)} {name}", hint=f"at most {MAX_TAGS}")
+    prefix = None
+    if path:
+        prefix = one_line("path", path, 1000).removeprefix("./")
+        if prefix.startswith("/") or ".." in prefix.split("/"):
+            raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
+    shelves = [Shelf.ACTIVE, Shelf.ARCHIVED] if include_archived else [Shelf.ACTIVE]
+    if prefix and prefix.split("/")[0] == f"@{SOURCE}":
+        shelves = [Shelf.TRANSCRIPT]
+    start, end = moment_of("since", since, tz), moment_of("until", until, tz)
+    if start and end and start >= end:
+        raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")
+    return Filters(
+        shelves=frozenset(shelves),
+        path_prefix=prefix,
+        kinds=frozenset(one_line("kind", kind) for kind in kinds) if kinds else None,
+        tags=frozenset(one_line("tag", tag) for tag in tags) if tags else None,
+        project=None if project in (None, "", ANY_PROJECT) else one_line("project", project or ""),
+        since=start,
+        until=end,
+        now=None if include_archived else now,
+    )
+
+
+def admits(filters: Filters, passage: Passage) -> bool:
+    """Whether a passage as it is now passes."""
+    return filters.admits(note_of(passage))
+
+
+def note_of(passage: Passage) -> NoteRecord:
+    """What filters look at: the note, and of an entry of a log its own project and tags."""
+    note = passage.note
+    if not passage.chunk.entry:
+        return note
+    said = logs.labels(passage.chunk.headings)
+    return replace(note, project=said.project or note.project, tags=said.tags)
+
+
+def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
+    """Raises InvalidInput that names the argument."""
+    if not text:
+        return None
+    try:
+        return parse_when(text, tz)
+    except InvalidInput as error:
+        raise InvalidInput(f"{argument}: {error.message}", hint=error.hint) from error
+
+
+def checked_limit(limit: int) -> int:
+    """Raises InvalidInput outside 1 to 1000."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInput(f"limit is {limit}", hint=f"pass 1 to {MAX_LIMIT}; 6 is a good start")
+    return limit
+
+
+def checked_query(query: str) -> str:
+    """Raises InvalidInput for nothing to search for, or for more than a prompt's worth."""
+    if not query.strip():
+        raise InvalidInput("query is empty", hint="ask in plain words what you want to know")
+    if len(query) > 2_000_000:
+        raise InvalidInput(f"query has {len(query):,} characters", hint="pass the question, not the document")
+    return query

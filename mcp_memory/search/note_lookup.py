@@ -1,0 +1,92 @@
+"""What a caller means by an id or path."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.index.base import Index
+from mcp_memory.models import NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.escape_invisible import named_again
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.vault.ledger import Ledger
+
+LOOK_S = 10.0
+
+Place = tuple[NotePath, str | None]
+"""A note's path, and of an entry in a log its hash."""
+
+T = TypeVar("T")
+
+
+class Targets:
+    """Finds the notes that callers name."""
+
+    def __init__(self, index: Index, ledger: Ledger) -> None:
+        self._index = index
+        self._ledger = ledger
+
+    async def find(self, target: str, *, deleted: bool = False) -> Place:
+        """A note's path (and a log entry's hash) from an id or path; of several with one id a forgotten one only where
+        that is wanted. Raises InvalidInput, NotFound."""
+        named = named_by(target)
+        if isinstance(named, tuple):
+            return named
+        records = await in_thread(lambda: self._index.note_by_id(named), deadline_s=LOOK_S, what="looking for the note")
+        if not records:
+            hint = "memory_search finds ids"
+            raise NotFound(f"no note with the id {named[:100]!r}", hint=hint)
+        # A conflict copy has the same id: the note itself is where we put it last, and counts, if one does.
+        places = self._ledger.places_of(named)
+
+        def rank(record: NoteRecord) -> tuple[bool, int]:
+            at = places.index(record.path) if record.path in places else -1
+            return (record.shelf is Shelf.DELETED) is not deleted, -at
+
+        return min(records, key=rank).path, None
+
+    async def reach(
+        self, targets: Sequence[str], work: Callable[[Sequence[Place]], Awaitable[T]], *, deleted: bool = False
+    ) -> T:
+        """What `work` makes of the notes that are named; it is asked again where one has just been filed elsewhere.
+        Raises as `find`, and what `work` raises."""
+        places = [await self.find(target, deleted=deleted) for target in targets]
+        try:
+            return await work(places)
+        except NotFound:
+            now = [(self._latest(target, at), entry) for target, (at, entry) in zip(targets, places, strict=True)]
+            if now == places:
+                raise
+            with suppress(NotFound):
+                return await work(now)
+            raise
+
+    def _latest(self, target: str, path: NotePath) -> NotePath:
+        """Where we have put what was at the path, if we have: the index hears of a move a moment later."""
+        named = named_by(target)
+        ids = self._ledger.ids_at(path) if isinstance(named, tuple) else {named}
+        if len(ids) != 1:
+            return path  # of several that were there nobody knows which one is meant
+        known = self._ledger.places_of(*ids)
+        return known[-1] if known and path not in known else path
+
+
+def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
+    """A note's path, with the hash of an entry where it is a log's; or an id that the index has to look for.
+
+    Raises InvalidInput.
+    """
+    plain = named_again(target.strip())
+    if not plain or len(plain) > 5000:
+        raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
+    whole, _, entry = plain.rpartition("#")
+    if is_log_path(whole):
+        return NotePath(whole), entry
+    if plain.startswith("path:"):
+        return NotePath(plain.removeprefix("path:")), None
+    if "/" in plain or plain.lower().endswith(".md"):
+        return NotePath(plain.removeprefix("./")), None
+    return NoteId(plain)

@@ -1,0 +1,189 @@
+"""Ranking: the legs' rows and their passages become an ordered list without repeats. Pure functions on values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+from mcp_memory.engine.diagnostics import original_of
+from mcp_memory.models import Hit, NotePath, Passage
+from mcp_memory.search.boosts import BoostWeights, Question, boosts
+from mcp_memory.search.confidence import Signs
+from mcp_memory.search.fusion import DENSE, FusionWeights, Legs
+from mcp_memory.text.language.identifiers import is_said, said
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+
+FIRST_READ = 2
+"""So many times as many passages as are wanted are read at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A passage with its score: what the legs gave (`fused`) and the boosts that were added."""
+
+    passage: Passage
+    score: float
+    fused: float
+    boosts: Mapping[str, float]
+    copy: NotePath | None = None
+    """A conflict copy of its file that has the very same words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage in its place. `score`: 0 to 1, comparable between questions."""
+
+    passage: Passage
+    score: float
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Passages, best first, no text twice. `confidence`: 0 to 1, that the answer is in memory at all."""
+
+    passages: tuple[Ranked, ...]
+    confidence: float
+    signs: Signs
+    degraded: str | None = None
+    stale: tuple[str, ...] = ()
+    """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
+
+
+def weigh(
+    fused: Mapping[int, float], passages: Mapping[int, Passage], question: Question, weights: BoostWeights
+) -> list[Weighed]:
+    """The passages, best first; of equals the newer one, then by place, so that the order never depends on when
+    something was indexed."""
+    weighed: list[Weighed] = []
+    for chunk, passage in passages.items():
+        added = boosts(question, passage, weights)
+        weighed.append(Weighed(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
+    return sorted(weighed, key=_place)
+
+
+def best_of(
+    scores: Mapping[int, float],
+    limit: int,
+    *,
+    read: Callable[[Collection[int]], Mapping[int, Passage]],
+    weighed: Callable[[Mapping[int, Passage]], Iterable[Weighed]],
+    most: float,
+) -> tuple[list[Weighed], bool]:
+    """The `limit` best of the chunks with these fused scores, and whether all that were read were still there.
+
+    Reading costs, so the first few are read, and then only those that a boost of `most` could still bring among the
+    best; all of them only where repeats took places.
+    """
+    passages: dict[int, Passage] = {}
+    best: list[Weighed] = []
+    bar = min(sorted(scores.values())[-FIRST_READ * limit :], default=0.0)
+    while wanted := [chunk for chunk, score in scores.items() if score >= bar and chunk not in passages]:
+        found = read(wanted)
+        passages.update(found)
+        best = without_repeats(weighed(passages), limit)
+        if len(found) < len(wanted):
+            return best, False
+        bar = best[-1].score - most if len(best) == limit else -inf
+    return best, True
+
+
+def without_repeats(weighed: Iterable[Weighed], limit: int) -> list[Weighed]:
+    """The first `limit`, of passages with the very same words only the best."""
+    best: dict[str, Weighed] = {}
+    for each in weighed:
+        words = " ".join(each.passage.chunk.text.split())
+        best[words] = _kept(best[words], each) if words in best else each
+        if len(best) >= limit:
+            break
+    return list(best.values())
+
+
+def _kept(first: Weighed, again: Weighed) -> Weighed:
+    """Of two passages with the same words the first, but a file rather than its conflict copy."""
+    one, other = first.passage.note.path, again.passage.note.path
+    if original_of(other) == one:
+        return replace(first, copy=other)
+    if original_of(one) == other:
+        return replace(again, score=first.score, copy=one)
+    return first
+
+
+def scored(best: Sequence[Weighed], confidence: float) -> list[float]:
+    """Each passage's score, 0 to 1: the confidence for the first one, and less in proportion for those behind.
+
+    So scores compare between questions as far as confidence does, and follow the order within one.
+    """
+    top = best[0].score if best else 0.0
+    return [round(confidence * max(each.score, 0.0) / top, 4) if top > 0 else 0.0 for each in best]
+
+
+def explained(
+    best: Iterable[Weighed], legs: Legs, weights: FusionWeights, words: Iterable[str], meant: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """For each passage, as JSON: its rank (from 1) and raw score in each leg, what each leg added to its score, its
+    boosts, and which of the question's words it has or stands below; a mistyped one with what it was taken for, which
+    `meant` tells."""
+    rows = {
+        name: {
+            row.chunk_id: (rank, row.score, share)
+            for rank, (row, share) in enumerate(zip(leg, shares.tolist(), strict=True), 1)
+        }
+        for name, leg, shares in legs.weighed(weights)
+    }
+    forms = [(f"{word} ({meant[word]})" if word in meant else word, meant.get(word, word)) for word in words]
+    reasons: list[dict[str, Any]] = []
+    for each in best:
+        chunk = each.passage.chunk_id
+        listed = {name: leg[chunk] for name, leg in rows.items() if chunk in leg}
+        here = said(" ".join([each.passage.note.title, *each.passage.chunk.headings, each.passage.chunk.text]))
+        reasons.append(
+            {
+                "ranks": {name: rank for name, (rank, _, _) in listed.items()},
+                "scores": {name: round(score, 4) for name, (_, score, _) in listed.items()},
+                "cosine": round(listed[DENSE][1], 4) if DENSE in listed else None,
+                "parts": {name: round(share, 4) for name, (_, _, share) in listed.items()},
+                "fused": round(each.fused, 4),
+                "boosts": dict(each.boosts),
+                "terms": [shown for shown, word in forms if is_said(word, here)],
+            }
+        )
+    return reasons
+
+
+def hit_of(ranked: Ranked, snippet_chars: int) -> Hit:
+    """What a caller sees of a passage; the snippet is the whole chunk unless that is longer than `snippet_chars`."""
+    chunk, note = ranked.passage.chunk, ranked.passage.note
+    headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
+    return Hit(
+        id=ranked.passage.shown_id,
+        path=note.path,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        heading=" > ".join(headings),
+        title=note.title,
+        kind=note.kind,
+        date=_date(ranked.passage),
+        score=ranked.score,
+        snippet=chunk.text
+        if len(chunk.text) <= snippet_chars
+        else truncate(chunk.text, snippet_chars // CHARS_PER_TOKEN),
+        explain=ranked.explain,
+    )
+
+
+def _date(passage: Passage) -> str | None:
+    """A log's day and the entry's time; for other notes the day of the last change."""
+    if day := is_log_path(passage.note.path):
+        return f"{day.isoformat()} {passage.chunk.time}" if passage.chunk.time else day.isoformat()
+    when = passage.note.updated or passage.note.created
+    return when.date().isoformat() if when else None
+
+
+def _place(each: Weighed) -> tuple[float, float, str, int]:
+    note = each.passage.note
+    when = note.updated or note.created
+    return -round(each.score, 6), -when.timestamp() if when else 0.0, note.path, each.passage.ordinal

@@ -1,0 +1,256 @@
+"""The legs of a search, run side by side, each within its deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import anyio
+
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
+from mcp_memory.index.base import Index, Part, Rows, Watermark
+from mcp_memory.models import Filters
+from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.threads import Crew
+from mcp_memory.search.index_warmup import Loader
+from mcp_memory.search.query_vectors import QueryVectors
+from mcp_memory.text.conversation.speaker_prefix import possible_names
+from mcp_memory.text.language.identifiers import parts_of
+
+if TYPE_CHECKING:
+    from mcp_memory.embedders.base import Vectors
+
+T = TypeVar("T")
+
+ROWS_KEPT = 128
+"""Two for each question, some 15 KB each."""
+
+Mode = Literal["hybrid", "semantic", "keyword"]
+
+
+@dataclass(frozen=True, slots=True)
+class LegConfig:
+    """How much each leg is asked for, and how long it may take."""
+
+    candidates: int = 400
+    """Rows of the keyword and the vector leg: 100 cost 1 point of evidence within 2,000 tokens, 1,000 gain nothing."""
+    drop_names: bool = True
+    """Whether the vector leg also looks for the question without the names that entries begin with."""
+    section_candidates: int = 1000
+    """Rows of the section leg, in which every chunk of a section is one."""
+    deadline_s: float = 5.0
+    rare_terms: int = 64
+    """Of a longer question only the rarest words are looked for."""
+    counted_terms: int = 512
+    """Of a longer question still, only its first words are counted at all."""
+    respelled_terms: int = 3
+    """So many words of a question that occur nowhere are also looked for as they may have been meant, identifiers by
+    their parts. With a letter wrong in its rarest word a question gets back 16 of the 22 points that it loses on
+    documentation, and 8 of 11 on logs; where no word is mistyped nothing changes."""
+    few_pending: int = 64
+    """Of so many passages without a vector nothing is said: they were just written and have one within a second."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What the legs brought; a leg that was not asked, or failed, is None."""
+
+    lexical: Rows | None = None
+    section: Rows | None = None
+    dense: Rows | None = None
+    frequencies: dict[str, int] = field(default_factory=dict[str, int])
+    """In how many chunks each word of the question occurs."""
+    meant: dict[str, str] = field(default_factory=dict[str, str])
+    """How words of the question that occur nowhere may have been meant."""
+    chunks: int = 0
+    names: list[str] = field(default_factory=list[str])
+    """Of the question, those that some chunk begins with."""
+    faults: list[str] = field(default_factory=list[str])
+    """What is missing from the answer and why, for the reader."""
+    without_words: StillReading | None = None
+    """Why nothing is known of sections and names either."""
+    errors: list[McpMemoryError] = field(default_factory=list[McpMemoryError])
+    """Why legs failed."""
+
+    @property
+    def answered(self) -> bool:
+        return any(leg is not None for leg in (self.lexical, self.section, self.dense))
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether there is no answer because the index is still being read."""
+        return bool(self.errors) and not self.answered and all(isinstance(each, StillReading) for each in self.errors)
+
+
+class LegRunner:
+    """Asks the index; remembers the vectors of the latest questions, and their rows until the index changes."""
+
+    def __init__(self, index: Index, config: LegConfig) -> None:
+        self._index = index
+        self._config = config
+        self._loader = Loader(index)
+        self._vectors = QueryVectors()
+        self._latest: Latest[tuple[Hashable, ...], Any] = Latest(ROWS_KEPT)
+        self._words = Crew()
+        # A model of ours keeps the processors busy by itself: with two questions at a time each of eight clients waits
+        # half as long again. One that is asked elsewhere is only waited for.
+        self._meaning, self._meaning_elsewhere = Crew(1), Crew()
+
+    async def gather(
+        self,
+        text: str,
+        words: Sequence[str],
+        filters: Filters,
+        mode: Mode,
+        *,
+        embedder: Embedder | None,
+        without_model: str,
+    ) -> Gathered:
+        """Rows for a question from every leg that `mode` wants; keywords also where vectors were wanted in vain.
+
+        Raises the failure of a leg when not one leg answered.
+        """
+
+        async def ask() -> Gathered:
+            found = Gathered()
+            async with anyio.create_task_group() as tasks:
+                if mode != "keyword":
+                    tasks.start_soon(self._dense, found, text, filters, embedder, without_model)
+                if mode != "semantic":
+                    tasks.start_soon(self._keywords, found, text, words, filters, with_names)
+            if mode == "semantic" and found.dense is None:
+                await self._keywords(found, text, words, filters, with_names)
+            elif mode == "semantic" and found.without_words:
+                found.faults.append(f"the order may change: {found.without_words.message}")
+            return found
+
+        with_names = embedder is None or mode == "keyword"
+        found = await ask()
+        if found.is_unread:
+            await self.run(self._loader.wait, "reading the index into memory")
+            found = await ask()
+        if found.is_unread:
+            said = dict.fromkeys(each.message for each in found.errors)
+            raise StillReading("; ".join(said), hint=found.errors[0].hint)
+        if found.errors and not found.answered:
+            raise found.errors[-1]
+        return found
+
+    def read(self, part: Part, within_s: float) -> None:
+        """In a worker thread: have it in memory. Raises StillReading after that time."""
+        self._loader.read(part, within_s)
+
+    def vector_of(self, embedder: Embedder, text: str) -> Vectors | None:
+        """Of a question that was just looked up; None where its vector was not to be had."""
+        return self._vectors.known(embedder, text)
+
+    async def run(self, work: Callable[[], T], what: str) -> T:
+        """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
+        return await self._words.run(work, deadline_s=self._config.deadline_s, what=what)
+
+    def _respelled(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> tuple[dict[str, str], list[str]]:
+        """How words that occur nowhere may have been meant, and what to look for in their stead: that, or the parts of
+        an identifier."""
+        unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
+        split = [part for word in unknown for part in parts.get(word, ())]
+        meant = {word: best for word in unknown if word not in parts and (best := self._index.respelled(word))}
+        return meant, [word for word in dict.fromkeys([*split, *meant.values()]) if word not in frequencies]
+
+    def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
+        """What `ask` answered when the index was as it is now. A change while it asks makes the answer newer than it is
+        remembered as, and nobody looks for the older one again. Notes that expired since are for the caller to drop."""
+        mark = self._index.watermark()
+        key = (mark.token, *question)
+        known = self._latest.get(key)
+        return self._latest.put(key, ask(mark)) if known is None else known
+
+    async def _dense(
+        self, found: Gathered, text: str, filters: Filters, embedder: Embedder | None, without_model: str
+    ) -> None:
+        if embedder is None:
+            found.faults.append(f"keywords only: {without_model}")
+            return
+
+        def look() -> tuple[list[str], Rows, int]:
+            try:
+                self._loader.require("words", "vectors")
+            except StillReading as error:
+                found.without_words = error
+            with_words = not found.without_words
+            return self._remembered((embedder.fingerprint, text, with_words, replace(filters, now=None)), ask)
+
+        def ask(mark: Watermark) -> tuple[list[str], Rows, int]:
+            if not found.without_words:
+                found.names = self._index.leads(possible_names(text))  # known also where vectors fail
+            names = found.names
+            self._loader.require("vectors")
+            require_vectors_of(self._index, embedder)
+            vector = self._vectors.of(embedder, text, names if self._config.drop_names else ())
+            return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending
+
+        try:
+            # Of its own: a model that hangs must not take the turns of those who look for words.
+            deadline_s = self._config.deadline_s
+            crew = self._meaning if embedder.resident else self._meaning_elsewhere
+            look_up = crew.run(look, deadline_s=deadline_s, what="the vector search")
+            found.names, found.dense, pending = await look_up
+        except McpMemoryError as error:
+            found.errors.append(error)
+            found.faults.append(f"keywords only: {error.message}")
+            return
+        if pending > self._config.few_pending:
+            found.faults.append(f"{pending} passages have no vector yet")
+
+    async def _keywords(
+        self, found: Gathered, text: str, words: Sequence[str], filters: Filters, with_names: bool
+    ) -> None:
+        if not words:
+            return
+
+        def look() -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
+            self._loader.require("words")
+            if with_names:
+                found.names = self._index.leads(possible_names(text))
+            parts = parts_of(text)
+            return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
+
+        def ask(parts: dict[str, list[str]], mark: Watermark) -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
+            counted = self._index.frequencies(words[: self._config.counted_terms])
+            frequencies = rarest(counted, self._config.rare_terms)
+            meant, instead = self._respelled(frequencies, parts)
+            chosen = [*frequencies, *instead]
+            return (
+                frequencies,
+                meant,
+                mark.chunks,
+                self._index.lexical(chosen, self._config.candidates, filters),
+                self._index.section(chosen, self._config.section_candidates, filters),
+            )
+
+        try:
+            answer = await self.run(look, "the keyword search")
+            found.frequencies, found.meant, found.chunks, found.lexical, found.section = answer
+        except McpMemoryError as error:
+            found.errors.append(error)
+            found.faults.append(f"without the keyword search: {error.message}")
+
+
+def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:
+    """The `limit` rarest words, in the question's order; words that occur nowhere count as rare."""
+    if len(frequencies) <= limit:
+        return frequencies
+    kept = set(sorted(frequencies, key=lambda word: (frequencies[word] or 1, word))[:limit])
+    return {word: count for word, count in frequencies.items() if word in kept}
+
+
+def require_vectors_of(index: Index, embedder: Embedder) -> None:
+    """Vectors of different models do not compare: the active generation must hold this embedder's.
+
+    Raises EmbedderUnavailable.
+    """
+    active = next((each for each in index.generations() if each.active), None)
+    if active is None or active.embedding != embedder.fingerprint:
+        raise EmbedderUnavailable("the vectors of this model are still being made")

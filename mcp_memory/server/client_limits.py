@@ -1,0 +1,104 @@
+"""Shares: how much of the daemon one client has at once. What is beyond waits for its turn, or is told to come again.
+
+Without them one client that is out of hand has all threads and all connections, and nobody else is answered. What a
+person types is not bounded, and for that, and for hooks, the last connections are kept: see `daemon.connections`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_memory.client.connection import HEALTH
+from mcp_memory.client.credentials import PERSON, Credentials
+from mcp_memory.errors import Busy, McpMemoryError
+from mcp_memory.hooks.command import ROUTE
+from mcp_memory.server.http_guard import headers_of, refuse, swallow
+
+AT_ONCE = 4
+"""Requests of one client that are worked on. Each thread more makes all others wait for Python's lock: with 4 heavy
+appends at once instead of 8, another client's search takes 70 ms instead of 160 (two busy processors)."""
+
+SWALLOWED_BYTES = 2_000_000
+"""Of a refused request: larger than any append, so that its client reads why."""
+
+RESERVED = "reserved"
+"""In a request's state: it came on one of the connections that are kept for the person's own programs."""
+
+LISTEN = b"subscriptions/listen"
+"""In the header Mcp-Method, which the MCP library compares with the body."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Share:
+    """What one client has under way."""
+
+    requests: int = 0
+    streams: int = 0
+    turns: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(AT_ONCE))
+
+    @contextmanager
+    def counted(self, *, stream: bool) -> Generator[None]:
+        self.requests += 1
+        self.streams += stream
+        try:
+            yield
+        finally:
+            self.requests -= 1
+            self.streams -= stream
+
+
+class Shares:
+    """ASGI middleware. A client's hooks have a share of their own: its agent cannot use that up."""
+
+    def __init__(self, app: ASGIApp, credentials: Credentials, connections: int) -> None:
+        """Of so many `connections` a client has a quarter, half of that for streams."""
+        self._app = app
+        self._credentials = credentials
+        self._most_requests = max(2, connections // 4)
+        self._most_streams = self._most_requests // 2
+        self._shares: dict[tuple[str, bool], _Share] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == HEALTH:
+            await self._app(scope, receive, send)
+            return
+        headers = headers_of(scope)
+        client, is_hook = self._client_of(headers), scope["path"].startswith(ROUTE)
+        if client == PERSON:
+            await self._app(scope, receive, send)
+            return
+        if scope.get("state", {}).get(RESERVED) and not (client and is_hook):
+            await refuse(send, 503, "the daemon is busy: all connections are in use; try again", Busy.code)
+            return
+        share = self._shares.setdefault((client, is_hook), _Share())
+        is_stream = headers.get(b"mcp-method") == [LISTEN]
+        if share.requests >= self._most_requests or (is_stream and share.streams >= self._most_streams):
+            log.warning("%s has %d requests under way: one more was refused", client or "nobody", share.requests)
+            await swallow(receive, SWALLOWED_BYTES)
+            await refuse(send, 429, "too many requests of this client at once: let some end, then try again", Busy.code)
+            return
+        with share.counted(stream=is_stream):
+            if is_stream:  # it waits most of the time
+                await self._app(scope, receive, send)
+                return
+            async with share.turns:
+                await self._app(scope, receive, send)
+
+    def _client_of(self, headers: dict[bytes, list[bytes]]) -> str:
+        """Empty for a request whose token is none of ours, which is refused further in."""
+        scheme, _, token = headers.get(b"authorization", [b""])[0].partition(b" ")
+        try:
+            known = (
+                self._credentials.client_of(token.strip().decode("latin-1")) if scheme.lower() == b"bearer" else None
+            )
+        except McpMemoryError:  # said where the token is checked
+            return ""
+        return known or ""

@@ -1,0 +1,147 @@
+"""A language model's answer: made fit for a summary, or refused. Pure.
+
+A model may answer with nothing, an error page, a refusal, far too much, or with what a note told it to say. What is
+only badly dressed (a fence around everything, headings, a greeting) is put right; the rest is a flaw, and what the
+notes themselves say stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS
+from mcp_memory.summarizers.llm_port import Prompt, Written
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.language.terms import telling, words
+from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.tokens import count_tokens
+
+LEAST_SHARED = 0.2
+"""Of an answer's telling words, so many come from its sources. Even summaries that were written to be abstractive take
+two thirds of all their words from the text (Narayan et al. 2018, "Don't Give Me the Details, Just the Summary!", table
+2); a refusal, an error page or an answer to something else shares next to none, in any language."""
+LEAST_CHARS = 3
+
+
+class Flaw(StrEnum):
+    """Why an answer cannot be used, as a sentence goes on after the model's name."""
+
+    EMPTY = "answered with nothing"
+    TOO_LONG = "answered with more than asked for, twice"
+    HTML = "answered with HTML"
+    REFUSED = "refused"
+    MARKED = "repeated the marks around the notes"
+    ASTRAY = "linked to what no note links to"
+    UNRELATED = "answered with something else than what the notes say"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`title` is empty where the answer has no fit one; `text` is Markdown without headings."""
+
+    title: str
+    text: str
+
+
+def judge(written: Written, prompt: Prompt) -> Answer | Flaw:
+    title, body = _split(_undressed(written.text))
+    text = _without_headings(body).strip()
+    flaw = _flaw(f"{title}\n{text}", prompt) if _is_said(text) else Flaw.EMPTY
+    if written.cut and flaw in {None, Flaw.EMPTY}:
+        return Flaw.TOO_LONG
+    if flaw:
+        return flaw
+    if _REFUSAL.match(text):
+        return Flaw.REFUSED
+    if _shared(text, prompt) < LEAST_SHARED:
+        return Flaw.UNRELATED
+    if count_tokens(text) > prompt.budget_tokens:
+        return Flaw.TOO_LONG
+    return Answer(title if _is_title(title) and _shared(title, prompt) >= LEAST_SHARED else "", text)
+
+
+def _flaw(everything: str, prompt: Prompt) -> Flaw | None:
+    if prompt.mark in everything:
+        return Flaw.MARKED
+    material = prompt.material.lower()
+    if any(tag[0].lower() not in material for tag in _TAG.finditer(_CODE.sub("", everything))):
+        return Flaw.HTML
+    if any(link not in prompt.material for link in _links(everything)):
+        return Flaw.ASTRAY
+    return None
+
+
+def _undressed(text: str) -> str:
+    """Without what terminals, reasoning models and polite ones put around an answer."""
+    plain = visible(_TERMINAL.sub("", text.removeprefix("\ufeff"))).strip()
+    plain = _THINKING.sub("", plain, count=1).strip()
+    blocks = list(scan(plain))
+    if len(blocks) != 1 or blocks[0].kind is not Kind.FENCE:
+        return plain
+    return "\n".join(plain.split("\n")[1 : None if blocks[0].unclosed_fence else -1]).strip()
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Title and body; a greeting in front of the title is dropped."""
+    lines = text.split("\n")
+    for place in [place for place, line in enumerate(lines) if line.strip()][:_MOST_LINES_TO_TITLE]:
+        if stated := _TITLE.fullmatch(lines[place]):
+            return " ".join(stated["title"].strip(_TITLE_MARKS).split()), "\n".join(lines[place + 1 :])
+    return "", text
+
+
+def _without_headings(text: str) -> str:
+    """Headings in bold; rules, of which the line above them would become a heading, left out."""
+    pieces: list[str] = []
+    done = 0
+    for block in scan(text):
+        if block.kind in {Kind.HEADING, Kind.RULE}:
+            words_of_it = block.title.strip("*_ \t")
+            pieces += [text[done : block.start], f"\n**{words_of_it}**\n" if words_of_it else ""]
+            done = block.end
+    return _GAPS.sub("\n\n", "".join([*pieces, text[done:]]))
+
+
+def _links(text: str) -> list[str]:
+    return [found.rstrip(".,;:!?*_`") for pattern in (_ADDRESS, _TARGET) for found in pattern.findall(text)]
+
+
+def _shared(text: str, prompt: Prompt) -> float:
+    said = telling(text)
+    return len(said & telling(prompt.material)) / len(said) if said else 0.0
+
+
+def _is_said(text: str) -> bool:
+    return sum(c.isalnum() for c in text) >= LEAST_CHARS
+
+
+def _is_title(title: str) -> bool:
+    """Words by their meaning where no blanks part them: Chinese has a pair for each character but one."""
+    fits = len(words(title)) >= LEAST_TITLE_WORDS and len(title.split()) <= MOST_TITLE_WORDS
+    return fits and len(title) <= MOST_TITLE_CHARS
+
+
+_MOST_LINES_TO_TITLE = 3
+_TITLE = re.compile(r"[\s#*_>-]*title[*_]*\s*[:：](?P<title>.*)", re.IGNORECASE)
+_TITLE_MARKS = " \t*_#`\"'“”‘’."
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_GAPS = re.compile(r"\n{3,}")
+_CODE = re.compile(r"`[^`\n]*`")
+_TAG = re.compile(
+    r"<!--|</?(?:html|head|body|script|style|iframe|img|svg|object|embed|form|input|meta|link|div|span|table|br|hr|p|a)"
+    r"(?=[\s/>])",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`]+")
+_TARGET = re.compile(r"\]\(\s*<?([^)\s>]+)")
+_REFUSAL = re.compile(
+    r"(?:i['’]?m|i am|we are) (?:very |so |really )?(?:sorry|unable|not able|afraid)\b"
+    r"|i (?:can['’]?t|cannot|can not|won['’]?t|will not) (?:help|assist|comply|summari[sz]e|provide|fulfil|process)\b"
+    r"|(?:sorry|apologies|my apologies|unfortunately)\b|as an ai\b|as a language model\b"
+    r"|i (?:do not|don['’]?t) (?:have|see) (?:access|enough|any)\b"
+    r"|(?:please|could you(?: please)?|can you) (?:provide|share|paste|send)\b",
+    re.IGNORECASE,
+)

@@ -1,0 +1,140 @@
+"""Summaries from an endpoint that speaks OpenAI's protocol: OpenAI itself, Ollama, vLLM, llama.cpp, LM Studio, ….
+
+Notes are sent to the endpoint that was configured and nowhere else. Only what every such server takes is asked for: no
+temperature and no limit of tokens, which some refuse and others call by another name. The deadline, the bound on what
+is read and the judgement of the answer hold anyhow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
+from mcp_memory.runtime import endpoint, telemetry
+from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.summarizers.extractive import ExtractiveSummarizer
+from mcp_memory.summarizers.fallback import EscalatingSummarizer
+from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, Prompt, Written
+from mcp_memory.summarizers.quota import Allowance
+from mcp_memory.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    import anyio
+    import httpx2
+
+_LOOK_S = 0.1
+"""How often a call looks whether it is closed."""
+
+
+def open_endpoint(config: SummarizerConfig, spent: Path) -> EscalatingSummarizer:
+    """Asks nothing yet. Raises ConfigInvalid."""
+    endpoint.check("summarizer", config.endpoint, config.model)
+    api_key = os.environ.get(config.api_key_env, "").strip()
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise ConfigInvalid(f"the environment variable {config.api_key_env} holds no key", hint="a key is one line")
+    writer = EndpointWriter(config, api_key)
+    return EscalatingSummarizer(writer, Allowance(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
+
+
+class EndpointWriter:
+    """Implements `Writer`: one call an answer, not repeated, since whoever asks comes back later."""
+
+    def __init__(self, config: SummarizerConfig, api_key: str) -> None:
+        telemetry.switch_off()
+        self._config = config
+        self._place = endpoint.public(config.endpoint)
+        self._headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
+        self._closed = threading.Event()
+
+    @property
+    def name(self) -> str:
+        return self._config.model
+
+    def write(self, prompt: Prompt) -> Written:
+        """Raises SummarizerUnavailable."""
+        import anyio
+
+        # A loop of its own: only so does the deadline bound the whole call, even if the answer drips byte by byte.
+        outcome = anyio.run(self._within_deadline, prompt)
+        if isinstance(outcome, SummarizerUnavailable):
+            raise outcome
+        return outcome
+
+    def close(self) -> None:
+        self._closed.set()
+
+    async def _within_deadline(self, prompt: Prompt) -> Written | SummarizerUnavailable:
+        import anyio
+
+        with anyio.move_on_after(self._config.timeout_s):
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._watch, group.cancel_scope)
+                outcome = await self._asked(prompt)
+                group.cancel_scope.cancel()
+                return outcome
+        if self._closed.is_set():
+            return SummarizerUnavailable("the summarizer is closed")
+        return SummarizerUnavailable(f"{self._place} did not answer within {self._config.timeout_s:g} s")
+
+    async def _watch(self, call: anyio.CancelScope) -> None:
+        import anyio
+
+        while not self._closed.is_set():  # noqa: ASYNC110 -- it is set in another thread, where there is no loop
+            await anyio.sleep(_LOOK_S)
+        call.cancel()
+
+    async def _asked(self, prompt: Prompt) -> Written | SummarizerUnavailable:
+        import httpx2
+
+        messages = [
+            {"role": "system", "content": prompt.instructions},
+            {"role": "user", "content": prompt.material},
+        ]
+        asked = {"model": self._config.model, "messages": messages, "stream": False}
+        url = self._config.endpoint.rstrip("/") + "/chat/completions"
+        try:
+            async with (
+                httpx2.AsyncClient(headers=self._headers, timeout=None) as client,
+                client.stream("POST", url, json=asked) as response,
+            ):
+                body = await _body(response)
+        except httpx2.HTTPError as error:
+            return SummarizerUnavailable(f"{self._place} cannot be reached ({type(error).__name__})")
+        if response.status_code != 200:
+            hints = endpoint.hints("summarizer", self._config.model, self._config.api_key_env)
+            fault = f"{self._place} answers {response.status_code}{endpoint.reason(body or b'')}"
+            return SummarizerUnavailable(fault, hint=hints.get(response.status_code))
+        if body is None:
+            return Written("", prompt.most_tokens, cut=True)
+        return _read(body, prompt) or SummarizerUnavailable(f"{self._place} answers something other than a completion")
+
+
+async def _body(response: httpx2.Response) -> bytes | None:
+    """None where it is longer than anybody needs."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > MOST_ANSWER_BYTES:
+            return None
+    return bytes(body)
+
+
+def _read(body: bytes, prompt: Prompt) -> Written | None:
+    """None where this is no completion."""
+    try:
+        said: Any = json.loads(body)
+        choice = said["choices"][0]
+        content = choice["message"].get("content") or choice["message"].get("refusal") or ""
+        cut = choice.get("finish_reason") == "length"
+        usage = said.get("usage")
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return None
+    if not isinstance(content, str):
+        return None
+    stated: Any = cast("dict[str, Any]", usage).get("total_tokens") if isinstance(usage, dict) else None
+    cost = stated if type(stated) is int and stated >= 0 else prompt.tokens + count_tokens(content)
+    return Written(content, cost, cut)

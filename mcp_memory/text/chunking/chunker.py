@@ -1,0 +1,314 @@
+"""Chunks: the exact slices of a note that search ranks.
+
+Strategy `entry` makes a chunk of each entry: in a log one bullet or paragraph, in a conversation one turn; elsewhere a
+paragraph, list item, fence or table, small neighbours under one heading joined, large ones cut. Strategy `window` makes
+overlapping windows of whole lines. A heading belongs to no entry's text, but to its `headings`; only where nothing
+stands below it does it become a chunk itself, so that a note of a title alone can be found.
+
+However much a file holds, its chunks are bounded: see MAX_CHARS, MAX_LINES, FINE_CHUNKS and MAX_CHUNKS.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+from mcp_memory.models import Chunk
+from mcp_memory.text.chunking.boundaries import best_cut, cluster_start
+from mcp_memory.text.chunking.config import ChunkingConfig
+from mcp_memory.text.conversation.speaker_prefix import are_turns
+from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.blocks import Block, Kind, scan
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
+
+MAX_CHARS, MAX_LINES = 2_000_000, 50_000
+"""Of a longer body only so much is cut into chunks: 300,000 words, more than most novels have."""
+
+FINE_CHUNKS = 5_000
+"""What comes behind so many chunks is cut into plain pieces of `max_chars`: 1 MB of tiny entries would be 125,000."""
+
+MAX_CHUNKS = 10_000
+"""Pieces never reach across two entries of a log, so only a log can have more: what comes behind them is left out."""
+
+_LEAD_CHARS = 120
+"""So much of an entry shows whether it begins with a name."""
+
+Span = tuple[int, int]
+"""Start and end in characters of the whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a log entry begins: character, line and number of its section. Or how far something was moved."""
+
+    start: int
+    line: int
+    section: int
+
+    def moved(self, by: Mark) -> Mark:
+        return Mark(self.start + by.start, self.line + by.line, self.section + by.section)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A note's chunks in order. What stands at `end` and behind it is in none: `end` is the text's own unless a limit
+    was met. `entries`: the first and the last entry of a log that has any."""
+
+    chunks: list[Chunk]
+    end: int
+    entries: tuple[Mark, Mark] | None = None
+    turns: bool = False
+    """Whether the body is a conversation, of which each turn is a chunk: see `text.leads`."""
+
+
+def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut:
+    """The chunks of `text[body_start:]`; offsets and lines count from the start of `text`.
+
+    Every chunk is an exact slice with something in it, without blank lines at its ends. Every line of the body, up to
+    the end of the cut, that is not blank, a heading or a rule is in at least one chunk. With `log` no chunk reaches
+    across two log entries.
+    """
+    end = _limit(text, body_start)
+    read = text[:end]
+    sections = _sections(read, body_start, log=log)
+    if log and end < len(text):
+        # Half an entry has another hash than the whole: it could not be forgotten, nor stay so.
+        last = sections[-1].entry
+        sections = [section for section in sections if section.entry is not last]
+        end = sections[-1].end if sections else body_start
+    turns = not log and config.strategy == "entry" and _are_turns(read, sections)
+    pieces = _pieces(read, sections, config, log, turns)
+    fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
+    if len(fine) <= FINE_CHUNKS:
+        return Cut(fine, end, _first_and_last(sections), turns)
+    rest = _coarse(read, sections, fine.pop().start, config)
+    chunks = list(islice(chain(fine, _chunks(read, rest)), MAX_CHUNKS + 1))
+    if len(chunks) > MAX_CHUNKS:
+        end = chunks.pop().start
+    return Cut(chunks, end, turns=turns)
+
+
+def chunk(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
+    """The chunks of a cut alone."""
+    return cut(text, body_start, config, log=log).chunks
+
+
+@dataclass(slots=True)
+class _Section:
+    """One heading and the blocks right under it. `above` is the heading path without its own heading."""
+
+    number: int
+    start: int
+    end: int
+    level: int
+    above: tuple[str, ...]
+    headings: tuple[str, ...]
+    entry: logs.LogEntry | None
+    units: list[Span] = field(default_factory=list[Span])
+
+
+_Piece = tuple[_Section, tuple[str, ...], int, int]
+"""Section, heading path, start, end."""
+
+
+def _limit(text: str, body_start: int) -> int:
+    """Where the part of the body that is looked at ends: the text's own end, or a line's within both limits."""
+    end = min(len(text), body_start + MAX_CHARS)
+    if end < len(text):
+        end = best_cut(text, body_start, end)
+    if text.count("\n", body_start, end) > MAX_LINES:
+        end = body_start
+        for _ in range(MAX_LINES):
+            end = text.index("\n", end) + 1
+    return end
+
+
+def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
+    blocks = list(scan(text, body_start, breaks=logs.starts_entry if log else None))
+    entry_at = {entry.start: entry for entry in logs.entries_in(text, blocks)} if log else {}
+    found = [_Section(0, body_start, len(text), 0, (), (), None)]
+    path: list[tuple[int, str]] = []
+    for block in blocks:
+        if block.kind is not Kind.HEADING:
+            if block.kind is not Kind.RULE:
+                found[-1].units.append((block.start, block.end))
+            continue
+        entry = entry_at.get(block.start, found[-1].entry)
+        level = _level(block, entry)
+        while path and path[-1][0] >= level:
+            path.pop()
+        above = tuple(words for _, words in path)
+        if block.title:
+            path.append((level, block.title))
+        headings = tuple(words for _, words in path)
+        found[-1].end = block.start
+        found.append(_Section(len(found), block.start, len(text), level, above, headings, entry))
+    return found
+
+
+def _first_and_last(sections: list[_Section]) -> tuple[Mark, Mark] | None:
+    marks = [
+        Mark(section.start, section.entry.start_line, section.number)
+        for section in sections
+        if section.entry and section.start == section.entry.start
+    ]
+    return (marks[0], marks[-1]) if marks else None
+
+
+def _level(block: Block, entry: logs.LogEntry | None) -> int:
+    """A heading inside a log entry stands below the entry's own, whatever its marks say."""
+    return max(3, block.level) if entry and block.start != entry.start else block.level
+
+
+def _are_turns(text: str, sections: list[_Section]) -> bool:
+    return are_turns(text[start : min(end, start + _LEAD_CHARS)] for each in sections for start, end in each.units)
+
+
+def _pieces(text: str, sections: list[_Section], config: ChunkingConfig, log: bool, turns: bool) -> Iterator[_Piece]:
+    if config.strategy == "window":
+        size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
+        return _windows(text, sections, size, overlap)
+    return _entries(text, sections, config, log, turns)
+
+
+def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
+    """What stands at `start` and behind it, whatever its blocks."""
+    rest = [section for section in sections if section.end > start]
+    rest[0] = replace(rest[0], start=start)
+    return _windows(text, rest, config.max_chars, 0)
+
+
+def _entries(text: str, sections: list[_Section], config: ChunkingConfig, log: bool, turns: bool) -> Iterator[_Piece]:
+    bare: list[_Section] = []
+    for index, section in enumerate(sections):
+        is_bare = section.number > 0 and not section.units
+        has_child = index + 1 < len(sections) and sections[index + 1].level > section.level
+        if bare and (not is_bare or has_child or not _joins_bare(bare, section, config, log)):
+            yield from _bare_pieces(text, bare, config)
+            bare = []
+        if is_bare and not has_child:
+            bare.append(section)
+        for start, end in section.units if log or turns else _joined(section.units, config.join_chars):
+            for piece_start, piece_end in _cut(text, start, end, config.max_chars):
+                yield section, section.headings, piece_start, piece_end
+    if bare:
+        yield from _bare_pieces(text, bare, config)
+
+
+def _joins_bare(bare: list[_Section], section: _Section, config: ChunkingConfig, log: bool) -> bool:
+    return not log and bare[0].above == section.above and section.end - bare[0].start <= config.join_chars
+
+
+def _bare_pieces(text: str, bare: list[_Section], config: ChunkingConfig) -> Iterator[_Piece]:
+    for start, end in _cut(text, bare[0].start, bare[-1].end, config.max_chars):
+        yield bare[0], bare[0].above, start, end
+
+
+def _joined(units: list[Span], join_chars: int) -> Iterator[Span]:
+    """Neighbours merged, front to back, as long as the whole stays within `join_chars`."""
+    held: Span | None = None
+    for start, end in units:
+        if held and end - held[0] <= join_chars:
+            held = (held[0], end)
+            continue
+        if held:
+            yield held
+        held = (start, end)
+    if held:
+        yield held
+
+
+def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Span]:
+    while end - start > max_chars:
+        cut = best_cut(text, start, start + max_chars)
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> Iterator[_Piece]:
+    """Windows over all sections; in a log over each entry alone, so that one can be forgotten without the other."""
+    starts = [section.start for section in sections]
+    for start, end in _regions(sections):
+        begin = start
+        while begin < end:
+            stop = end if end - begin <= size else _window_end(text, begin, begin + size)
+            first_word = begin + len(text[begin:stop]) - len(text[begin:stop].lstrip())
+            section = sections[bisect_right(starts, first_word) - 1]
+            yield section, section.headings, begin, stop
+            if stop == end:
+                break
+            begin = _next_window(text, begin, stop, overlap)
+
+
+def _regions(sections: list[_Section]) -> Iterator[Span]:
+    """Stretches of sections that belong to the same log entry; one for a note that is no log."""
+    if not sections:
+        return
+    first = sections[0]
+    for section in sections[1:]:
+        if section.entry is not first.entry:
+            yield first.start, section.start
+            first = section
+    yield first.start, sections[-1].end
+
+
+def _window_end(text: str, begin: int, limit: int) -> int:
+    line_end = text.rfind("\n", begin + (limit - begin) // 2, limit)
+    return line_end + 1 if line_end >= 0 else best_cut(text, begin, limit)
+
+
+def _next_window(text: str, begin: int, stop: int, overlap: int) -> int:
+    """The first line that starts within the overlap before `stop`; for a line longer than that, a place in it."""
+    if not overlap:
+        return stop
+    back = max(stop - overlap, begin + 1)
+    line_end = text.find("\n", back - 1, stop - 1)
+    return line_end + 1 if line_end >= 0 else cluster_start(text, begin, back)
+
+
+def _chunks(text: str, pieces: Iterator[_Piece]) -> Iterator[Chunk]:
+    line_of = _line_counter(text)
+    for section, headings, piece_start, piece_end in pieces:
+        start, end = _trimmed(text, piece_start, piece_end)
+        if start == end:
+            continue
+        words, entry = text[start:end], section.entry
+        line = line_of(start)
+        yield Chunk(
+            text=words,
+            start=start,
+            end=end,
+            start_line=line,
+            end_line=line + words.count("\n"),
+            headings=headings,
+            section=section.number,
+            entry=entry.hash if entry else None,
+            time=entry.time if entry else None,
+        )
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    """Without white space at the end and blank lines at the start; the first line keeps its indentation."""
+    words = text[start:end]
+    end = start + len(words.rstrip())
+    first = start + len(words) - len(words.lstrip())
+    if first >= end:
+        return start, start
+    line_start = text.rfind("\n", start, first) + 1
+    return max(start, line_start), end
+
+
+def _line_counter(text: str) -> Callable[[int], int]:
+    """Line numbers, 1-based, of places that are asked for in ascending order: each character is counted once."""
+    line, counted_to = 1, 0
+
+    def line_of(place: int) -> int:
+        nonlocal line, counted_to
+        line += text.count("\n", counted_to, place)
+        counted_to = place
+        return line
+
+    return line_of

@@ -1,0 +1,58 @@
+"""Leads: the name that an entry begins with, `- Ada: …`, which says whose words it holds or what it is about. A remark
+in brackets behind it, `- Ada (13:56): …`, is not part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mcp_memory.text.language.terms import STOP_WORDS
+
+MAX_LEAD_WORDS, MAX_LEAD_CHARS = 4, 40
+
+_LEAD = re.compile(
+    r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}"
+    r"(?: \([^()\n]{1,40}\))?:[*_`]{0,3}\s"
+)
+_TURN = re.compile(r"[-*+] ([^\n:()]{1,60}?)(?: \([^()\n]{1,40}\))?:\s")
+_WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”]+")
+_POSSESSIVE = re.compile(r"['’]s?$|\.$")
+_MOST_WORDS = 64
+"""Of a longer question only the first words are taken for names."""
+
+
+def lead_of(text: str) -> str | None:
+    """The name in front of the first colon, without marks of a list or of emphasis and without a remark."""
+    match = _LEAD.match(text)
+    return match[1] if match and len(match[1].split()) <= MAX_LEAD_WORDS else None
+
+
+def are_turns(entries: Iterable[str]) -> bool:
+    """Whether these are a conversation: list items that all begin with a name, and the names come again, as the keys of
+    a list do not. Turns that are joined cost 4 points of evidence within 500 tokens on conversations."""
+    names: list[str] = []
+    for entry in entries:
+        match = _TURN.match(entry)
+        if not match:
+            return False
+        names.append(match[1])
+    return bool(names) and len(set(names)) * 2 <= len(names)
+
+
+def possible_names(question: str) -> list[str]:
+    """All that could be a lead: each word of the question, and each few that stand together, but for words of grammar
+    alone."""
+    words = [_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(question)][:_MOST_WORDS]
+    runs = (words[at : at + long] for long in range(1, MAX_LEAD_WORDS + 1) for at in range(len(words) - long + 1))
+    telling = (run for run in runs if all(run) and not STOP_WORDS.issuperset(word.lower() for word in run))
+    names = dict.fromkeys(" ".join(run) for run in telling)
+    return [name for name in names if len(name) <= MAX_LEAD_CHARS]
+
+
+def without(question: str, names: Iterable[str]) -> str:
+    """The question without these names and their `'s`, the longest first."""
+    rest = question
+    for name in sorted(names, key=len, reverse=True):
+        rest = re.sub(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", " ", rest, flags=re.IGNORECASE)
+    return " ".join(rest.split())

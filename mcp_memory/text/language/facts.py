@@ -1,0 +1,117 @@
+"""Facts: what a summary must not lose, as far as the words alone tell: numbers, dates, names, identifiers, negations.
+
+Found by form and not by meaning, so that the same text always has the same facts, without a model. Names are words with
+a capital that do not merely begin a sentence: English and its like; other scripts have numbers and identifiers only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcp_memory.text.language.terms import STOP_WORDS, fold, terms
+
+MOST = 5000
+"""Of one text; what a table of numbers holds beyond is not told one by one."""
+
+
+class FactKind(StrEnum):
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    IDENTIFIER = "identifier"
+    NEGATION = "negation"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fact:
+    """`key` is what two texts that state it have in common."""
+
+    kind: FactKind
+    key: str
+
+
+_GAP = r"(?:[ \t\u00a0]+|[ \t]*\n[ \t]*)"
+"""Between the parts of a date: no empty line, beyond which something else begins."""
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
+_YEAR = rf"(?:,?{_GAP}(?P<year%s>[0-9]{{4}}))?"
+_DATE = re.compile(
+    r"\b(?P<iso>[0-9]{4}-[0-9]{2}-[0-9]{2})\b"
+    rf"|\b(?P<day>{_DAY})\.?{_GAP}(?P<month>{_MONTH})\b\.?{_YEAR % ''}(?!\w)"
+    rf"|\b(?P<month2>{_MONTH})\b\.?{_GAP}(?P<day2>{_DAY}){_YEAR % '2'}(?!\w)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"`([^`\n]{1,80})`")
+_IDENTIFIER = re.compile(
+    r"(?<![\w./-])(?:"
+    r"--?[a-z][\w-]+"  # --flag
+    r"|(?:~|\.{0,2})?/?(?:[\w.-]+/)+[\w.-]*\w"  # path/to/file
+    r"|_*[^\W_]+(?:_+[^\W_]+)+"  # snake_case, ERR_42
+    r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, CamelCase
+    r"|[\w-]+(?:\.[A-Za-z]\w+)+"  # file.py, module.name
+    r")(?![\w/-])"
+)
+_NUMBER = re.compile(r"(?<![\w.])(?<![0-9][,:])[0-9]+(?:[.,:][0-9]+)*(?![.,:]?[0-9])(?!\w*_)")
+_NAME = re.compile(r"(?<=[a-z0-9,;:)\"'”’] )[A-Z][\w'’-]*[a-z0-9](?: [A-Z][\w'’-]*[a-z0-9])*|\b[A-Z]{2,}[0-9]*\b")
+_NEGATION = re.compile(r"\b(?:not|never|no longer|without|cannot|nobody|none|instead of|\w+n['’]t)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[.!?;:\n]")
+_NEGATED_WORDS, _NEGATED_CHARS = 2, 60
+_HOLE = ")"
+"""What stands for a fact that was found: something within a sentence, so that a name behind it is still one."""
+
+
+def facts(text: str) -> frozenset[Fact]:
+    """Of plain text or Markdown; at most `MOST`."""
+    found: set[Fact] = set()
+    for fact in _all(text):
+        found.add(fact)
+        if len(found) == MOST:
+            break
+    return frozenset(found)
+
+
+def mentions(fact: Fact, asked: Iterable[str]) -> bool:
+    """Whether one of the folded words of a question is of this fact."""
+    said = {fold(word) for word in terms(fact.key)}
+    return not said.isdisjoint(asked)
+
+
+def _all(text: str) -> Iterator[Fact]:
+    rest = text
+    for match in _DATE.finditer(text):
+        yield Fact(FactKind.DATE, _date_key(match))
+    rest = _DATE.sub(_HOLE, rest)
+    for match in _CODE.finditer(rest):
+        yield Fact(FactKind.IDENTIFIER, " ".join(match[1].split()))
+    rest = _CODE.sub(_HOLE, rest)
+    for match in _IDENTIFIER.finditer(rest):
+        yield Fact(FactKind.IDENTIFIER, match[0])
+    rest = _IDENTIFIER.sub(_HOLE, rest)
+    for match in _NUMBER.finditer(rest):
+        yield Fact(FactKind.NUMBER, match[0].replace(",", ""))
+    for match in _NAME.finditer(rest):
+        for word in match[0].replace("’", "'").removesuffix("'s").split():
+            if word.lower() not in STOP_WORDS:
+                yield Fact(FactKind.NAME, word)
+    for match in _NEGATION.finditer(rest):
+        near = match.end() + _NEGATED_CHARS
+        end = _CLAUSE_END.search(rest, match.end(), near)
+        negated = terms(rest[match.end() : end.start() if end else near])[:_NEGATED_WORDS]
+        if negated and not STOP_WORDS.issuperset(negated):
+            yield Fact(FactKind.NEGATION, " ".join(fold(word) for word in negated))
+
+
+def _date_key(match: re.Match[str]) -> str:
+    """`YYYY-MM-DD`, or `MM-DD` where no year is named."""
+    if match["iso"]:
+        return match["iso"]
+    month = _MONTHS.index((match["month"] or match["month2"]).lower()[:3]) + 1
+    day, year = int((match["day"] or match["day2"]).rstrip("stndrhSTNDRH")), match["year"] or match["year2"]
+    return f"{year}-{month:02}-{day:02}" if year else f"{month:02}-{day:02}"

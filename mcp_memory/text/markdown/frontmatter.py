@@ -1,0 +1,289 @@
+"""Frontmatter: the YAML head between `---` lines at the very top of a note.
+
+`parse` reads it, `patch` changes single keys and leaves every other byte, `render` writes a new note. The head
+begins with a line `---` (behind a byte order mark, if any) and ends with the next line `---` or, as in YAML itself,
+`...`. A text that begins so but holds plain prose between the lines is Markdown with two rules, not frontmatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from mcp_memory.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mcp_memory.text.markdown.yaml_head import Entry
+
+    Edit = tuple[int, int, str]
+    """Start, end, and what stands there instead."""
+
+BOM = "\ufeff"
+
+FIELD_ORDER = (
+    "id",
+    "title",
+    "kind",
+    "project",
+    "status",
+    "created",
+    "updated",
+    "tags",
+    "always_load",
+    "supersedes",
+    "superseded_by",
+    "deleted_at",
+    "deleted_by",
+    "deleted_in",
+    "deleted_because",
+    "expires_at",
+    "source",
+    "session",
+    "derived_from",
+    "forgotten",
+    "depth",
+    "node_kind",
+    "descendant_count",
+    "earliest_at",
+    "latest_at",
+    "stale",
+    "provisional",
+    "token_count",
+)
+"""The order in which a note's keys are written; unknown ones follow."""
+
+Value = str | int | float | bool | datetime | date | list[str]
+"""What `patch` can write."""
+
+_RANK = {name: rank for rank, name in enumerate(FIELD_ORDER)}
+_NUL_SHARE_OF_BINARY = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """`text` is None where the bytes are no UTF-8 text at all. A text with a problem must not be written back:
+    replaced bytes would be lost."""
+
+    text: str | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`body == text[body_start:]`. With a problem `meta` is empty, unless the problem is a repeated key: then the
+    last one counts."""
+
+    meta: dict[str, Any]
+    body: str
+    body_start: int
+    """Offset in characters; 1 behind a byte order mark without frontmatter."""
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where the frontmatter stands: `text[start:end]` is the YAML between the two delimiter lines."""
+
+    start: int
+    end: int
+    body_start: int
+    newline: str
+    """The first line's ending, for lines to be added."""
+    exists: bool
+
+
+def decode(data: bytes) -> Decoded:
+    """A file's bytes as text: UTF-8, with invalid bytes replaced by U+FFFD and reported.
+
+    A UTF-8 byte order mark stays as U+FEFF, so that encoding gives the same bytes again. UTF-16, UTF-32 and binary
+    data have no text.
+    """
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return Decoded(None, "the file is UTF-32; save it as UTF-8")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Decoded(None, "the file is UTF-16; save it as UTF-8")
+    nuls = data.count(0)
+    if nuls > len(data) * _NUL_SHARE_OF_BINARY:
+        return Decoded(None, f"the file is binary or damaged: {nuls} of {len(data)} bytes are NUL")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Decoded(data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {error.start}")
+    return Decoded(text, f"NUL at byte {data.index(0)}" if nuls else None)
+
+
+def split_head(text: str) -> Head:
+    """Where the lines say that the head is, without a look at its YAML."""
+    start = len(BOM) if text.startswith(BOM) else 0
+    line_end = text.find("\n", start)
+    opening = text[start : line_end if line_end >= 0 else len(text)]
+    newline = "\r\n" if opening.endswith("\r") else "\n"
+    absent = Head(start, start, start, _newline_of(text), exists=False)
+    if line_end < 0 or opening.rstrip() != "---":
+        return absent
+    head_start = at = line_end + 1
+    while at < len(text):
+        line_end = text.find("\n", at)
+        after = line_end + 1 if line_end >= 0 else len(text)
+        if text.startswith(("---", "..."), at) and text[at:after].rstrip() in {"---", "..."}:
+            return Head(head_start, at, after, newline, exists=True)
+        at = after
+    return absent
+
+
+def parse(text: str) -> Document:
+    """Never raises: what cannot be read is said in `problem`, and the text is a note all the same.
+
+    Read by python-frontmatter's YAML handler with a stricter loader: no aliases, no anchors, no tags, at most
+    64 KB and 20 levels. Keys are strings; dates are `date` or `datetime` where the calendar knows them, else strings.
+    """
+    from mcp_memory.text.markdown import yaml_head
+
+    head = split_head(text)
+    if not head.exists:
+        return Document({}, text[head.start :], head.start, None)
+    try:
+        meta, repeated_line = yaml_head.load(text[head.start : head.end])
+    except yaml_head.NotAMapping:
+        start = len(BOM) if text.startswith(BOM) else 0
+        return Document({}, text[start:], start, None)
+    except yaml_head.HeadRefused as error:
+        return Document({}, text[head.body_start :], head.body_start, f"broken frontmatter: {error}")
+    problem = f"frontmatter: line {repeated_line + 1} repeats a key" if repeated_line else None
+    return Document(meta, text[head.body_start :], head.body_start, problem)
+
+
+def patch(text: str, changes: Mapping[str, Value | None]) -> str:
+    """`text` with these top-level keys set (None removes one), and every other byte as it was.
+
+    A value on the key's own line is replaced where it stands; a longer one is replaced whole. A key that has the
+    value already is left alone. New keys go behind the known key that precedes them in `FIELD_ORDER`, unknown ones
+    last; new lines end as the head's first line does. Without frontmatter one is put on top.
+
+    Raises InvalidInput, so that nothing is written, where the head cannot be read or the outcome would not be
+    exactly the old keys with the changes applied.
+    """
+    from mcp_memory.text.markdown import yaml_head
+
+    head, document = split_head(text), parse(text)
+    has_head = head.exists and document.body_start == head.body_start
+    if document.problem and not document.meta:
+        raise InvalidInput(f"the note's frontmatter cannot be changed: {document.problem}")
+    wanted = {key: value for key, value in changes.items() if _differs(document.meta, key, value)}
+    if not wanted:
+        return text
+    if has_head:
+        patched = text[: head.start] + _edited(text[head.start : head.end], wanted, head.newline) + text[head.end :]
+    else:
+        top, newline = document.body_start, head.newline
+        patched = f"{text[:top]}---{newline}{_lines(wanted, newline)}---{newline}{text[top:]}"
+    kept = {key: value for key, value in document.meta.items() if key not in wanted}
+    expected = kept | {key: value for key, value in wanted.items() if value is not None}
+    outcome = parse(patched)
+    if outcome.body != document.body or not yaml_head.same(outcome.meta, expected):
+        raise InvalidInput("the note's frontmatter cannot be changed without touching other keys")
+    return patched
+
+
+def render(meta: Mapping[str, Any], body: str) -> str:
+    """A new note: known keys in their order, others behind, None left out; then a blank line and the body.
+
+    Blank lines around the body are dropped, and its last line is ended. Raises InvalidInput for a value that YAML
+    could not give back as it was.
+    """
+    from mcp_memory.text.markdown import yaml_head
+
+    present = {key: value for key, value in meta.items() if value is not None}
+    text = "---\n" + _lines(present, "\n") + "---\n"
+    if content := body.strip("\r\n"):
+        text += f"\n{content}\n"
+    if not yaml_head.same(parse(text).meta, present):
+        raise InvalidInput("these properties cannot be written as YAML")
+    return text
+
+
+def _newline_of(text: str) -> str:
+    return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+
+
+def _differs(meta: Mapping[str, Any], key: str, value: Value | None) -> bool:
+    from mcp_memory.text.markdown import yaml_head
+
+    return key in meta if value is None else not yaml_head.same(value, meta.get(key))
+
+
+def _lines(meta: Mapping[str, Any], newline: str, indent: str = "") -> str:
+    """The keys as lines, known ones in their order, others behind in the order given."""
+    from mcp_memory.text.markdown import yaml_head
+
+    ordered = sorted(meta.items(), key=lambda pair: _rank(pair[0]))
+    return "".join(f"{indent}{yaml_head.write(key)}: {yaml_head.write(value)}{newline}" for key, value in ordered)
+
+
+def _rank(key: str) -> int:
+    return _RANK.get(key, len(_RANK))
+
+
+def _edited(head: str, changes: Mapping[str, Value | None], newline: str) -> str:
+    from mcp_memory.text.markdown import yaml_head
+
+    entries = yaml_head.survey(head)
+    indent = head[entries[0].line_start : entries[0].key_start] if entries else ""
+    edits: list[Edit] = []
+    for key in sorted(changes, key=_rank):
+        value = changes[key]
+        places = [entry for entry in entries if entry.key == key]
+        if len(places) > 1 or any(head[entry.line_start : entry.key_start].strip() for entry in places):
+            raise InvalidInput("the note's frontmatter repeats the key to change, or has no line for it alone")
+        if not places:
+            at = _place_for(key, entries, head)
+            edits.append((at, at, _lines({key: value}, newline, indent)))
+        elif value is None:
+            edits.append((places[0].line_start, _end_of(places[0], head), ""))
+        else:
+            edits.append(_replacement(head, places[0], yaml_head.write(value)))
+    return _applied(head, edits)
+
+
+def _replacement(head: str, entry: Entry, value: str) -> Edit:
+    """On one line only the value goes, so that a comment behind it stays; a longer value goes whole."""
+    if entry.is_empty:
+        return entry.after_colon, entry.after_colon, f" {value}"
+    if "\n" in head[entry.after_colon : entry.value_end]:
+        return entry.after_colon, entry.content_end, f" {value}"
+    return entry.value_start, entry.value_end, value
+
+
+def _place_for(key: str, entries: list[Entry], head: str) -> int:
+    """Behind the known key that precedes `key`; before all where only later ones are known; else at the end."""
+    if key not in _RANK or not any(entry.key in _RANK for entry in entries):
+        return len(head)
+    before = [entry for entry in entries if _rank(entry.key) < _RANK[key]]
+    if not before:
+        return 0
+    last = max(before, key=lambda entry: _rank(entry.key))
+    # A block scalar may own the blank lines behind it.
+    return max(_next_line(head, last.content_end), last.value_end)
+
+
+def _end_of(entry: Entry, head: str) -> int:
+    """Behind the value and the comments indented below it: left alone, they would fall to the value above."""
+    end = _next_line(head, entry.content_end)
+    while end < len(head) and head[end] in " \t" and head[end : _next_line(head, end)].lstrip().startswith("#"):
+        end = _next_line(head, end)
+    return end
+
+
+def _next_line(head: str, at: int) -> int:
+    return head.find("\n", at) + 1 or len(head)
+
+
+def _applied(head: str, edits: list[Edit]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end, replacement in sorted(edits, key=lambda edit: edit[:2]):
+        pieces += [head[done:start], replacement]
+        done = max(done, end)
+    return "".join([*pieces, head[done:]])

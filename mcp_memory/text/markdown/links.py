@@ -1,0 +1,219 @@
+"""Links between notes: `[label](./path.md)` and `[[wikilinks]]`, found outside code, resolved and written.
+
+Both are found in one pass over the characters, after CommonMark's and Obsidian's rules.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from mcp_memory.text.markdown.blocks import Kind, scan
+
+_SPECIAL = re.compile(r"[\\`\[]|\]")
+_WIKI_STOP = re.compile(r"[\[\]\n]")
+_TICKS = re.compile(r"`+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_ANGLE = re.compile(r"<([^<>\n]*)>")
+_BARE_STOP = re.compile(r"[()\x00-\x20\x7f]|\\.")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f%#?()<>\[\]\\`*|\"]")
+_MAX_LABEL_CHARS = 1000
+_MAX_PARENTHESES = 32
+"""CommonMark's bound on nested parentheses in a destination; it also keeps the search linear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link; `text[start:end]` is all of it, `text[target_start:target_end]` what it points to, as written."""
+
+    kind: str
+    """`"markdown"` (also images and `[label]: target` definitions) or `"wiki"`."""
+    target: str
+    """As written, without `<>` and title; for a wikilink without `|label`, but with `#heading`."""
+    label: str
+    """The first 1,000 characters of what the reader sees; empty for a wikilink without one."""
+    start: int
+    end: int
+    target_start: int
+    target_end: int
+
+
+def find_links(text: str, start: int = 0) -> list[Link]:
+    """The links of `text[start:]` in order of place; those in fences and inline code are none."""
+    found: list[Link] = []
+    for begin, end in _prose(text, start):
+        found += _links_in(text, begin, end)
+    return found
+
+
+def resolve(target: str, from_path: str) -> str | None:
+    """The path inside the vault (or source) that a Markdown link in the note `from_path` points to.
+
+    Relative targets start at the note's folder, `/…` at the root; `#heading` alone is the note itself. None for
+    other places: URLs, and paths that would leave the root.
+    """
+    if "\0" in target or _SCHEME.match(target) or target.startswith("//"):
+        return None
+    bare = unquote(_ESCAPE.sub(r"\1", target.partition("#")[0].partition("?")[0]))
+    if not bare:
+        return from_path if target else None
+    parts = from_path.split("/")[:-1]
+    root = 1 if from_path.startswith("@") else 0
+    if bare.startswith("/"):
+        parts = parts[:root]
+    for part in bare.split("/"):
+        if part == "..":
+            if len(parts) <= root:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    path = "/".join(parts)
+    return None if "\0" in path or len(parts) <= root else path
+
+
+def relative_link(from_path: str, to_path: str) -> str:
+    """The target to write in the note `from_path` so that `resolve` gives `to_path`: `./fix.md`, `../a/b.md`."""
+    path = posixpath.relpath("/" + to_path, posixpath.dirname("/" + from_path))
+    if not path.startswith("../"):
+        path = "./" + path
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", path)
+
+
+def _prose(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """The stretches in which a link or a code span can stand: blocks without their fences."""
+    for block in scan(text, start):
+        if block.kind in {Kind.FENCE, Kind.RULE}:
+            continue
+        begin = block.start
+        for fence_start, fence_end in block.fences:
+            yield begin, fence_start
+            begin = fence_end
+        yield begin, block.end
+
+
+def _links_in(text: str, begin: int, end: int) -> list[Link]:
+    """The links of one block. `open_brackets` holds what may still become a link's label, innermost last."""
+    found: list[Link] = []
+    open_brackets: list[int] = []
+    code = _CodeSpans(text, begin, end)
+    at = begin
+    while special := _SPECIAL.search(text, at, end):
+        place, at = special.start(), special.end()
+        if special[0] == "\\":
+            at += 1
+        elif special[0] == "`":
+            at = code.end_of(place)
+        elif special[0] == "[":
+            if wiki := _wiki_link(text, place, end):
+                found.append(wiki)
+                at = wiki.end
+            else:
+                open_brackets.append(place)
+        elif open_brackets and (link := _markdown_link(text, open_brackets.pop(), place, begin, end)):
+            found.append(link)
+            at = link.end
+            if text[link.start] != "!":
+                # A link holds no other link, so what was open around it is plain text.
+                open_brackets.clear()
+    return sorted(found, key=lambda link: link.start)
+
+
+class _CodeSpans:
+    """Runs of backticks by length, so that each run finds its partner without a search."""
+
+    def __init__(self, text: str, begin: int, end: int) -> None:
+        self._text, self._end = text, end
+        self._runs: dict[int, deque[int]] = {}
+        for run in _TICKS.finditer(text, begin, end):
+            self._runs.setdefault(len(run[0]), deque()).append(run.start())
+
+    def end_of(self, place: int) -> int:
+        """Where the code span that opens at `place` ends; behind the backticks themselves if they have no partner."""
+        opening = _TICKS.match(self._text, place, self._end)
+        after = opening.end() if opening else place + 1
+        partners = self._runs.get(after - place, deque())
+        while partners and partners[0] < after:
+            partners.popleft()
+        return partners[0] + (after - place) if partners else after
+
+
+def _wiki_link(text: str, place: int, end: int) -> Link | None:
+    if not text.startswith("[[", place):
+        return None
+    stop = _WIKI_STOP.search(text, place + 2, end)
+    if stop is None or not text.startswith("]]", stop.start()):
+        return None
+    inner = text[place + 2 : stop.start()]
+    target, _, label = inner.partition("|")
+    if not target.strip():
+        return None
+    start = place + 2 + len(target) - len(target.lstrip())
+    target = target.strip()
+    return Link("wiki", target, label.strip()[:_MAX_LABEL_CHARS], place, stop.start() + 2, start, start + len(target))
+
+
+def _markdown_link(text: str, opening: int, closing: int, begin: int, end: int) -> Link | None:
+    """The link whose label stands between the brackets at `opening` and `closing`, if a destination follows."""
+    start = opening - 1 if opening > begin and text[opening - 1] == "!" else opening
+    if text.startswith("(", closing + 1):
+        destination = _destination(text, closing + 2, end)
+        after = _closed_parenthesis(text, destination[2], end) if destination else None
+    elif text.startswith(":", closing + 1) and _opens_line(text, opening) and text[opening + 1] not in "]^":
+        destination = _destination(text, closing + 2, end)
+        after = destination[2] if destination else None
+    else:
+        return None
+    if destination is None or after is None or destination[0] == destination[1]:
+        return None
+    label = text[opening + 1 : min(closing, opening + 1 + _MAX_LABEL_CHARS)]
+    target_start, target_end, _ = destination
+    return Link("markdown", text[target_start:target_end], label, start, after, target_start, target_end)
+
+
+def _opens_line(text: str, place: int) -> bool:
+    before = text[max(0, place - 4) : place]
+    line = before[before.rfind("\n") + 1 :]
+    return not line.strip(" ") and (len(line) < 4)
+
+
+def _destination(text: str, at: int, end: int) -> tuple[int, int, int] | None:
+    """Start and end of the destination at `at`, and where to read on; None if there is none."""
+    at = _skip_blanks(text, at, end)
+    if text.startswith("<", at):
+        angle = _ANGLE.match(text, at, end)
+        return (angle.start(1), angle.end(1), angle.end()) if angle else None
+    depth = 0
+    for stop in _BARE_STOP.finditer(text, at, end):
+        if stop[0] == "(":
+            depth += 1
+            if depth > _MAX_PARENTHESES:
+                return None
+        elif stop[0] == ")" and depth:
+            depth -= 1
+        elif stop[0][0] != "\\":
+            return (at, stop.start(), stop.start()) if depth == 0 else None
+    return (at, end, end) if depth == 0 else None
+
+
+def _closed_parenthesis(text: str, at: int, end: int) -> int | None:
+    """Behind the `)` that ends a link, after a title if there is one; None where the link is not ended."""
+    after = _skip_blanks(text, at, end)
+    quote = text[after : after + 1] if after < end else ""
+    if after > at and quote and quote in "\"'(":
+        close = text.find(")" if quote == "(" else quote, after + 1, end)
+        if close < 0:
+            return None
+        after = _skip_blanks(text, close + 1, end)
+    return after + 1 if after < end and text[after] == ")" else None
+
+
+def _skip_blanks(text: str, at: int, end: int) -> int:
+    blanks = _BLANKS.match(text, at, end)
+    return blanks.end() if blanks else at

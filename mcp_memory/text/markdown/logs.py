@@ -1,0 +1,249 @@
+"""Daily logs: `memory/2026-11-21.md`, a row of `## HH:MM title` entries that only ever grows at its end; a day of many
+entries goes on in `2026-11-21.2.md`.
+
+An entry may name its project and its tags at the end of its heading: `## 10:30 Deploy (project: infra; tags: db, ops)`,
+one or both of them, with `%` and two hexadecimal digits for what would end a name there.
+
+An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`,
+`## 9:05 AM - Standup`), outside fences, and ends before the next one. Its hash names it for good: it does not
+change when other entries come and go, nor with line endings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from urllib.parse import quote, unquote
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, Kind, scan, split_heading
+from mcp_memory.text.markdown.frontmatter import parse
+
+_TIME = re.compile(
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::[0-9]{2})?(?!:?[0-9])"
+    r"(?:[ \t]?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
+    r"(?P<rest>$|[ \t\-–—:|,].*)"
+)
+_SEPARATOR = re.compile(r"[-–—:|,](?:[ \t]+|$)")
+_RENDERED_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+_LOG_PATH = re.compile(r"(?:@[^/]+/)?(?:[^/@][^/]*/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.[1-9][0-9]{0,3})?\.md")
+_LABELS = re.compile(
+    r"(?:^|[ \t])\((?=project:|tags:)(?:project:[ \t]*(?P<project>[^();]+))?(?:;[ \t]*)?"
+    r"(?:tags:[ \t]*(?P<tags>[^();]+))?\)$"
+)
+_TAGGED = re.compile(r"^##[ \t].*\btags:.*$", re.MULTILINE)
+_ENDS_A_NAME = re.compile(r"[%(),;]|[^\S ]|(?<= ) ")
+_MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
+_HASH_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """`text[start:end]` is the entry from its heading to right before the next one."""
+
+    start: int
+    """Offset in characters of the decoded file, frontmatter included."""
+    end: int
+    start_line: int
+    """1-based; both ends included, blank lines at the end left out."""
+    end_line: int
+    time: str
+    """`HH:MM`, 24 hours."""
+    title: str
+    hash: str
+    """First 16 hexadecimal digits of the sha256 of the entry's text, outer white space stripped, CRLF as LF."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What an entry says of itself in its heading."""
+
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+
+    def rendered(self) -> str:
+        parts = [f"project: {_quoted(self.project)}"] if self.project else []
+        parts += [f"tags: {', '.join(map(_quoted, self.tags))}"] if self.tags else []
+        return f"({'; '.join(parts)})" if parts else ""
+
+
+NONE = Labels()
+
+
+def labels(headings: Iterable[str]) -> Labels:
+    """Of the entry that stands below these headings, outermost first and without their marks."""
+    for heading in headings:
+        if parsed := _parse_heading(f"## {heading}"):
+            found = _LABELS.search(parsed[1])
+            return _labels(found) if found else NONE
+    return NONE
+
+
+def tags_in(text: str) -> list[str]:
+    """Those of all entries of a log, and perhaps of what only looks like one: for a first choice of files."""
+    lines = (line.group().rstrip()[2:].strip() for line in _TAGGED.finditer(text))
+    return sorted({tag for line in lines for tag in labels([line]).tags})
+
+
+def is_log_path(path: str) -> date | None:
+    """The day of `memory/YYYY-MM-DD.md`, or of a further part `YYYY-MM-DD.2.md`, at the root of the vault or a source
+    or one folder below (`Agent/memory/…`); None for any other path."""
+    match = _LOG_PATH.fullmatch(path)
+    try:
+        return date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def entries(text: str, body_start: int = 0) -> list[LogEntry]:
+    """The entries of a log in order of place."""
+    return entries_in(text, list(scan(text, body_start, breaks=starts_entry)))
+
+
+def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
+    """The entries of a log of which these are all blocks, scanned with `starts_entry` as breaks."""
+    heads = [(block, head) for block in blocks if (head := _head_of(text, block))]
+    ends = [block.start for block, _ in heads[1:]] + [len(text)]
+    closer = _closing_fence(blocks)
+    found: list[LogEntry] = []
+    line, counted_to = 1, 0
+    for (block, (time, title)), end in zip(heads, ends, strict=False):
+        line += text.count("\n", counted_to, block.start)
+        counted_to = block.start
+        content = text[block.start : end]
+        last_line = line + content.rstrip().count("\n")
+        # A fence that was left open is closed by the next append; the hash must not notice.
+        identity = _closed(content, closer) if end == len(text) else content
+        found.append(LogEntry(block.start, end, line, last_line, time, title, _hash(identity)))
+    return found
+
+
+def starts_entry(line: str) -> bool:
+    """Whether a line (without its ending) is an entry's heading, wherever it stands."""
+    return _parse_heading(line) is not None
+
+
+def new_log(day: date) -> str:
+    """The text of a log without entries."""
+    return f"# {day.isoformat()}\n"
+
+
+def render_entry(time: str, title: str, content: str, said: Labels = NONE) -> str:
+    """One entry as text with LF endings, to be handed to `append_entry`.
+
+    A line of `content` that would begin an entry of its own gets a backslash in front, which Markdown does not
+    show; a fence left open is closed. Raises InvalidInput for a time that is not `HH:MM` or a title that is no
+    heading's length.
+    """
+    if not _RENDERED_TIME.fullmatch(time):
+        raise InvalidInput("the time of a log entry must be HH:MM", hint="pass for example 09:05")
+    words = " ".join(title.split())
+    if said != NONE and (found := _LABELS.search(words)):  # there is one such place in a heading
+        words = f"{words[: found.start()]} {found.group().strip()[1:-1]}".strip()
+    words = f"{words} {said.rendered()}".strip()
+    if len(words) > _MAX_TITLE_CHARS:
+        raise InvalidInput(
+            f"the title, project and tags of a log entry are longer than {_MAX_TITLE_CHARS} characters together",
+            hint="use a shorter title or fewer tags",
+        )
+    heading = f"## {time} {words}".rstrip()
+    if _parse_heading(heading) != (time, words):
+        heading = f"## {time} - {words}"
+    body = _protected(content.replace("\r\n", "\n").replace("\r", "\n"))
+    return f"{heading}\n\n{body}\n" if body else f"{heading}\n"
+
+
+def append_entry(text: str, entry: str) -> str:
+    """`text` with `entry` at its end, one blank line between, in the line endings that `text` uses.
+
+    `text` is a prefix of the result. A fence left open at its end is closed first, else it would swallow the entry.
+    """
+    newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    addition = entry.replace("\r\n", "\n").replace("\n", newline)
+    if not text.lstrip("\ufeff"):
+        return text + addition
+    glue = "" if text.endswith("\n") else newline
+    if closer := _open_fence(text):
+        glue += closer + newline
+    if _last_line(text + glue).strip():
+        glue += newline
+    return text + glue + addition
+
+
+def _open_fence(text: str) -> str:
+    if "```" not in text and "~~~" not in text:
+        return ""  # most logs, which are not read through for each new entry
+    return _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry))
+
+
+def _last_line(text: str) -> str:
+    return text[text.rfind("\n", 0, len(text) - 1) + 1 :]
+
+
+def _head_of(text: str, block: Block) -> tuple[str, str] | None:
+    return _parse_heading(text[block.start : block.end]) if block.kind is Kind.HEADING else None
+
+
+def _parse_heading(line: str) -> tuple[str, str] | None:
+    """`## 9:05 PM - Standup` → ("21:05", "Standup"); None for any line that is no entry's heading."""
+    if not line.startswith("##"):
+        return None
+    heading = split_heading(line.rstrip())
+    match = _TIME.fullmatch(heading[1]) if heading and heading[0] == 2 else None
+    if match is None:
+        return None
+    hour, minute, half = int(match["hour"]), int(match["minute"]), (match["half"] or "").lower()
+    if half and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    if hour > 23 or minute > 59:
+        return None
+    title = match["rest"].strip()
+    if separator := _SEPARATOR.match(title):
+        title = title[separator.end() :]
+    return f"{hour:02}:{minute:02}", title
+
+
+def _labels(found: re.Match[str]) -> Labels:
+    project, tags = found["project"], found["tags"]
+    names = (unquote(each.strip()) for each in (tags or "").split(",") if each.strip())
+    return Labels(unquote(project.strip()) or None if project else None, tuple(dict.fromkeys(names)))
+
+
+def _quoted(name: str) -> str:
+    return _ENDS_A_NAME.sub(lambda found: quote(found.group(), safe=""), name)
+
+
+def _hash(content: str) -> str:
+    folded = content.strip().replace("\r\n", "\n").encode("utf-8", "surrogatepass")
+    return hashlib.sha256(folded).hexdigest()[:_HASH_DIGITS]
+
+
+def _closing_fence(blocks: Iterable[Block]) -> str:
+    """The marks that close the fence which a text leaves open; empty when none is open."""
+    last = None
+    for block in blocks:
+        last = block
+    return last.unclosed_fence if last else ""
+
+
+def _closed(content: str, closer: str) -> str:
+    if not closer:
+        return content
+    return content + closer if content.endswith("\n") else f"{content}\n{closer}"
+
+
+def _protected(content: str) -> str:
+    """`content` without blank lines around it, holding no line that begins an entry and no open fence."""
+    words = len(content) - len(content.lstrip())
+    body = content[content.rfind("\n", 0, words) + 1 :].rstrip()
+    blocks = list(scan(body, breaks=starts_entry))
+    pieces: list[str] = []
+    done = 0
+    for block in blocks:
+        if _head_of(body, block):
+            pieces += [body[done : block.start], "\\"]
+            done = block.start
+    return _closed("".join([*pieces, body[done:]]), _closing_fence(blocks))

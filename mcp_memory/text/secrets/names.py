@@ -1,0 +1,211 @@
+"""Secrets by what they are called: what stands behind "password", `API_KEY=`, `--token`, `curl -u` and their like.
+
+The name alone proves nothing in code, where it stands before variables, calls and types; so the value has to look like
+none of these. Quotes may be escaped, as in JSON within JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from mcp_memory.text.secrets.shapes import PLACEHOLDER, Shape, looks_random, mixed
+
+KIND = "password or key"
+MARK = "[redacted"
+"""The beginning of what stands in the place of a secret that was taken out."""
+_MARKED = re.compile(rf"{re.escape(MARK)}: [^\]\n]{{1,40}}\]")
+
+_COMMON_PASSWORDS = frozenset(
+    "password passwd pass pwd passphrase secret token key user username admin root test guest postgres mysql mongo "  # noqa: SIM905 -- a list of words
+    "redis rabbitmq elastic database changeme hunter2 foobar hidden private credentials".split()
+)
+_CODE = re.compile(
+    r"[\w.:]+(?:[(\[{]|\)+[.\[(])|(?:\w{1,80}\.){0,20}[A-Za-z_]\w*\.[A-Za-z_]\w*\Z"
+    r"|(?:[a-z][a-z_]{2,}|[A-Z][A-Z_]{3,})=(?:[A-Za-z_]|\Z)|(?:self|True|False|None|null|undefined)\b|//|[a-z]{2,10}://|b?[\"']"
+    r"|-?[A-Za-z_]\w*\.[a-z_]|[0-9]{1,9}\Z|[0-9.]+\Z|\\"
+)
+"""A call, an attribute, a name with an underscore, camelCase, a constant, the next argument, an address, a number."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NO_VALUE = re.compile(r"[a-z]{2,10}://|[0-9.]+\Z|\\[uUx]")
+_PLAIN = re.compile(r"[A-Za-z]+(?:[_\-./:]{1,2}[A-Za-z]+)*[_\-]?[0-9]?")
+_TAIL = ".,:;!?)]}&*|"
+_LEAST_CHARS = 6
+_ENOUGH_CHARS = 200
+"""To judge a value by."""
+_LEAST_WORD_CHARS = 3
+"""On average; letters at random change between small and capital more often."""
+
+_RANDOM_TURNS = 0.3
+"""Changes between small and capital letters, of all neighbours: at random half of them, in names a fifth."""
+
+
+def like_a_password(value: str) -> bool:
+    """What stands where only a password can; but not the words of manuals."""
+    if value.lower() in _COMMON_PASSWORDS or len(set(value)) < 4:
+        return False
+    return not (PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
+
+
+def _like_a_secret(value: str) -> bool:
+    """Not code that asks for one, nor a word of prose."""
+    value = value.rstrip(_TAIL)
+    if len(value) < _LEAST_CHARS or _stands_for_another(value) or _CODE.match(value) or _is_name(value):
+        return False
+    return _has_other_than_letters(value) or _flickers(value)
+
+
+def _quoted_like_a_secret(value: str) -> bool:
+    """In quotes stands a value and no variable; but also names, messages and templates."""
+    if _stands_for_another(value) or any(map(str.isspace, value)) or _NO_VALUE.match(value):
+        return False
+    return _flickers(value) or (not _PLAIN.fullmatch(value) and not _is_name(value) and _has_other_than_letters(value))
+
+
+def _in_env(value: str) -> bool:
+    """Behind `NAME=` in capitals a plain word is a value, too."""
+    value = value.rstrip(_TAIL)
+    return bool(value) and not _stands_for_another(value) and not (value.isalpha() and value.isupper())
+
+
+def _strong(value: str) -> bool:
+    """Behind a mere blank: letters, digits and a third sort of character, or many of both."""
+    value = value.rstrip(_TAIL)
+    if len(value) < 8 or not _like_a_secret(value) or re.match(r"[a-z]+[\-=:(]|.?/", value):
+        return False
+    lower, upper, digit = (any(map(of, value)) for of in (str.islower, str.isupper, str.isdigit))
+    other = any(not character.isalnum() and character not in "._-/:()" for character in value)
+    return digit and (lower + upper + other >= 2 or (len(value) >= 16 and value.isalnum() and mixed(value)))
+
+
+def _stands_for_another(value: str) -> bool:
+    return value[0] in "$%{[(<*.&=|" or len(set(value)) < 4 or bool(PLACEHOLDER.search(value))
+
+
+def _has_other_than_letters(value: str) -> bool:
+    return any(not character.isalpha() and character not in "._-:/\\" for character in value)
+
+
+def _is_name(value: str) -> bool:
+    """Of a variable or a type: words joined by `_` or by their capitals, and few digits."""
+    joined = "_" in value or not (value.islower() or value.isupper())
+    if not joined or not re.fullmatch(r"\w+", value):
+        return False
+    words = _WORDS.findall(value)
+    letters = [word for word in words if word.isalpha()]
+    many = len(letters) > 1 or "_" in value
+    return many and len(words) - len(letters) <= 1 and sum(map(len, letters)) >= _LEAST_WORD_CHARS * len(letters)
+
+
+def _flickers(value: str) -> bool:
+    """Letters in both cases, that change more often than the words of a name do."""
+    turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
+    return len(value) >= 16 and looks_random(value) and turns > _RANDOM_TURNS * len(value)
+
+
+_Q = r"\\{0,7}[\"'`]"
+_BARE = r"(?P<secret>(?:[^\s\"'`,;<>\\]|\\(?![\\\"'nrt])){6,2000})"
+_QUOTED = r"(?P<quote>\\{0,7}[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){6,400})(?P=quote)"
+_FOUR = r"(?P<secret>(?:[^\s\"'`\\]|\\(?![\\\"'nrt])){4,200})"
+_NAME = re.compile(
+    r"secret|token(?!s)|passw(?:or)?d|passwort|kennwort|passphrase|pwd|api[_\- ]?key|api-?schlüssel|access[_\-]?key|"
+    r"private[_\-]?key|auth[_\-]?key|_auth"
+)
+_NAMES = rf"(?i:{_NAME.pattern})"
+
+
+class _Behind(NamedTuple):
+    """What stands directly behind a name."""
+
+    pattern: re.Pattern[str]
+    is_real: Callable[[str], bool]
+
+
+_SIGN = (
+    rf"(?:(?![a-z])\w{{1,20}})?(?:{_Q})?\]?"
+    r"(?:\*{0,2}[ \t]{0,3}(?::[ \t]?\w{1,20}[ \t]?=|:|=>?)|[ \t]{1,20}\|)\*{0,2}\s{0,3}"
+)
+"""`NAME_2" =>`, `**NAME:**`, `| NAME |`, `NAME: str =`; a small letter would make another word of it: tokenizer."""
+_VERB = r"(?:is|was|ist|war|lautet|heißt)(?:[ \t]{1,3}(?:now|still|nun|jetzt|noch))?[ \t]{0,3}:?"
+_LATER = rf"(?:[ \t]{{1,3}}[^\W\d_]{{1,20}}){{0,5}}?(?:[ \t]{{1,3}}(?:{_VERB}|to|auf|zu)|:)[ \t]{{1,3}}(?:{_Q})?"
+_BEHIND = (
+    _Behind(re.compile(rf"{_SIGN}(?:String::from\()?{_QUOTED}"), _quoted_like_a_secret),
+    _Behind(re.compile(_SIGN + _BARE), _like_a_secret),
+    _Behind(re.compile(rf"[ \t]{{1,3}}{_VERB}[ \t]{{1,3}}(?:{_Q})?{_BARE}"), _like_a_secret),
+    _Behind(re.compile(_LATER + _BARE), _strong),
+    _Behind(re.compile(rf"[ \t]{{1,3}}(?:{_Q})?{_BARE}"), _strong),
+    _Behind(re.compile(rf"[\w.\-]{{0,20}}>{_BARE}</"), _like_a_secret),
+    _Behind(re.compile(rf"{_Q}\s{{1,3}}value=(?:{_Q}){_BARE}"), _like_a_secret),
+)
+
+
+def _shape(hints: str, pattern: str, is_real: Callable[[str], bool], kind: str = KIND) -> Shape:
+    return Shape(kind, tuple(hints.split()), re.compile(pattern), is_real)
+
+
+_ENV = r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH)[A-Z0-9_]{0,10}"
+CALLED = (
+    _shape(
+        "uthorization UTHORIZATION",
+        rf"(?i)\bauthorization(?:{_Q})?\s{{0,3}}[:=]\s{{0,3}}(?:{_Q})?(?:bearer|basic|token|ssws|apikey|bot|digest)"
+        r"\s{1,3}(?P<secret>[\w\-.+/~]{16,2000}={0,2})",
+        mixed,
+        "authorization header",
+    ),
+    _shape("earer EARER", r"(?i)\bbearer\s{1,3}(?P<secret>[\w\-.+/~]{16,2000}={0,2})", mixed, "bearer token"),
+    _shape(
+        "ookie OOKIE",
+        rf"(?i)\b(?:set-)?cookie(?:{_Q})?\s{{0,3}}:\s{{0,3}}(?:{_Q})?"
+        r"(?P<secret>[^\s\"'\\=]{1,80}=[^\r\n\"'\\]{7,4000})",
+        mixed,
+        "cookie",
+    ),
+    _shape("=", rf"{_ENV}={_QUOTED}", _in_env),
+    _shape("=", rf"{_ENV}={_BARE}", _in_env),
+    _shape("ENV", rf"ENV[ \t]{{1,3}}[A-Z0-9_]{{0,60}}?{_ENV}[ \t]{{1,3}}(?:{_Q})?{_BARE}", _like_a_secret),
+    _shape("--", rf"--[A-Za-z\-]{{0,30}}?{_NAMES}(?:[ =]|{_Q},\s{{1,3}})(?:{_Q})?{_BARE}", _like_a_secret),
+    _shape("pw pass psk", rf"(?:\b|(?<=_))(?:pw|pass|psk)[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:{_Q})?{_BARE}", _like_a_secret),
+    _shape("?", r"[?&](?:key|sig|[\w\-]{0,20}[sS]ignature|auth|code)=(?P<secret>[\w\-%.~+/]{20,400})", mixed),
+    _shape("auth", rf"auth{_Q}\s{{0,3}}:\s{{0,3}}{_Q}(?P<secret>[A-Za-z0-9+/]{{16,400}}={{0,2}})", mixed),
+    _shape(
+        "curl -a --auth",
+        rf"(?:curl|https?)[ \t][^\n]{{0,300}}?(?<=[ \t])(?:-u|--user|-a|--auth)[ =]?[ \t]{{0,3}}(?:{_Q})?"
+        rf"[^\s:\"'`]{{1,100}}:{_FOUR}",
+        like_a_password,
+    ),
+    _shape(
+        "define", rf"define\(\s{{0,3}}{_Q}\w{{0,60}}?{_NAMES}\w{{0,20}}{_Q},\s{{0,3}}{_QUOTED}", _quoted_like_a_secret
+    ),
+    _shape("sshpass", rf"sshpass[ \t]{{1,3}}-p[ \t]{{0,3}}(?:{_Q})?{_FOUR}", like_a_password),
+    _shape("redis-cli", rf"redis-cli\b[^\n]{{0,100}}?[ \t]-a[ \t]{{1,3}}(?:{_Q})?{_FOUR}", like_a_password),
+    _shape(
+        "docker podman mongo",
+        rf"(?:docker|podman|mongosh?)[ \t][^\n]{{0,200}}?(?<=[ \t])-p[ \t]{{1,3}}(?:{_Q})?{_FOUR}",
+        _strong,
+    ),
+    _shape(
+        "mysql mariadb",
+        rf"(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{{0,100}}?[ \t]-p(?:{_Q})?{_FOUR}",
+        like_a_password,
+    ),
+    _shape(
+        ":*: :5432: :5433: :6432:",
+        r":(?:[0-9]{4,5}|\*):[\w*\-]{1,60}:[\w*\-]{1,60}:(?P<secret>[^\s:]{6,100})(?!\S)",
+        like_a_password,
+    ),
+)
+
+
+def find_named(text: str) -> Iterator[tuple[int, int]]:
+    """Where a value stands behind a name."""
+    masked = _MARKED.sub(lambda mark: "[" * len(mark[0]), text)
+    lowered = masked.lower()
+    if len(lowered) != len(text):  # a few capitals have two small letters
+        lowered = "".join(small if len(small := each.lower()) == 1 else each for each in masked)
+    for name in _NAME.finditer(lowered):
+        for pattern, is_real in _BEHIND:
+            match = pattern.match(text, name.end())
+            if match and is_real(match["secret"][:_ENOUGH_CHARS]):
+                yield match.span("secret")

@@ -1,0 +1,161 @@
+"""Recognising: which kind of source a file or folder is, by what lies in it; and reading it as that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from mcp_memory.errors import InvalidInput, NotFound, Refused
+from mcp_memory.runtime.os_errors import failed
+from mcp_memory.storage.paths import is_note
+from mcp_memory.text.markdown.frontmatter import decode, parse
+from mcp_memory.transfer.formats import archive, basic_memory, claude_code, jsonl, obsidian, openclaw, server_memory
+from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
+from mcp_memory.transfer.item import OURS, Kind, Reading, Source
+
+MOST_JSONL_BYTES = 256 << 20
+"""Of a memory server's file, which is read as a whole."""
+
+_LOOKED_AT = 40
+"""Notes whose frontmatter is looked at for what basic-memory writes."""
+
+_OPENCLAW = ("SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md")
+
+_READERS = {
+    Kind.CLAUDE_CODE: claude_code.read,
+    Kind.OPENCLAW: openclaw.read,
+    Kind.OBSIDIAN: obsidian.read,
+    Kind.BASIC_MEMORY: basic_memory.read,
+}
+
+
+def source_at(place: Path, kind: Kind | None, *, vault: Path, project: str | None = None) -> Source:
+    """What lies there, as `kind` if it is named. Raises NotFound, InvalidInput for what is of no kind or not of that
+    one, Refused for a place inside the vault, StorageFailed."""
+    root, vault = _resolved(place), vault.resolve()
+    if not (root.is_dir() or root.is_file()):
+        raise Refused(f"{root} is neither a file nor a folder")
+    if root == vault or (root.is_relative_to(vault) and (root.is_dir() or is_note(root.name))):
+        raise Refused(f"{root} is in the vault already", hint="it is searched where it is: mcp-memory search …")
+    found = kind or (_of_folder(root) if root.is_dir() else _of_file(root))
+    if found is None:
+        raise InvalidInput(
+            f"{root} is of no kind that can be told",
+            hint=f"name it: --from {', '.join(Kind)}; any folder of Markdown can be read as obsidian",
+        )
+    wants_file = found in {*OURS, Kind.SERVER_MEMORY}
+    if root.is_dir() == wants_file and not (found is Kind.CLAUDE_CODE and root.name in claude_code.INSTRUCTIONS):
+        wanted, given = ("file", "folder") if wants_file else ("folder", "file")
+        raise InvalidInput(f"{root} is a {given}: {found} is read from a {wanted}", hint=f"name the {wanted}")
+    return Source(found, _name(root, found), root, project)
+
+
+def read(source: Source, *, vault: Path, most_bytes: int) -> Reading:
+    """Of a source that is not ours. `most_bytes` is what one note may have. Raises InvalidInput where it holds nothing
+    of its kind, StorageFailed."""
+    if source.root.is_dir():
+        shown = claude_code.SHOWN if source.kind is Kind.CLAUDE_CODE else frozenset[str]()
+        folder = SourceFolder(source.root, apart=(vault,), shown=shown, most_bytes=most_bytes)
+        reading = _READERS[source.kind](source, folder)
+    elif source.kind is Kind.SERVER_MEMORY:
+        data, modified_s = _file(source.root, MOST_JSONL_BYTES)
+        reading = server_memory.read(source, data, modified_s)
+    else:
+        data, modified_s = _file(source.root, most_bytes)
+        text = decode(data)
+        if text.text is None or text.problem:
+            raise InvalidInput(f"{source.root}: {text.problem}")
+        reading = claude_code.read_file(source, SourceFile(source.root.name, data, text.text, modified_s))
+    if not reading.items and not reading.left_out:
+        raise InvalidInput(f"{source.root} holds nothing of {source.kind}", hint="mcp-memory import --help")
+    return reading
+
+
+def _resolved(place: Path) -> Path:
+    try:
+        return place.expanduser().resolve(strict=True)
+    except FileNotFoundError:
+        raise NotFound(f"there is nothing at {place}", hint="name a file or folder") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, or no such user
+        cause = error if isinstance(error, OSError) else OSError(str(error))
+        raise failed(cause, str(place)) from error
+
+
+def _of_folder(root: Path) -> Kind | None:
+    names = _names(root)
+    if claude_code.is_memory(root) or root.name == ".claude":
+        return Kind.CLAUDE_CODE
+    if _permalinks(root):
+        return Kind.BASIC_MEMORY
+    if ".obsidian" in names:
+        return Kind.OBSIDIAN
+    if names & set(_OPENCLAW) or ("AGENTS.md" in names and {"MEMORY.md", "memory"} & names):
+        return Kind.OPENCLAW
+    if names & {*claude_code.INSTRUCTIONS, ".claude"} or _has_memories(root):
+        return Kind.CLAUDE_CODE
+    return Kind.OPENCLAW if {"MEMORY.md", "memory"} <= names else None
+
+
+def _has_memories(root: Path) -> bool:
+    """Whether it is `~/.claude/projects` or a folder in it."""
+    return claude_code.is_memory(root / "memory") or (root.name == "projects" and any(root.glob("*/memory")))
+
+
+def _permalinks(root: Path) -> bool:
+    """Whether most of the first notes have what basic-memory writes into each."""
+    try:
+        tree = SourceFolder(root, most_bytes=1 << 20).tree()
+    except OSError:
+        return False
+    tree.notes = tree.notes[:_LOOKED_AT]
+    heads = [parse(file.text).meta for file in SourceFolder(root, most_bytes=1 << 20).files(tree)]
+    return 2 * sum("permalink" in meta for meta in heads) > len(heads)
+
+
+def _of_file(root: Path) -> Kind | None:
+    if root.name in claude_code.INSTRUCTIONS:
+        return Kind.CLAUDE_CODE
+    try:
+        if archive.is_archive(root):
+            return Kind.TAR
+        with root.open("rb") as file:
+            first = [line[:1_000_000] for line in islice(file, 20)]
+    except OSError as error:
+        raise failed(error, str(root)) from error
+    if jsonl.names(first):
+        return Kind.JSONL
+    return Kind.SERVER_MEMORY if server_memory.names(first) else None
+
+
+def _name(root: Path, kind: Kind) -> str:
+    if kind is Kind.CLAUDE_CODE:
+        if claude_code.is_memory(root):
+            return root.parent.name
+        return root.parent.name if root.is_file() else root.name.lstrip(".")
+    return root.stem if root.is_file() else root.name
+
+
+def _names(root: Path) -> set[str]:
+    try:
+        return {each.name for each in root.iterdir()}
+    except OSError as error:
+        raise failed(error, str(root)) from error
+
+
+def _file(path: Path, most_bytes: int) -> tuple[bytes, float]:
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        raise failed(error, str(path)) from error
+    if len(data) > most_bytes:
+        raise Refused(f"{path} is larger than {most_bytes:,} bytes", hint="split it")
+    return data, found.st_mtime
+
+
+def kinds() -> Sequence[str]:
+    """As `--from` takes them."""
+    return [kind.value for kind in Kind]

@@ -1,0 +1,187 @@
+"""An archive of a vault: a plain tar that unpacks to a vault, and whose last member `SHA256SUMS` (as `sha256sum -c`
+reads it) names every file. The same vault gives the same bytes: sorted, and without owners and times.
+
+Who reads one trusts nothing in it: no links, folders, devices or sparse files, no name that leads out, no name twice,
+and every byte is compared with its sum before the first one is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from mcp_memory.errors import PathRefused, Refused
+from mcp_memory.runtime.os_errors import failed
+from mcp_memory.storage.paths import is_note, validate_existing
+
+SUMS = "SHA256SUMS"
+MARKER = ".mcp-memory/vault.toml"
+
+MOST_FILES = 1_000_000
+MOST_FILE_BYTES = 256 << 20
+"""Of one note; larger ones are left out of an archive."""
+
+_MOST_SUMS_BYTES = 512 << 20
+_PIECE_BYTES = 1 << 20
+_MOST_READ_BYTES = 2 << 20
+"""What is ever read in one go, so that no header can ask for more memory."""
+
+_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
+_HINT = "export the vault again; nothing was read from this file"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A note of a vault, as its bytes."""
+
+    path: str
+    data: bytes
+
+
+def write(out: BinaryIO, marker: bytes, files: Iterable[File]) -> None:
+    """`files` in order of their paths. Raises OSError."""
+    sums: list[str] = []
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
+        for file in chain([File(MARKER, marker)], files):
+            _add(tar, file.path, file.data)
+            sums.append(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n")
+        _add(tar, SUMS, "".join(sums).encode())
+
+
+def is_archive(place: Path) -> bool:
+    """Whether it begins as a tar does. Raises OSError."""
+    with place.open("rb") as file:
+        return file.read(512)[257:262] == b"ustar"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A checked archive; `sums` are the sha256 of its notes by path, `marker` the vault's."""
+
+    place: Path
+    marker: bytes
+    sums: Mapping[str, str]
+
+    def files(self) -> Iterator[File]:
+        """The notes in their order, each compared with its sum once more. Raises Refused, StorageFailed."""
+        for path, data in _members(self.place):
+            if path in self.sums:
+                if hashlib.sha256(data).hexdigest() != self.sums[path]:
+                    raise _refused(self.place, f"{path} has changed while it was read")
+                yield File(path, data)
+
+
+def checked(place: Path) -> Archive:
+    """Raises Refused for anything that `write` would not have made, StorageFailed."""
+    found: dict[str, str] = {}
+    marker = sums = None
+    for path, data in _members(place):
+        if path in found or sums is not None:
+            raise _refused(place, f"{path} stands in it twice, or behind {SUMS}")
+        if path == SUMS:
+            sums = data
+            continue
+        found[path] = hashlib.sha256(data).hexdigest()
+        if path == MARKER:
+            marker = data
+    if sums is None or marker is None:
+        raise _refused(place, f"it is cut off, or no export of ours: {SUMS if sums is None else MARKER} is missing")
+    named = dict(_sums(place, sums))
+    if named.keys() != found.keys():
+        other = min(named.keys() ^ found.keys())
+        raise _refused(place, f"{other} is not both in it and in {SUMS}")
+    for path, digest in found.items():
+        if named[path] != digest:
+            raise _refused(place, f"{path} is damaged: its sha256 is not that in {SUMS}")
+    del found[MARKER]
+    return Archive(place, marker, found)
+
+
+def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(data), 0o600
+    tar.addfile(member, io.BytesIO(data))
+
+
+def _members(place: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with place.open("rb", buffering=0) as raw:
+            tar = tarfile.open(fileobj=cast("BinaryIO", _Sparing(raw)), mode="r:")  # noqa: SIM115 -- it owns nothing
+            last, number = -1, 0
+            while member := tar.next():
+                number += 1
+                if number > MOST_FILES + 2:
+                    raise _refused(place, f"it holds more than {MOST_FILES:,} files")
+                if member.offset <= last:
+                    raise _refused(place, "its headers lead backwards")
+                last = member.offset
+                yield member.name, _content(place, tar, member)
+                cast("Any", tar).members.clear()  # else it remembers every one
+    except (tarfile.TarError, EOFError, UnicodeError, ValueError, RecursionError) as error:
+        raise _refused(place, f"it is no whole tar ({type(error).__name__})") from error
+    except OSError as error:
+        raise failed(error, str(place)) from error
+
+
+def _content(place: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    _check_name(place, member.name)
+    if not member.isreg() or member.issparse() or member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
+        raise _refused(place, f"{member.name!r} is no plain file")
+    most = _MOST_SUMS_BYTES if member.name == SUMS else MOST_FILE_BYTES
+    if not 0 <= member.size <= min(most, os.stat(place).st_size):  # noqa: PTH116 -- the same file, by its name
+        raise _refused(place, f"{member.name!r} claims {member.size:,} bytes")
+    opened = tar.extractfile(member)
+    assert opened is not None
+    data = b"".join(iter(lambda: opened.read(_PIECE_BYTES), b""))
+    if len(data) != member.size:
+        raise _refused(place, f"{member.name!r} is cut off")
+    return data
+
+
+def _check_name(place: Path, name: str) -> None:
+    if name in {SUMS, MARKER}:
+        return
+    try:
+        validate_existing(name)
+    except PathRefused as error:
+        raise _refused(place, error.message) from error
+    if not is_note(name):
+        raise _refused(place, f"{name!r} is no note")
+
+
+def _sums(place: Path, data: bytes) -> Iterator[tuple[str, str]]:
+    for line in data.decode("utf-8").splitlines():
+        match = _SUM.fullmatch(line)
+        if match is None:
+            raise _refused(place, f"{SUMS} has a line that is none of a sum")
+        yield match[2], match[1]
+
+
+def _refused(place: Path, why: str) -> Refused:
+    return Refused(f"{place} was not imported: {why}", hint=_HINT)
+
+
+class _Sparing:
+    """A file that never gives more than a little at a time."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _MOST_READ_BYTES:
+            raise tarfile.ReadError(f"{size} bytes at once")
+        return self._raw.read(size) or b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()

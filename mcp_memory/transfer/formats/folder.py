@@ -1,0 +1,144 @@
+"""The files below a folder that is not ours: no link is followed, nothing is written, and what cannot be read is a
+fact, never an exception."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.os_errors import failed, reason
+from mcp_memory.storage.folders import kind, open_child, opened_file, opened_folder, opened_root
+from mcp_memory.storage.paths import MAX_DEPTH, SKIPPED_FOLDERS, is_note, printable, split, unnameable
+from mcp_memory.storage.reading import read_stable
+from mcp_memory.text.markdown.frontmatter import decode
+from mcp_memory.transfer.item import LeftOut
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A Markdown file. `modified_s` is in seconds since the epoch."""
+
+    path: str
+    data: bytes
+    text: str
+    modified_s: float
+
+
+@dataclass(slots=True)
+class Tree:
+    """What a folder holds: the paths of its Markdown files, and everything else with the reason."""
+
+    notes: list[str] = field(default_factory=list[str])
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+
+    def leave(self, path: str, why: str) -> None:
+        self.left_out.append(LeftOut(printable(path), why))
+
+
+class SourceFolder:
+    """`apart` are folders that are passed over: the vault itself, say. Hidden folders are, but for those `shown`."""
+
+    def __init__(
+        self, root: Path, *, apart: tuple[Path, ...] = (), shown: frozenset[str] = frozenset(), most_bytes: int
+    ) -> None:
+        self.root = root
+        self._apart = [_identity(each) for each in apart if each.exists()]
+        self._shown = shown
+        self._most_bytes = most_bytes
+
+    def tree(self, wanted: Callable[[str], bool] = lambda _: True) -> Tree:
+        """Looks into the folders whose path is `wanted`. Raises StorageFailed where the root cannot be opened."""
+        found = Tree()
+        try:
+            with opened_root(self.root) as root:
+                self._visit(found, root, "", 0, wanted)
+        except OSError as error:
+            raise failed(error, str(self.root)) from error
+        found.notes.sort()
+        return found
+
+    def files(self, tree: Tree) -> Iterator[SourceFile]:
+        """Reads the notes, one after the other; what turns out to be none is left out of the `tree`."""
+        for path in tree.notes:
+            try:
+                yield self._read(path)
+            except McpMemoryError as error:
+                tree.leave(path, error.message)
+            except OSError as error:
+                tree.leave(path, f"not readable: {reason(error)}")
+            except UnicodeError as error:
+                tree.leave(path, str(error))
+
+    def _read(self, path: str) -> SourceFile:
+        folder, name = split(path)
+        with (
+            opened_root(self.root) as root,
+            opened_folder(root, folder) as parent,
+            opened_file(parent, name, path) as (descriptor, found),
+        ):
+            data = read_stable(NotePath(path), descriptor, found, self._most_bytes).data
+        decoded = decode(data)
+        if decoded.text is None or decoded.problem:
+            raise UnicodeError(decoded.problem)
+        return SourceFile(path, data, decoded.text, found.st_mtime)
+
+    def _visit(self, found: Tree, folder: int, prefix: str, depth: int, wanted: Callable[[str], bool]) -> None:
+        try:
+            with os.scandir(folder) as entries:
+                names = sorted(entry.name for entry in entries)
+        except OSError as error:
+            found.leave(prefix or ".", f"folder not readable: {reason(error)}")
+            return
+        for name in names:
+            path = prefix + name
+            if name.startswith(".") and path not in self._shown:
+                continue
+            if fault := unnameable(name):
+                found.leave(path, fault)
+                continue
+            try:
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            except OSError as error:
+                found.leave(path, f"not readable: {reason(error)}")
+                continue
+            if stat.S_ISDIR(mode):
+                if wanted(path):
+                    self._enter(found, folder, path, depth + 1, wanted)
+            elif not stat.S_ISREG(mode):
+                found.leave(path, f"it is {kind(mode)}: never followed")
+            elif is_note(name):
+                found.notes.append(path)
+            else:
+                found.leave(path, "no Markdown")
+
+    def _enter(self, found: Tree, parent: int, path: str, depth: int, wanted: Callable[[str], bool]) -> None:
+        name = split(path)[1]
+        if name in SKIPPED_FOLDERS or depth >= MAX_DEPTH:
+            found.leave(path, "never looked into" if name in SKIPPED_FOLDERS else f"more than {MAX_DEPTH} folders deep")
+            return
+        try:
+            child = open_child(parent, name, path)
+        except McpMemoryError as error:
+            found.leave(path, error.message)
+            return
+        except OSError as error:
+            found.leave(path, f"folder not readable: {reason(error)}")
+            return
+        try:
+            opened = os.fstat(child)
+            if (opened.st_dev, opened.st_ino) in self._apart:
+                found.leave(path, "it is the vault itself")
+            else:
+                self._visit(found, child, path + "/", depth, wanted)
+        finally:
+            os.close(child)
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = folder.stat()
+    return found.st_dev, found.st_ino

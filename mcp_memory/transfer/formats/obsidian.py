@@ -1,0 +1,15 @@
+"""Obsidian vaults, and any other folder of Markdown: notes where they are, properties, `#tags` in the text.
+Attachments, canvases and what the program keeps for itself stay behind."""
+
+from __future__ import annotations
+
+from mcp_memory.transfer.formats.folder import SourceFolder
+from mcp_memory.transfer.formats.markdown import item_of
+from mcp_memory.transfer.item import Reading, Source
+
+
+def read(source: Source, folder: SourceFolder) -> Reading:
+    """Raises StorageFailed where the folder cannot be opened."""
+    tree = folder.tree()
+    items = [item_of(file, tags_in_text=True) for file in folder.files(tree)]
+    return Reading(source, items, tree.left_out)

@@ -1,0 +1,32 @@
+"""OpenClaw workspaces: `MEMORY.md`, the daily files in `memory/`, and every other Markdown file."""
+
+from __future__ import annotations
+
+from mcp_memory.transfer.formats.folder import SourceFolder
+from mcp_memory.transfer.formats.markdown import day_in, item_of
+from mcp_memory.transfer.item import Reading, Source
+
+_KINDS = {
+    "MEMORY.md": "fact",
+    "USER.md": "preference",
+    "AGENTS.md": "workflow",
+    "TOOLS.md": "reference",
+    "SOUL.md": "reference",
+    "IDENTITY.md": "reference",
+    "HEARTBEAT.md": "workflow",
+}
+
+
+def read(source: Source, folder: SourceFolder) -> Reading:
+    """Raises StorageFailed where the folder cannot be opened."""
+    tree = folder.tree()
+    items = [item_of(file, kind=_kind(file.path)) for file in folder.files(tree)]
+    return Reading(source, items, tree.left_out)
+
+
+def _kind(path: str) -> str | None:
+    if path.startswith("memory/") and day_in(path):
+        return "log"
+    if path.startswith("skills/") and path.endswith("/SKILL.md"):
+        return "skill"
+    return _KINDS.get(path)

@@ -1,0 +1,115 @@
+"""Sealing: an imported note's bytes, with a line that tells which version of its source it is of, and whether anybody
+has edited it since. Pure.
+
+The line is `import_check: v1-<of the source>-<of the note>`: 16 hexadecimal digits of the sha256 of the source's bytes,
+and of the note's own with these digits as zeros. So an edit is noticed on every device, and without any state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.models import NoteId
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.frontmatter import Value
+from mcp_memory.transfer.item import Item, Source
+
+KEY = "import_check"
+_FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]*\r?$", re.MULTILINE)
+_OPEN = "0" * 16
+_HEAD_BYTES = 80 * 1024
+"""More than any frontmatter that is read."""
+
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_NO_TIME = "0" * 10
+"""The part of a ULID that tells when it was made: an import makes the same id each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """`source` is the digest of the version that was imported."""
+
+    source: str
+    unbroken: bool
+
+    @staticmethod
+    def of(data: bytes) -> Seal | None:
+        """None for a note that was not imported, or whose seal is gone."""
+        found = _FORM.search(data[:_HEAD_BYTES])
+        if found is None:
+            return None
+        start, end = found.span(2)
+        opened = data[:start] + _OPEN.encode() + data[end:]
+        return Seal(found[1].decode(), hashlib.sha256(opened).hexdigest()[:16].encode() == found[2])
+
+
+def mark_of(source: Source) -> str:
+    """6 characters that stand for a source in the ids of its notes."""
+    return _base32(hashlib.sha256(f"{source.kind}:{source.root}".encode("utf-8", "surrogatepass")).digest(), 6)
+
+
+def id_of(source: Source, key: str) -> NoteId:
+    """The id of a source's note: the same each time."""
+    own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
+    return NoteId(_NO_TIME + mark_of(source) + own)
+
+
+def mark_in(note_id: str) -> str | None:
+    """The mark of the source that a note with this id was imported from, if it was."""
+    is_ours = len(note_id) == 26 and note_id.startswith(_NO_TIME) and set(note_id) <= set(_DIGITS)
+    return note_id[10:16] if is_ours else None
+
+
+def sealed(item: Item, source: Source, note_id: NoteId, home_of: str) -> bytes:
+    """The note's file. Its text comes along to the byte, its frontmatter with our keys in it; one that cannot be read
+    becomes the beginning of the text. `home_of` says where the item lies in its source.
+
+    Raises InvalidInput where a key cannot be written.
+    """
+    meta = frontmatter.parse(item.text).meta
+    changes = _changes(item, source, note_id, home_of, meta)
+    try:
+        text = frontmatter.patch(item.text, changes)
+    except InvalidInput:
+        text = frontmatter.patch("", _changes(item, source, note_id, home_of, {})) + item.text
+    data = text.encode("utf-8")
+    before, opened, after = data.partition(f"{KEY}: {_opened(item)}".encode())
+    return before + opened[: -len(_OPEN)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
+
+
+def _changes(
+    item: Item, source: Source, note_id: NoteId, home_of: str, meta: Mapping[str, Any]
+) -> dict[str, Value | None]:
+    changes: dict[str, Value | None] = {"id": note_id, KEY: _opened(item)}
+    if meta.get("id") is not None:
+        changes["source_id"] = str(meta["id"])
+    absent = {**item.properties, "source": source.kind.value}
+    if source.project:
+        absent.setdefault("project", source.project)
+    changes |= {key: value for key, value in absent.items() if meta.get(key) is None}
+    for key, values in {**item.added, "derived_from": [home_of]}.items():
+        said = [] if key == "tags" else _texts(meta.get(key))  # tags were read already, in whatever form they stood
+        changes[key] = list(dict.fromkeys([*said, *values]))
+    # What every session reads is for a person to say.
+    return {**changes, "always_load": None}
+
+
+def _opened(item: Item) -> str:
+    return f"v1-{item.digest}-{_OPEN}"
+
+
+def _texts(value: object) -> list[str]:
+    if value is None or isinstance(value, dict):
+        return []
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [str(each) for each in items if not isinstance(each, (dict, list)) and each is not None]
+
+
+def _base32(digest: bytes, digits: int) -> str:
+    number = int.from_bytes(digest[:8])
+    return "".join(_DIGITS[number >> (64 - 5 * (at + 1)) & 31] for at in range(digits))

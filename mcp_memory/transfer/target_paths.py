@@ -1,0 +1,142 @@
+"""Where imported notes go: below the import's folder as they lay in their source, under names that every system can
+hold, so that links between them lead on. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from mcp_memory.errors import PathRefused
+from mcp_memory.storage.paths import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, fold, is_note, validate_new
+from mcp_memory.text.markdown.frontmatter import split_head
+from mcp_memory.text.markdown.links import Link, find_links, resolve
+from mcp_memory.transfer.item import Item, Source
+
+IMPORTED = "imported"
+"""The folder of all imports, below home."""
+
+_NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
+_ROOM_BYTES = MAX_COMPONENT_BYTES - 60
+"""What a name may take, so that there is room for what is added to it."""
+
+
+def folder_of(source: Source) -> str:
+    """The import's folder below home, unless another source of that name has it."""
+    name = re.sub(r"[^\w.]+", "-", source.name.lower()).strip("-.")
+    label = source.kind.value if name in {"", source.kind.value} else f"{source.kind.value}-{name}"
+    return f"{IMPORTED}/{portable(label)}"
+
+
+def portable(name: str) -> str:
+    """A file's or folder's name, without what some system refuses in it."""
+    plain = _NOT_EVERYWHERE.sub("-", name[:MAX_COMPONENT_BYTES]).rstrip(". ").lstrip(" ")
+    if plain.startswith("."):
+        plain = "_" + plain[1:]
+    while len(plain.encode()) > _ROOM_BYTES:
+        plain = plain[:-1].rstrip(". ")
+    if not plain or plain in SKIPPED_FOLDERS:
+        plain = f"{plain or 'note'}_"
+    try:
+        validate_new(f"{plain}.md")
+    except PathRefused:  # a device on Windows
+        return f"_{plain}"
+    return plain
+
+
+def portable_path(path: str) -> str:
+    folder, name = posixpath.split(path)
+    stem = name[:-3] if is_note(name) else name
+    return "/".join([*(portable(part) for part in folder.split("/") if part), f"{portable(stem)}{name[len(stem) :]}"])
+
+
+def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
+    """By key a path that no other has, also where case makes no difference: of those that collide the first by its key
+    keeps its own, the others get a few digits of their key."""
+    folders: dict[str, str] = {}
+    taken: set[str] = set()
+    found: dict[str, str] = {}
+    for key in sorted(wanted, key=lambda key: (wanted[key], key)):
+        path = _in_known_folders(wanted[key], folders)
+        if fold(path) in taken:
+            path = beside(path, f"-{short_hash(key)}")
+        taken.add(fold(path))
+        found[key] = path
+    return found
+
+
+def beside(path: str, tail: str) -> str:
+    """`a/b.md` with `tail` → `a/btail.md`."""
+    stem = path[:-3] if is_note(path) else path
+    return f"{stem}{tail}{path[len(stem) :]}"
+
+
+def short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+def placed(items: Sequence[Item]) -> dict[str, str]:
+    """By the items' keys."""
+    return free_paths({item.key: portable_path(item.path) for item in items})
+
+
+def links_of(items: Iterable[Item]) -> dict[str, list[Link]]:
+    """By the items' keys."""
+    return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
+
+
+def aliased(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> list[Item]:
+    """Where wikilinks call a note by another name than its file will have, that becomes an alias: programs that follow
+    such links look there."""
+    wanted = {_named(link) for found in links.values() for link in found if link.kind == "wiki"}
+    found: list[Item] = []
+    for item in items:
+        file = _stem(places[item.key])
+        names = [each for each in (*item.names, _name(item.path)) if each.casefold() in wanted and _stem(each) != file]
+        if names := list(dict.fromkeys(names)):
+            item = replace(item, added={**item.added, "aliases": names})  # noqa: PLW2901 -- the same note, better known
+        found.append(item)
+    return found
+
+
+def dead_links(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
+    """How many links lead to nothing that comes along, or to what comes along under another path."""
+    here = {places[item.key] for item in items}
+    names = {_stem(path) for path in here}
+    names |= {alias.casefold() for item in items for alias in item.added.get("aliases", ())}
+    dead = 0
+    for key, found in links.items():
+        for link in found:
+            if link.kind == "wiki":
+                name = _named(link)
+                dead += bool(name) and name not in names and _stem(name) not in names
+            elif not link.target.startswith("#"):
+                target = resolve(link.target, places[key])
+                dead += target is not None and target not in here
+    return dead
+
+
+def _named(link: Link) -> str:
+    """What a wikilink calls its target, folded."""
+    return link.target.partition("#")[0].strip().casefold()
+
+
+def _in_known_folders(path: str, known: dict[str, str]) -> str:
+    """Folders that differ in case alone are one: under the spelling that came first."""
+    *folders, name = path.split("/")
+    at = ""
+    for folder in folders:
+        full = f"{at}/{folder}" if at else folder
+        at = known.setdefault(fold(full), full)
+    return f"{at}/{name}" if at else name
+
+
+def _name(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return (name[:-3] if is_note(name) else name).strip()
+
+
+def _stem(path: str) -> str:
+    return _name(path).casefold()

@@ -1,0 +1,165 @@
+"""A note about to be written: arguments checked, then rendered. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from mcp_memory.errors import InvalidInput, Refused
+from mcp_memory.models import NoteId
+from mcp_memory.text.dates import parse_when
+from mcp_memory.text.language.due_dates import due_date
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.secrets.finder import find_secret
+from mcp_memory.vault.kinds import LOG, Kind
+from mcp_memory.vault.note_file import content_hash, derive_title
+
+MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
+CLOCKS_DIFFER = timedelta(days=1)
+COMMITMENT = "commitment"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the caller wants remembered. `path` is where exactly, if not where its kind lands."""
+
+    content: str
+    kind: Kind
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    project: str | None = None
+    session: str | None = None
+    source: str | None = None
+    expires_at: datetime | None = None
+    path: str | None = None
+    created: datetime | None = None
+    """When what it tells of was said, if that was not now."""
+    once: bool = False
+    """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since; but
+    not where it was said again after that."""
+    folder: str | None = None
+    """Below home, if not its kind's."""
+    id: NoteId | None = None
+    """A new one where none is given."""
+    more: Mapping[str, frontmatter.Value] = field(default_factory=dict[str, frontmatter.Value])
+    """Further keys of its frontmatter."""
+
+    @property
+    def content_hash(self) -> str:
+        return content_hash(self.content)
+
+    @property
+    def heading(self) -> str:
+        """The title that was given, or one derived from the content; a log entry of one line needs none."""
+        if self.title is None and self.kind.name == LOG and "\n" not in self.content.strip():
+            return ""
+        return self.title or derive_title(self.content)
+
+
+def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
+    """Raises InvalidInput or Refused; both say what to pass instead."""
+    content = draft.content
+    if not content.strip():
+        raise InvalidInput("content is empty", hint="pass the text to remember")
+    if len(content) > max_bytes or len(content.encode("utf-8", "surrogatepass")) > max_bytes:
+        raise InvalidInput(
+            f"content is larger than {max_bytes:,} bytes", hint="store the gist, and the place where the rest is"
+        )
+    if bad := _control_character(content):
+        raise InvalidInput(f"content holds {bad}", hint="pass plain text; binary data does not belong in a note")
+    if draft.title is not None:
+        one_line("title", draft.title, MAX_TITLE)
+    if len(draft.tags) > MAX_TAGS:
+        raise InvalidInput(f"{len(draft.tags)} tags", hint=f"at most {MAX_TAGS}")
+    for tag in draft.tags:
+        one_line("tag", tag)
+    for name, value in (("project", draft.project), ("session", draft.session), ("source", draft.source)):
+        if value is not None:
+            one_line(name, value)
+    said = [draft.title, content, *draft.tags, draft.project, draft.session, draft.path]
+    if not secrets_allowed and (found := find_secret("\n".join(each for each in said if each))):
+        raise Refused(
+            f"this seems to hold a secret ({found})",
+            hint="name where the secret is kept instead of storing it; a person may set vault.secrets = 'allow'",
+        )
+
+
+def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
+    """`value` stripped. Raises InvalidInput unless it is one non-empty line of at most `most` characters."""
+    plain = value.strip()
+    if not plain:
+        raise InvalidInput(f"{name} is empty", hint=f"pass a {name} or leave it out")
+    if len(plain) > most:
+        raise InvalidInput(f"{name} has {len(plain)} characters", hint=f"at most {most}")
+    if any(c in "\n\r\u2028\u2029" for c in plain) or _control_character(plain):
+        raise InvalidInput(f"{name} must be one line of plain text", hint="remove line breaks and control characters")
+    return plain
+
+
+def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | None) -> bytes:
+    """The file's bytes: frontmatter, an empty line, the content as it was given."""
+    expires = draft.expires_at or _after_its_day(draft, now)
+    if expires is None and draft.kind.ttl_days:
+        expires = now.replace(microsecond=0) + timedelta(days=draft.kind.ttl_days)
+    meta: dict[str, Any] = {
+        "id": note_id,
+        "title": draft.heading,
+        "kind": draft.kind.name,
+        "project": draft.project,
+        "created": (draft.created or now).replace(microsecond=0),
+        "tags": list(dict.fromkeys(tag.strip() for tag in draft.tags)) or None,
+        "supersedes": [supersedes] if supersedes else None,
+        "expires_at": expires,
+        "source": draft.source,
+        "session": draft.session,
+        **draft.more,
+    }
+    body = draft.content if draft.content.endswith("\n") else draft.content + "\n"
+    present = {key: value for key, value in meta.items() if value is not None}
+    return frontmatter.render(present, "\n" + body).encode()
+
+
+def _after_its_day(draft: Draft, now: datetime) -> datetime | None:
+    """A commitment counts until the day is over that it names, counted from when it was said."""
+    if draft.kind.name != COMMITMENT:
+        return None
+    due = due_date(f"{draft.title or ''}\n{draft.content}", (draft.created or now).date())
+    over = due and due < date.max and datetime.combine(due + timedelta(days=1), time(), now.tzinfo)
+    return over if over and over > now else None
+
+
+def _control_character(text: str) -> str | None:
+    for character in text:
+        if character in "\n\r\t\f":
+            continue
+        category = unicodedata.category(character)
+        if category == "Cs":
+            return "half of a surrogate pair"
+        if category == "Cc" and character != "\x85":
+            return f"the control character U+{ord(character):04X}"
+    return None
+
+
+def expiry(text: str | None, tz: tzinfo) -> datetime | None:
+    """Raises InvalidInput."""
+    return _time("expires", text, tz)
+
+
+def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
+    """Raises InvalidInput, also for what is still to come; another machine's clock may be ahead by CLOCKS_DIFFER."""
+    moment = _time("created", text, tz)
+    if moment and moment > now + CLOCKS_DIFFER:
+        raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")
+    return moment
+
+
+def _time(name: str, text: str | None, tz: tzinfo) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return parse_when(text, tz)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error.message}", hint=error.hint) from error

@@ -1,0 +1,225 @@
+"""One file read as a note: pure functions from bytes to a record."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+from mcp_memory.capture.config import SOURCE
+from mcp_memory.errors import PathRefused
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
+from mcp_memory.storage.paths import validate_new
+from mcp_memory.text import dates
+from mcp_memory.text.instruction_files import are_orders
+from mcp_memory.text.language.sentences import first_sentence
+from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
+from mcp_memory.vault.kinds import LOG, Kinds
+
+ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
+MAX_ID = 200
+
+_MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")
+"""Of emphasis and quotes; an underscore within a word belongs to it."""
+
+_LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things are inside a vault. `home` is a folder, or empty for the vault's root."""
+
+    home: str
+    tz: tzinfo
+    """Asked for the offset of each moment: it changes with the seasons."""
+    log_folder: str = "memory"
+    """Where daily logs are kept: at the root, or inside home in a folder that had none there."""
+
+    def below_home(self, path: str) -> str | None:
+        """The path relative to home, or None outside it; the vault-wide `MEMORY.md` and `memory/` are outside."""
+        if path.startswith("@") or path == "MEMORY.md" or path.startswith("memory/"):
+            return None
+        if not self.home:
+            return path
+        return path.removeprefix(f"{self.home}/") if path.startswith(f"{self.home}/") else None
+
+    def log_of(self, day: date, part: int = 1) -> NotePath:
+        """Parts count from 1."""
+        number = f".{part}" if part > 1 else ""
+        return NotePath(f"{self.log_folder}/{day.isoformat()}{number}.md")
+
+    def in_home(self, inner: str) -> NotePath:
+        return NotePath(f"{self.home}/{inner}" if self.home else inner)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A note as read: `text` is the decoded file, `text[body_start:]` its body."""
+
+    record: NoteRecord
+    text: str
+    body_start: int
+    settled: bool = True
+    """False where the file is too young for its signature to prove that it has not changed again."""
+
+    @property
+    def body(self) -> str:
+        return self.text[self.body_start :]
+
+
+def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: Kinds) -> NoteFile:
+    """Any bytes are a note; what could not be understood is named in `record.problem`."""
+    decoded = frontmatter.decode(data)
+    text = decoded.text or ""
+    document = frontmatter.parse(text)
+    meta = document.meta
+    problem = decoded.problem or document.problem
+    day = logs.is_log_path(path)
+    folder = layout.below_home(path) or ""
+    kind = LOG if day else _text(meta.get("kind")) or kinds.of_folder(str(PurePosixPath(folder).parent))
+    created = _when(meta.get("created"), layout.tz)
+    updated = _when(meta.get("updated"), layout.tz)
+    if day:
+        created = updated = _fixed(datetime.combine(day, time(), layout.tz))
+    expires = _when(meta.get("expires_at"), layout.tz)
+    record = NoteRecord(
+        path=path,
+        id=_id(meta, path),
+        etag=etag,
+        signature=signature,
+        title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
+        kind=kind,
+        shelf=_shelf(meta, path, folder),
+        project=_text(meta.get("project")),
+        tags=tuple(dict.fromkeys([*_words(meta.get("tags")), *(logs.tags_in(document.body) if day else ())])),
+        session=_text(meta.get("session")),
+        source=_text(meta.get("source")),
+        created=created,
+        updated=updated,
+        expires_at=expires,
+        always_load=folder.startswith(f"{ALWAYS_LOAD}/"),
+        content_hash=content_hash(document.body),
+        is_log=day is not None,
+        problem=problem,
+        meta=_kept(meta, layout.tz),
+    )
+    return NoteFile(record, text, document.body_start)
+
+
+def content_hash(body: str) -> str:
+    """sha256 of a body without its outer white space and with LF line ends."""
+    plain = body.replace("\r\n", "\n").strip()
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def first_heading(body: str) -> str | None:
+    """The first ATX heading's text within the first 50 lines."""
+    for line in body[:10_000].splitlines()[:50]:
+        if line.startswith("#") and (words := line.lstrip("#").strip().rstrip("#").strip()):
+            return words
+    return None
+
+
+def derive_title(content: str) -> str:
+    """5 to 15 words that name a note: its first heading, else the start of its first sentence."""
+    for line in content[:4000].splitlines():
+        plain = _MARKS.sub("", line.lstrip("#-+ \t")).strip()
+        if not any(c.isalnum() for c in plain):
+            continue
+        words = first_sentence(plain).split()[:15]
+        title = " ".join(words)
+        return title if len(title) <= 100 else title[:100].rsplit(" ", 1)[0]
+    return "Untitled note"
+
+
+def slug(title: str) -> str:
+    """A file name's stem: lower case, words joined by `-`, letters of any script kept, at most 60 characters."""
+    folded = unicodedata.normalize("NFKC", title).lower()
+    words = re.sub(r"[^\w]+", "-", folded, flags=re.UNICODE).replace("_", "-").strip("-")
+    short = words[:60].rsplit("-", 1)[0] if len(words) > 60 and "-" in words[:60] else words[:60]
+    while len(short.encode()) > 150:
+        short = short[:-1]
+    stem = short.strip("-") or "note"
+    try:
+        validate_new(f"{stem}.md")
+    except PathRefused:  # a device on Windows: con, aux, com1
+        return f"{stem}-note"
+    return stem
+
+
+def file_stem(title: str) -> str:
+    """A note's file name without `.md`: the title's slug, with a word more where agents would read it as orders."""
+    stem = slug(title)
+    return f"{stem}-note" if are_orders(f"{stem}.md") else stem
+
+
+def short_slug(title: str) -> str:
+    """A folder's name: of the title's first phrase, at most 40 characters."""
+    return slug(title.partition(",")[0])[:40].strip("-")
+
+
+def _when(value: object, zone: tzinfo) -> datetime | None:
+    moment = dates.as_datetime(value, zone)
+    return moment and _fixed(moment)
+
+
+def _fixed(moment: datetime) -> datetime:
+    """With its offset alone: two times of one changing zone would be compared by the clock on the wall."""
+    return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()), fold=0)
+
+
+def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
+    """What a file says of itself counts, unless it could be taken for the name of another note."""
+    said = _text(meta.get("id"))
+    if said is None or len(said) > MAX_ID or _LIKE_A_PATH.search(said):
+        return NoteId(f"path:{path}")
+    return NoteId(said)
+
+
+def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
+    """What the index keeps of the frontmatter besides the record's own fields, as plain JSON values."""
+    kept: dict[str, Any] = {}
+    if meta.get("forgotten"):
+        kept["forgotten"] = _words(meta["forgotten"])
+    kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
+    if meta.get("contradicts"):
+        kept["contradicts"] = _words(meta["contradicts"])
+    if covers := _text(meta.get("covers")):
+        kept["covers"] = covers
+        kept["derived_from"] = _words(meta.get("derived_from"))
+    for name in ("earliest_at", "latest_at"):
+        if when := _when(meta.get(name), zone):
+            kept[name] = when.isoformat()
+    return kept
+
+
+def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> Shelf:
+    status = _text(meta.get("status"))
+    if status == Status.DELETED:
+        return Shelf.DELETED
+    if path.startswith(f"@{SOURCE}/"):
+        return Shelf.TRANSCRIPT
+    is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
+    if is_shared or is_page(inner):
+        return Shelf.SUMMARY
+    if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
+        return Shelf.ARCHIVED
+    return Shelf.INBOX if inner.startswith(f"{INBOX}/") else Shelf.ACTIVE
+
+
+def _text(value: object) -> str | None:
+    """A scalar as one line of text; YAML gives numbers and dates where a person meant words."""
+    if value is None or isinstance(value, (list, dict, bool)):
+        return None
+    return " ".join(str(value).replace("\0", " ").split()) or None
+
+
+def _words(value: object) -> list[str]:
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [word for item in items if (word := _text(item))]

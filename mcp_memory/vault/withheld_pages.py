@@ -1,0 +1,72 @@
+"""What pages may no longer say: one that was made from a note which is forgotten by now may quote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.models import NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.topics.page import CHILDREN, RELATED, link
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
+
+WITHHELD = (
+    "What this page says is withheld: it was made from a note that is forgotten or gone. "
+    "mcp-memory compact makes it anew."
+)
+
+
+def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[str, str] | None = None) -> bool:
+    """Whether a page's text was made from a note that is forgotten or gone, or from such a page. `returning`: texts of
+    pages that are about to come back, by id. Reads files and the index: for a worker thread."""
+    waiting, seen = sources_of(page), set[str]()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if returning and each in returning:
+            waiting += sources_of(returning[each])
+            continue
+        records = [record for record in index.note_by_id(NoteId(each)) if record.shelf is not Shelf.DELETED]
+        if not records:
+            return True
+        for record in records:
+            waiting += sources_of(_text(record, vault)) if record.shelf is Shelf.SUMMARY else []
+    return False
+
+
+def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
+    """A page that may quote what is forgotten, with a remark in place of what it says, and the way on: links to those
+    of its notes that are not forgotten, and to pages below, by title where that quotes nothing. Its own title is its
+    folder's name."""
+    path = page.record.path
+    listed = page.body[at:] if (at := page.body.rfind(f"{CHILDREN}\n")) >= 0 else ""
+    lines: list[str] = []
+    for target in dict.fromkeys(
+        resolve(each.target, path) for each in find_links(listed.partition(f"\n{RELATED}\n")[0])
+    ):
+        record = index.note(NotePath(target)) if target else None
+        if record is None or record.shelf is Shelf.DELETED:
+            continue
+        is_told = record.shelf is not Shelf.SUMMARY or not quotes_forgotten(_text(record, vault), vault, index)
+        title = record.title if is_told else record.path.split("/")[-2]
+        lines.append(f"- {link(path, title, record.path)}")
+    text = "\n".join([WITHHELD, *(["", CHILDREN, "", *lines] if lines else []), ""])
+    return replace(page, record=replace(page.record, title=path.split("/")[-2]), text=text, body_start=0)
+
+
+def sources_of(page: str) -> list[str]:
+    """The ids of what a page was made from."""
+    return [str(each) for each in frontmatter.parse(page).meta.get("derived_from") or ()]
+
+
+def _text(record: NoteRecord, vault: Vault) -> str:
+    try:
+        return vault.read(record.path).text
+    except McpMemoryError:
+        return ""

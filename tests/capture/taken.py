@@ -1,0 +1,86 @@
+"""Transcripts in a client's folder, a capturer over them, and what has come of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mcp_memory.capture.config import SOURCE, CaptureConfig
+from mcp_memory.capture.service import Heard, Taken, Taker
+from mcp_memory.capture.worker import Capturer
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.idle_detector import Traffic
+
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class Desk:
+    """`heard` is what the hearer was told."""
+
+    root: Path
+    config: CaptureConfig = field(default_factory=CaptureConfig)
+    heard: list[Heard] = field(default_factory=list)
+    hear: Callable[[Heard], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        folders = {client: str(self.root / "home" / client) for client in ("claude-code", "codex", "openclaw")}
+        for folder in folders.values():
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        self.config = CaptureConfig(**{**_fields(self.config), "folders": folders})
+
+    @property
+    def state(self) -> Path:
+        return self.root / "state"
+
+    def file(self, name: str = "-home-ada-app/s-1.jsonl", client: str = "claude-code") -> Path:
+        file = self.root / "home" / client / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
+
+    def taker(self) -> Taker:
+        """A new one each time, as after a restart."""
+        self.state.mkdir(exist_ok=True)
+        return Taker(self.state, self.config, UTC, lambda: NOON, lambda: None, self.hear or self._listen)
+
+    def capturer(self, **more: float) -> Capturer:
+        return Capturer(self.config, self.taker(), Traffic(), Health(), **more)
+
+    async def take(self, file: Path, client: str = "claude-code") -> list[Taken]:
+        """To the end of the file, by a taker of its own."""
+        taker, found = self.taker(), list[Taken]()
+        for place in await taker.named(str(file), client):
+            while True:
+                found.append(await taker.take(place))
+                if found[-1].at_end:
+                    break
+        return found
+
+    def leaves(self) -> dict[str, str]:
+        folder = self.state / SOURCE
+        return {str(file.relative_to(folder)): file.read_text() for file in sorted(folder.rglob("*.md"))}
+
+    def said(self) -> str:
+        return "\n".join(self.leaves().values())
+
+    def texts(self) -> list[str]:
+        return [message.turn.text for told in self.heard for message in told.messages]
+
+    def bytes_on_disk(self) -> bytes:
+        """Of everything that a capture has ever written and left."""
+        return b"".join(file.read_bytes() for file in self.state.rglob("*") if file.is_file())
+
+    async def _listen(self, told: Heard) -> None:
+        self.heard.append(told)
+
+
+def _fields(config: CaptureConfig) -> dict[str, object]:
+    return {name: getattr(config, name) for name in config.__slots__}
+
+
+def bookmark(desk: Desk) -> dict[str, object]:
+    (file,) = (desk.state / "bookmarks").glob("*.json")
+    return json.loads(file.read_text())

@@ -1,0 +1,191 @@
+"""The tree grows by itself: when things are quiet, behind everybody's calls, and never against a person's will."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from mcp_memory.compaction import auto_compactor
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.requests import perform
+from mcp_memory.runtime.idle_detector import Traffic
+from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.topics.page import PAGE
+from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
+from tests.support.stub_endpoint import StubEndpoint, serving
+from tests.support.world import World, eventually
+
+pytestmark = pytest.mark.anyio
+
+SOON = replace(ALL_AT_ONCE, quiet_s=0.1, longest_wait_s=0.3)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto_compactor, "LULL_S", 0.01)
+    monkeypatch.setattr(auto_compactor, "RETRY_S", 0.05)
+
+
+@pytest.fixture
+def hanging() -> Iterator[tuple[StubEndpoint, threading.Event]]:
+    """A language model that answers with a refusal, once the event is set."""
+    go_on = threading.Event()
+
+    def answer(_: dict[str, Any]) -> Any:
+        go_on.wait(30)
+        return 500, {}, {}
+
+    with serving(answer) as endpoint:
+        yield endpoint, go_on
+        go_on.set()
+
+
+def filed(world: World) -> int:
+    """How many notes are in topics."""
+    return len([path for path in leaves(world.files()) if "/_fresh/" not in path])
+
+
+def at_rest(engine: Engine) -> bool:
+    status = said(engine)
+    return status["why_idle"] == auto_compactor.NOTHING and status["next_s"] is None
+
+
+def said(engine: Engine) -> dict[str, Any]:
+    return engine.gardener.status()
+
+
+async def test_notes_are_filed_and_pages_renewed_without_being_asked(toy_world: World) -> None:
+    async with toy_world.engine(watching=True, topics=SOON) as engine:
+        await told(engine, TEA + RAIL)
+        await eventually(lambda: filed(toy_world) == 8 and at_rest(engine))
+        status = await perform(engine, "status", {})
+        last = status["compaction"]["last"]
+        assert last["about"] == "8 notes filed, 2 pages written"
+        assert engine.vault.runs.runs() == [last["run"]]
+        assert status["phase"] == status["compaction"]["phase"] == "idle" and not status["problems"]
+        await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
+        tea = topic_of(toy_world, "green-tea")
+        await eventually(lambda: b"says Ada" in toy_world.read(f"{tea}/{PAGE}"))
+        note = next((toy_world.root / tea).glob("001-*.md"))
+        note.write_text(note.read_text() + "Edited by hand: never with milk.\n")
+        await eventually(lambda: b"never with milk" in toy_world.read(f"{tea}/{PAGE}"))
+        await eventually(lambda: at_rest(engine) and said(engine)["next_s"] is None)  # what is done is done
+
+
+async def test_only_where_it_is_wanted(toy_world: World) -> None:
+    for watching, topics in ((False, SOON), (True, replace(SOON, automatic=False))):
+        async with toy_world.engine(watching=watching, topics=topics) as engine:
+            await told(engine, TEA)
+            with anyio.fail_after(10):
+                await engine.gardener.run(engine._swept, tends=watching)  # else it goes on for ever
+            assert not filed(toy_world) and said(engine)["automatic"] is False
+            assert "mcp-memory compact" in said(engine)["why_idle"]
+
+
+async def test_a_few_notes_wait_for_more_but_not_for_ever(toy_world: World) -> None:
+    topics = replace(SOON, quiet_s=0.1, longest_wait_s=1.5)
+    async with toy_world.engine(watching=True, topics=topics) as engine:
+        await told(engine, TEA)
+        await eventually(lambda: filed(toy_world) == 4 and at_rest(engine))
+        await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
+        await eventually(lambda: "few" in (said(engine)["why_idle"] or ""))
+        assert filed(toy_world) == 4 and said(engine)["next_s"] > 0
+        await eventually(lambda: filed(toy_world) == 5)
+
+
+async def test_a_person_comes_first_and_both_are_done_once(toy_world: World, hanging: Any) -> None:
+    endpoint, go_on = hanging
+    model = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="m")
+    reports: list[Any] = []
+    async with toy_world.engine(watching=True, topics=SOON, summarizer=model) as engine:
+        await told(engine, TEA + RAIL)
+        before = leaves(toy_world.files())
+        await eventually(lambda: endpoint.requests)
+        assert said(engine)["phase"] == "compacting"
+
+        async def person() -> None:
+            reports.append(await engine.compactor.run())
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(person)
+            await eventually(lambda: engine.compactor._turns.are_wanted)
+            go_on.set()
+        assert len(engine.vault.runs.runs()) == 2, "the one gave way after a job, the other did the rest"
+        assert len(reports[0].done) == 1 and filed(toy_world) == 8
+        assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
+
+
+async def test_the_end_does_not_wait_for_a_language_model(toy_world: World, hanging: Any) -> None:
+    endpoint, _ = hanging
+    model = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="m")
+    with anyio.fail_after(15):
+        async with toy_world.engine(watching=True, topics=SOON, summarizer=model) as engine:
+            await told(engine, TEA)
+            await eventually(lambda: endpoint.requests)
+    assert not filed(toy_world)
+    async with toy_world.engine(watching=True, topics=SOON):
+        await eventually(lambda: filed(toy_world) == 4)
+
+
+async def test_what_a_person_took_back_is_not_done_again_unasked(toy_world: World) -> None:
+    async with toy_world.engine(watching=True, topics=SOON) as engine:
+        await told(engine, TEA)
+        await eventually(lambda: filed(toy_world) == 4 and said(engine)["last"])
+        await engine.compactor.undo(said(engine)["last"]["run"])
+        await eventually(lambda: said(engine)["why_idle"] == auto_compactor.HELD)
+        assert not filed(toy_world)
+    async with toy_world.engine(watching=True, topics=SOON) as engine:
+        await eventually(lambda: said(engine)["why_idle"] == auto_compactor.HELD)
+        await engine.compactor.run()
+        assert filed(toy_world) == 4
+        await told(engine, RAIL)
+        await eventually(lambda: filed(toy_world) == 8)
+
+
+async def test_what_keeps_failing_is_told_once_and_then_tried_less(
+    toy_world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with toy_world.engine(watching=True, topics=SOON) as engine:
+        journal = toy_world.state / "compaction"
+        journal.write_text("in the way")
+        await told(engine, TEA)
+        await eventually(lambda: engine.gardener.trouble)
+        found = await anyio.to_thread.run_sync(examine, engine)
+        assert any("compaction keeps failing" in each.what for each in found)
+        assert "failed" in said(engine)["why_idle"] and said(engine)["next_s"] is not None
+        lines = [record.message for record in caplog.records if record.message.startswith("compaction:")]
+        assert len(lines) == 1 and not filed(toy_world)
+        journal.unlink()
+        await eventually(lambda: filed(toy_world) == 4)
+        await eventually(lambda: not said(engine)["failures"])
+        assert engine.gardener.trouble is None
+
+
+async def test_a_lull_is_waited_for_within_bounds() -> None:
+    now = 0.0
+    traffic = Traffic(lambda: now)
+
+    async def passing() -> None:
+        nonlocal now
+        while True:
+            now += 0.5
+            await anyio.sleep(0.001)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(passing)
+        with traffic.serving():
+            begun = now
+            await traffic.lull(quiet_s=1, at_most_s=20)
+            assert now - begun >= 20, "somebody is being served all the while"
+        ended = now
+        await traffic.lull(quiet_s=30, at_most_s=10_000)
+        assert now - ended >= 30
+        with traffic.serving():
+            await traffic.lull(quiet_s=1, at_most_s=1e9, unless=lambda: True)
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,185 @@
+"""Opening and closing an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.doctor import examine
+from mcp_memory.errors import ConfigInvalid, StorageFailed
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.config import IndexConfig, KindConfig, VaultConfig
+from mcp_memory.vault.tombstones import GRACE_DAYS
+from tests.support.world import World, found
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
+        await engine.forget(receipt.id)
+        assert engine.upkeep.status()["home"] == ""
+    assert {"README.md", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
+    for private in world.state.rglob("*"):
+        assert private.stat().st_mode & 0o077 == 0, private
+
+
+async def test_the_welcome_note_is_in_no_search(world: World) -> None:
+    async with world.engine() as engine:
+        assert await found(engine, "folder agents memory Markdown file") == []
+
+
+PLUGGED = """
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
+from mcp_memory.storage.filesystem import FilesystemBackend
+
+def open_storage(root, *, locks, read_only):
+    (root.parent / "opened").touch()
+    return FilesystemBackend(root, locks=locks, read_only=read_only)
+
+def open_index(folder):
+    return SqliteIndex(folder.with_name("plugged-index"))
+"""
+
+
+async def test_other_packages_keep_the_files_and_search_them_where_that_is_set(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "packages"
+    facts = packages / "plugged-1.dist-info"
+    facts.mkdir(parents=True)
+    (packages / "plugged.py").write_text(PLUGGED)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1\n")
+    points = "[mcp_memory.storage]\nplug = plugged:open_storage\n[mcp_memory.index]\nplug = plugged:open_index\n"
+    (facts / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(packages)
+    async with world.engine(vault=VaultConfig(storage="plug"), index=IndexConfig("plug")) as engine:
+        receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
+        assert await found(engine, "kettle") == [receipt.path]
+    assert (world.root.parent / "opened").exists()
+    assert (world.state / "plugged-index").is_dir() and not (world.state / "index").exists()
+
+
+@pytest.mark.parametrize("sections", [{"vault": VaultConfig(storage="floppy")}, {"index": IndexConfig("floppy")}])
+async def test_an_unknown_back_end_is_refused_before_anything_is_made(world: World, sections: dict[str, Any]) -> None:
+    before = set(world.root.parent.rglob("*"))
+    with pytest.raises(ConfigInvalid, match="'floppy'") as refused:
+        async with world.engine(**sections):
+            pass
+    assert "entry point" in str(refused.value.hint)
+    assert set(world.root.parent.rglob("*")) == before
+
+
+async def test_state_without_a_place_is_a_clear_error(world: World) -> None:
+    world.state.parent.mkdir(exist_ok=True)
+    world.state.write_text("a file is in the way")
+    with pytest.raises(StorageFailed, match="state"):
+        async with world.engine():
+            pass
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "vault.toml"])
+async def test_a_state_file_that_cannot_be_read_is_a_clear_error_with_a_remedy(world: World, name: str) -> None:
+    (world.state / name).mkdir(parents=True)
+    with pytest.raises(StorageFailed, match=name) as failed:
+        async with world.engine():
+            pass
+    assert failed.value.hint
+
+
+async def test_the_very_bytes_come_back_however_late(world: World) -> None:
+    """What a restore needs goes only some time after the forgotten note's file has gone."""
+    async with world.engine() as engine:
+        paths = [(await engine.append(words, kind="fact")).path for words in ("Tea at four", "Tea at five")]
+        before = world.files()
+        for path in paths:
+            await engine.forget(path)
+    (world.root / paths[1]).unlink()
+    async with world.engine() as engine:
+        await engine.append("Tea at six", kind="fact")
+        await engine.forget("notes/fact/tea-at-six.md")
+        await engine.upkeep.reconcile()
+        for kept, days in ((3, GRACE_DAYS), (2, 2)):
+            for _ in range(days):
+                await engine.upkeep.tidy()
+                world.later(days=1)
+            names = [file.name for file in (world.state / "undo").iterdir()]
+            assert len([name for name in names if "." in name and not name.endswith(".gone")]) == kept
+        await engine.forget(paths[0], restore=True)
+        assert world.read(paths[0]) == before[paths[0]]
+        assert await found(engine, "four") == [paths[0]]
+
+
+async def test_a_vault_that_is_a_file_is_a_clear_error(world: World) -> None:
+    world.root.write_text("no folder")
+    with pytest.raises(StorageFailed, match="vault"):
+        async with world.engine():
+            pass
+
+
+async def test_an_error_in_the_body_comes_out_as_it_is(world: World) -> None:
+    with pytest.raises(KeyError):
+        async with world.engine():
+            raise KeyError("mine")
+
+
+async def test_an_unknown_provider_is_said_and_searches_go_on_with_keywords(world: World) -> None:
+    world.write("a.md", "violet teapot")
+    async with world.engine(embedder=EmbedderConfig(provider="magic")) as engine:
+        assert "magic" in engine.upkeep.status()["model_state"]
+        assert await found(engine, "teapot") == ["a.md"]
+
+
+async def test_a_kind_with_an_impossible_name_is_refused(world: World) -> None:
+    with pytest.raises(ConfigInvalid, match="plain word"):
+        async with world.engine(kinds={"../x": KindConfig()}):
+            pass
+
+
+async def test_a_source_is_searched_and_never_written(world: World) -> None:
+    team = world.root.parent / "team"
+    (team / "docs").mkdir(parents=True)
+    (team / "docs" / "deploy.md").write_text("Deploys go out on Thursday")
+    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
+        assert await found(engine, "deploys Thursday") == ["@team/docs/deploy.md"]
+        assert "Thursday" in await engine.recall(path="@team/docs/deploy.md")
+    assert [p.name for p in team.rglob("*")] == ["docs", "deploy.md"]
+
+
+async def test_a_folder_called_like_a_source_is_reported(world: World) -> None:
+    world.write("@team/note.md", "orphaned words")
+    world.write("@alone.md", "orphaned words")
+    async with world.engine() as engine:
+        assert {problem.path for problem in engine.upkeep.problems()} == {"@team/note.md", "@alone.md"}
+        assert await found(engine, "orphaned") == []
+
+
+async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_starting(world: World) -> None:
+    async with world.engine() as engine:
+        one = await engine.append("The kettle boils at ninety degrees", kind="fact")
+        await engine.append("Tea at six", kind="fact", session="s")
+        entry = await engine.append("A cup broke", kind="log")
+        await engine.forget(one.id)
+        await engine.forget(entry.id)
+        await engine.upkeep.tidy()
+        undo = sorted((world.state / "undo").iterdir())
+        gone = world.state / "undo" / f"{undo[0].name}.gone"
+    files = {file: file.read_bytes() for file in world.state.rglob("*") if file.is_file()} | {gone: b""}
+    entries = {file for file in files if file.suffix == ".entry"}
+    assert len(entries) == 1
+    assert {"ledger.jsonl", "vault.toml", "days", "index.db"} <= {file.name for file in files}
+    for file in files:
+        for damage in (b"", b"\xff\xfe{\x00", b'{"a": [1'):
+            file.write_bytes(damage)
+            async with world.engine() as engine:
+                assert await found(engine, "tea") == ["notes/fact/tea-at-six.md"], file
+                assert await found(engine, "kettle") == [], file
+                await engine.upkeep.tidy()
+                said = await in_thread(lambda engine=engine: examine(engine), what="the examination")
+                told = [each.what for each in said if str(file) in each.what]
+                assert bool(told) is (file in entries and damage[:1] == b"\xff"), file
+            file.write_bytes(files[file]) if files[file] else file.unlink(missing_ok=True)

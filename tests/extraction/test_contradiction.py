@@ -1,0 +1,42 @@
+"""Restatements are known, contradictions are seen, and what merely sounds alike is neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.extraction.contradiction import Likeness, likeness
+from mcp_memory.extraction.coverage import Standing, holder
+
+SAME, CONTRARY, OTHER = Likeness.SAME, Likeness.CONTRARY, Likeness.OTHER
+
+
+@pytest.mark.parametrize(
+    ("new", "known", "cosine", "expected"),
+    [
+        ("Always use uv instead of pip.", "please use uv instead of pip, always", 0.0, SAME),
+        ("I hate nested ternaries.", "Nested ternaries are what I hate.", 0.95, SAME),
+        ("The database listens on port 5433.", "The database listens on port 5432.", 0.97, CONTRARY),
+        ("Never use tabs.", "Always use tabs.", 0.0, CONTRARY),
+        ("Always use uv, never pip.", "Always use pip.", 0.0, CONTRARY),
+        ("Let's go with SQLite instead of Postgres.", "We chose Postgres.", 0.0, CONTRARY),
+        ("Always use uv instead of pip.", "Never use pip.", 0.0, OTHER),
+        ("Staging listens on port 5433.", "Production listens on port 5433.", 0.87, OTHER),
+        ("Always run the tests.", "Always run the linter.", 0.6, OTHER),
+        ("Always ask before you push.", "Never add emojis.", 0.1, OTHER),
+    ],
+)
+def test_likeness(new: str, known: str, cosine: float, expected: Likeness):
+    assert likeness(new, known, cosine) is expected
+
+
+def test_a_statement_is_held_by_what_has_its_words_and_all_its_numbers():
+    def held(text: str, by: str, cosine: float = 0.0) -> bool:
+        return holder(text, [Standing("i", "p", by, False, cosine)]) is not None
+
+    said = "The nightly export takes 42 minutes on the Frankfurt box."
+    assert held(said, "Export: the nightly one takes 42 minutes (Frankfurt).")
+    assert not held(said, "The nightly export takes 40 minutes on the Frankfurt box.")
+    assert not held(said, "The nightly export is slow.")
+    assert held(said, "42 min. for it", 0.9)
+    waiting, counts = Standing("w", "w", said, True), Standing("c", "c", said, False)
+    assert holder(said, [waiting, counts]) is counts and holder(said, []) is None

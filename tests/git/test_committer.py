@@ -1,0 +1,382 @@
+"""Commits of what the engine changes: which files, in which parts, under which names; behind the answer, and once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.requests import perform
+from mcp_memory.errors import InvalidInput, NotFound, Refused
+from mcp_memory.git import note_history
+from mcp_memory.git.config import GitConfig
+from mcp_memory.git.history import places
+from mcp_memory.git.repository import find
+from mcp_memory.git.uncommitted import Pending
+from mcp_memory.models import NotePath
+from mcp_memory.vault.config import VaultConfig
+from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.support.world import World, eventually
+
+pytestmark = pytest.mark.anyio
+
+T = TypeVar("T")
+
+QUICK = GitConfig(auto_commit=True, quiet_s=0.05)
+AT_THE_END = GitConfig(auto_commit=True, quiet_s=3600)
+"""Nothing is committed before the engine is closed."""
+
+
+@pytest.fixture
+def repo(toy_world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A vault in a person's repository."""
+    if not shutil.which("git"):
+        pytest.skip("there is no git here")
+    monkeypatch.setenv("HOME", str(toy_world.root.parent))
+    toy_world.with_home("")
+    git(toy_world, "init", "-q", "-b", "main")
+    git(toy_world, "add", "-A")
+    git(toy_world, "commit", "-q", "-m", "mine")
+    return toy_world
+
+
+def git(world: World, *arguments: str) -> str:
+    command = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(world.root.parent)}
+    return subprocess.run(command, cwd=world.root, env=environ, check=True, capture_output=True, text=True).stdout
+
+
+def subjects(world: World) -> list[str]:
+    """Of the engine's commits, oldest first."""
+    return git(world, "log", "--reverse", "--format=%s").splitlines()[1:]
+
+
+def held(world: World, commit: str = "HEAD") -> set[str]:
+    return set(git(world, "show", "--format=", "--name-only", "--no-renames", commit).split())
+
+
+def status(world: World) -> str:
+    """Without what our storage holds for a moment, should somebody still be writing to it."""
+    lines = git(world, "status", "--porcelain", "--untracked-files=all").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.endswith(".mcpm\n"))
+
+
+async def clean(engine: Engine) -> None:
+    """When all is committed."""
+    assert engine.health.commits
+    await eventually(lambda: engine.health.commits().waiting == 0)
+
+
+async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
+    async def commits_of(work: Callable[[Engine], Awaitable[T]]) -> tuple[T, list[str]]:
+        """What the work gives, and the commits that are made of it."""
+        before = len(subjects(repo))
+        async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
+            given = await work(engine)
+        assert status(repo) == ""
+        return given, subjects(repo)[before:]
+
+    ids, said = await commits_of(lambda engine: told(engine, TEA + RAIL))
+    assert said == ["memory: add 8 leaves"]
+    log, said = await commits_of(lambda engine: engine.append("Ada is in Vienna", kind="log"))
+    assert said == ["memory: add 1 log entry"]
+    _, said = await commits_of(lambda engine: engine.forget(log.id))
+    assert said == ["memory: forget 1 log entry"]
+    _, said = await commits_of(lambda engine: engine.forget(log.id, restore=True))
+    assert said == ["memory: restore 1 log entry"]
+    report, said = await commits_of(lambda engine: engine.compactor.run())
+    tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
+    names = sorted(folder.removeprefix("topics/") for folder in (tea, rail))
+    assert said == [f"memory: compact 4 leaves into {name}/" for name in names]
+    for number, name in enumerate(names):
+        folders = {path.rpartition("/")[0] for path in held(repo, f"HEAD~{1 - number}")}
+        assert folders - {"topics"} == {"topics/_fresh", f"topics/{name}"}
+    assert "topics/_index.md" in held(repo)
+    note, said = await commits_of(lambda engine: engine.forget(ids[0]))
+    assert (said, held(repo)) == ([f"memory: forget leaf {note.path}"], {note.path})
+    _, said = await commits_of(lambda engine: engine.compactor.run())
+    assert (said, held(repo)) == (
+        [f"memory: re-summarise {tea.removeprefix('topics/')}/"],
+        {f"{tea}/_summary.md", "topics/_index.md"},
+    )
+    _, said = await commits_of(lambda engine: engine.forget(ids[0], restore=True))
+    assert said == [f"memory: restore leaf {note.path}"]
+    old, said = await commits_of(lambda engine: engine.append("Trains are late", kind="fact"))
+    marked = f"memory: re-summarise {tea.removeprefix('topics/')}/"
+    assert said == ["memory: add leaf notes/fact/trains-are-late.md", marked], "the page is out of date, and says so"
+    _, said = await commits_of(lambda engine: engine.append("Trains are on time", kind="fact", supersedes=old.id))
+    assert said == [
+        "memory: add leaf notes/fact/trains-are-on-time.md",
+        "memory: update leaf notes/fact/trains-are-late.md",
+    ]
+    _, said = await commits_of(lambda engine: engine.erase(old.id, sure=True))
+    assert (said, held(repo)) == (["memory: erase leaf notes/fact/trains-are-late.md"], {old.path})
+    _, said = await commits_of(lambda engine: engine.compactor.run())
+    _, said = await commits_of(lambda engine: engine.compactor.undo(report.run))
+    assert said[-1] == "memory: move 8 leaves to topics/_fresh/"
+    assert len({path for path in held(repo) if path.endswith(".md")}) >= 16, "from where they were to where they are"
+
+
+async def test_new_notes_that_are_filed_before_any_commit_and_topics_within_a_topic(repo: World) -> None:
+    near = replace(ALL_AT_ONCE, topic_cosine=0, condensed_min_fanout=2)
+    async with repo.engine(git=AT_THE_END, topics=near) as engine:
+        await told(engine, TEA + RAIL)
+        await engine.compactor.run()
+    (top,) = {path.split("/")[1] for path in held(repo) if path.startswith("topics/")} - {"_index.md"}
+    assert subjects(repo) == [f"memory: compact 8 leaves into {top}/"]
+    assert len(held(repo)) == 8 + 3 + 1, "and their pages, and the map"
+    assert status(repo) == ""
+
+
+async def test_appends_of_a_moment_are_one_commit_and_a_person_keeps_theirs(repo: World) -> None:
+    repo.write("mine.md", "My own.")
+    repo.write("notes/fact/hand.md", "Written by hand.")
+    async with repo.engine(git=AT_THE_END) as engine:
+        receipts = [await engine.append(text, kind="fact") for text in ("one", "two", "three")]
+        assert subjects(repo) == []
+        repo.write(receipts[0].path, repo.read(receipts[0].path) + b"\nAnd this is from a person.\n")
+    assert subjects(repo) == ["memory: add 3 leaves"]
+    assert held(repo) == {receipt.path for receipt in receipts}
+    assert "from a person" in git(repo, "show", f"HEAD:{receipts[0].path}"), "a file is committed as it is"
+    assert status(repo) == "?? mine.md\n?? notes/fact/hand.md\n"
+
+
+async def test_log_entries_forgotten_and_restored(repo: World) -> None:
+    async with repo.engine(git=QUICK) as engine:
+        first = await engine.append("Ada is in Vienna", kind="log")
+        await engine.append("Ada is in Graz", kind="log")
+        await clean(engine)
+        await engine.forget(first.id)
+        await clean(engine)
+        await engine.forget(first.id, restore=True)
+        await clean(engine)
+    assert subjects(repo)[-2:] == ["memory: forget 1 log entry", "memory: restore 1 log entry"]
+
+
+async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
+    async with repo.engine(git=QUICK) as engine:
+        (repo.root / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))
+        receipt = await engine.append("one", kind="fact")
+        assert receipt.outcome == "created"
+        await eventually(lambda: engine.health.commits().why)
+        facts = engine.upkeep.status()
+        assert facts["git"]["waiting"] == 1
+        assert facts["git"]["why"] == f"a merge is in progress in {repo.root}"
+        assert facts["problems"] == 0
+        (finding,) = [each for each in examine(engine) if "committed" in each.what]
+        assert finding.what == f"1 file is not committed yet: a merge is in progress in {repo.root}"
+        assert (finding.severity, finding.remedy) == ("info", "nothing to do: it is committed afterwards")
+        assert subjects(repo) == []
+        (repo.root / ".git" / "MERGE_HEAD").unlink()
+        await clean(engine)
+        assert engine.upkeep.status()["git"]["why"] is None
+    assert subjects(repo) == ["memory: add leaf notes/fact/one.md"]
+
+
+async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
+    repo: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MOST_FILES", 1), ("FIRST_RETRY_S", 0.2), ("LAST_RETRY_S", 0.2)):
+        monkeypatch.setattr(f"mcp_memory.git.committer.{name}", value)
+    async with repo.engine(git=AT_THE_END) as engine:
+        key, staged, free = [await engine.append(text, kind="fact") for text in ("a key", "staged", "the rest")]
+        written = repo.read(key.path)
+        repo.write(key.path, written + f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40].encode() + b"\n")
+        git(repo, "add", staged.path)
+        repo.write(staged.path, repo.read(staged.path) + b"And more.\n")
+    assert subjects(repo) == [f"memory: add leaf {free.path}"], "of more files than one attempt takes"
+    async with repo.engine(git=QUICK) as engine:
+        await eventually(lambda: engine.health.commits().why)
+        (finding,) = [each for each in examine(engine) if "committed" in each.what]
+        assert finding.what.startswith(f"2 files are not committed yet: {key.path} seems to hold a secret (GitHub")
+        assert finding.remedy == 'take it out, or set vault.secrets = "allow"'
+        repo.write(key.path, written)
+        await eventually(lambda: engine.health.commits().passes)
+        assert engine.health.commits().waiting == 1
+        assert engine.health.commits().why == f"{staged.path} is staged, in another version"
+        git(repo, "commit", "-q", "-m", "theirs")
+        await clean(engine)
+    assert status(repo) == ""
+    assert "And more." in git(repo, "show", f"HEAD:{staged.path}")
+
+
+async def test_a_secret_that_is_allowed(repo: World) -> None:
+    async with repo.engine(git=AT_THE_END, vault=VaultConfig(secrets="allow")) as engine:
+        await engine.append(f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40], kind="fact")
+    assert (len(subjects(repo)), status(repo)) == (1, "")
+
+
+async def test_what_a_crash_left_is_committed_at_the_next_start(repo: World) -> None:
+    (repo.root / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))
+    async with repo.engine(git=AT_THE_END) as engine:
+        receipt = await engine.append("one", kind="fact")
+        assert str(receipt.path) in (repo.state / "uncommitted").read_text(), "before the answer"
+    assert subjects(repo) == []
+    with (repo.state / "uncommitted").open("a") as torn:
+        torn.write('"notes/fact/ha')
+    (repo.root / ".git" / "MERGE_HEAD").unlink()
+    repo.write("notes/fact/hand.md", "Written by hand.")
+    async with repo.engine(git=QUICK) as engine:
+        await clean(engine)
+    assert held(repo) == {receipt.path}
+    assert not (repo.state / "uncommitted").exists()
+
+
+async def test_off_unless_wanted_and_no_error_without_a_repository(repo: World) -> None:
+    async with repo.engine() as engine:
+        await engine.append("one", kind="fact")
+        assert engine.upkeep.status()["git"] is None
+    assert subjects(repo) == []
+    shutil.rmtree(repo.root / ".git")
+    async with repo.engine(git=QUICK) as engine:
+        assert (await engine.append("two", kind="fact")).outcome == "created"
+        await eventually(lambda: engine.health.commits().why)
+        assert engine.health.commits().why == f"{repo.root} is in no git repository"
+        assert "git init" in engine.health.commits().remedy
+
+
+async def test_a_change_during_a_commit_is_not_lost(tmp_path: Path) -> None:
+    pending = Pending(tmp_path / "uncommitted")
+    pending.add(NotePath("a.md"))
+    pending.add(NotePath("b.md"))
+    done = pending.snapshot()
+    pending.add(NotePath("a.md"))
+    pending.settle(done)
+    assert list(pending.snapshot()) == ["a.md"]
+    assert list(Pending(tmp_path / "uncommitted").snapshot()) == ["a.md"]
+
+
+async def test_a_full_disk_is_no_reason_to_refuse_a_note(tmp_path: Path) -> None:
+    pending = Pending(tmp_path / "a-file" / "uncommitted")
+    (tmp_path / "a-file").touch()
+    pending.add(NotePath("a.md"))
+    assert len(pending) == 1
+
+
+async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
+    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, TEA)
+        with pytest.raises(NotFound, match="no commit knows the id"):
+            await ask(engine, "01M7Z3HPR77M1K414E2NKABTV4")
+    async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
+        await engine.compactor.run()
+    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
+        note = await engine.forget(ids[0], reason="a try")
+        await clean(engine)
+        with pytest.raises(Refused, match="is forgotten"):
+            await ask(engine, ids[0], at="HEAD~1")
+        await engine.forget(ids[0], restore=True)
+        await clean(engine)
+        past = await ask(engine, ids[0])
+        assert [event["change"] for event in past] == ["changed", "changed", "moved", "added"]
+        assert past == await ask(engine, note.path), "by its path too"
+        moved = past[2]
+        assert (moved["path"], moved["who"]) == (note.path, "mcp-memory")
+        assert moved["before"].startswith("topics/_fresh/")
+        assert [event["message"] for event in past[:2]] == [
+            f"memory: {w} leaf {note.path}" for w in ("restore", "forget")
+        ]
+        then = await ask(engine, ids[0], at=past[-1]["commit"])
+        assert then["path"] == moved["before"]
+        assert then["text"].encode() == repo.read(note.path)
+        with pytest.raises(NotFound, match="is not in the commit"):
+            await ask(engine, ids[0], at=git(repo, "rev-list", "--max-parents=0", "HEAD").strip())
+        everything = await ask(engine, None)
+        assert [event["message"] for event in reversed(everything)] == ["mine", *subjects(repo)]
+        assert [event["message"] for event in await ask(engine, "topics/_fresh/")] == subjects(repo)[1::-1]
+        assert [event["files"] for event in await ask(engine, None, limit=1)] == [1]
+
+
+async def test_the_past_of_a_persons_note_that_was_renamed(repo: World) -> None:
+    repo.write("Träume - alt.md", "A dream of trains.\nAnd of nothing else.\n" * 5)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "dreams")
+    git(repo, "mv", "Träume - alt.md", "dreams.md")
+    git(repo, "commit", "-q", "-m", "renamed")
+    async with repo.engine() as engine:
+        past = await ask(engine, "dreams.md")
+        assert [(event["change"], event["before"]) for event in past] == [("moved", "Träume - alt.md"), ("added", None)]
+
+
+async def test_no_word_that_was_forgotten_since(repo: World) -> None:
+    async with repo.engine(git=QUICK) as engine:
+        secret = await engine.append("canary in the coal mine", kind="log")
+        await engine.append("Ada is in Graz", kind="log")
+        await clean(engine)
+        await engine.forget(secret.id)
+        then = await ask(engine, secret.path, at="HEAD")
+        assert "Graz" in then["text"]
+        assert "canary in the" not in then["text"]
+
+
+async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_memory.git.note_history.AT_A_TIME", 1)
+    async with repo.engine(git=QUICK) as engine:
+        note = await engine.append("Ada is in Graz", kind="fact")
+        log = await engine.append(f"Ada has moved, see {note.id}", kind="log")
+        await clean(engine)
+        repository = find(repo.root, 20)
+        assert set(places(repository, note.id)) == {note.path, log.path.partition("#")[0]}
+        assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
+        looked = note_history._named(engine.vault, repository, note.id)
+        assert looked.paths == [note.path]
+
+
+async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:
+    async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, TEA)
+        await engine.compactor.run()
+        await clean(engine)
+        page, old = f"{topic_of(repo, 'green-tea')}/_summary.md", git(repo, "rev-parse", "HEAD").strip()
+        assert TEA[0] in (await ask(engine, page, at=old))["text"]
+        note = await engine.forget(ids[0])
+        await engine.compactor.run()
+        assert TEA[0].encode() not in repo.read(page)
+        with pytest.raises(Refused, match="quoted then what is forgotten"):
+            await ask(engine, page, at=old)
+        (repo.root / note.path).unlink()
+        for target in (note.path, ids[0]):
+            with pytest.raises(Refused, match="may have been forgotten"):
+                await ask(engine, target, at=old)
+
+
+async def test_another_note_was_there(repo: World) -> None:
+    """What is forgotten is not told for the sake of who lives there now."""
+    async with repo.engine(git=QUICK) as engine:
+        first = await engine.append("canary in the coal mine", kind="fact")
+        await clean(engine)
+        old = git(repo, "rev-parse", "HEAD").strip()
+        await engine.erase(first.id, sure=True)
+        repo.write(first.path, "Another note.")
+        with pytest.raises(Refused, match="may have been forgotten"):
+            await ask(engine, first.path, at=old)
+
+
+async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:
+    (repo.root / ".git").rename(repo.root.parent / ".git")
+    (repo.root.parent / "outside.md").write_text("canary")
+    git(repo, "-C", "..", "add", "outside.md", "vault")
+    git(repo, "-C", "..", "commit", "-q", "-m", "all")
+    async with repo.engine() as engine:
+        for target in ("../outside.md", "/outside.md", "vault/../../outside.md", ".git/config", "../"):
+            for at in (None, "HEAD"):
+                with pytest.raises(InvalidInput):
+                    await ask(engine, target, at=at)
+        for commit in ("-p", "--all", "HEAD:outside.md", "", "a\0b"):
+            with pytest.raises((InvalidInput, NotFound)):
+                await ask(engine, "vault.md", at=commit)
+        with pytest.raises(NotFound):
+            await ask(engine, "outside.md", at="HEAD")
+
+
+async def ask(engine: Engine, target: str | None, *, at: str | None = None, limit: int | None = None) -> Any:
+    answer = await perform(engine, "log", {"target": target, "at": at, "limit": limit})
+    return answer if at else answer["log"]

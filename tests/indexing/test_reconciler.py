@@ -1,0 +1,518 @@
+"""The indexer: sweeps, mass loss, odd files, generations."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.requests import perform
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Change
+from mcp_memory.indexing.diff import Known, difference, suspicion
+from mcp_memory.indexing.index_rows import to_upsert
+from mcp_memory.models import Etag, FileStat, NotePath, Problem
+from mcp_memory.storage.base import Listing
+from mcp_memory.text.chunking.chunker import ChunkingConfig
+from mcp_memory.vault.config import VaultConfig
+from tests.support.world import World, draft, eventually, found, paths, records
+
+pytestmark = pytest.mark.anyio
+
+
+# -- the difference, pure ------------------------------------------------------------------------------------------
+
+
+def listing(*files: str, odd: tuple[str, ...] = (), complete: bool = True, settled: bool = True) -> Listing:
+    stats = {NotePath(f): FileStat(NotePath(f), f"sig {f}", 1, settled) for f in files}
+    return Listing(stats, [Problem(path, "odd") for path in odd], complete=complete)
+
+
+def known(*files: str) -> dict[NotePath, Known]:
+    return {NotePath(f): Known(f"sig {f}", Etag("e")) for f in files}
+
+
+def test_new_changed_and_young_files_are_read() -> None:
+    assert difference(listing("a", "b"), known("a")).to_read == ("b",)
+    assert difference(listing("a"), {NotePath("a"): Known("sig a?", Etag("e"))}).to_read == ("a",)
+    assert difference(listing("a", settled=False), known("a")).to_read == ("a",)
+
+
+def test_absent_files_are_gone_unless_their_place_is_odd() -> None:
+    seen = difference(listing("a", odd=("deep/in", "c")), known("a", "b", "c", "deep/in/x", "deep/other"))
+    assert seen.gone == ("b", "deep/other")
+    assert seen.doubtful == ("c", "deep/in/x")
+    assert difference(listing(odd=(".",)), known("a", "b/c")).gone == ()
+    assert difference(listing(odd=("@team/.",)), known("@team/a", "b")).gone == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("gone", "of", "unaccepted", "paused"),
+    [(0, 0, True, False), (49, 49, False, False), (50, 50, False, True), (89, 100, False, False),
+    (90, 100, False, True),
+     (1, 100, True, True), (0, 100, True, False)],
+)  # fmt: skip
+def test_a_mass_loss_is_suspect(gone: int, of: int, unaccepted: bool, paused: bool) -> None:
+    assert bool(suspicion(listing(), gone, of, unaccepted=unaccepted)) is paused
+
+
+def test_an_incomplete_listing_proves_nothing() -> None:
+    assert suspicion(listing(complete=False), 0, 0, unaccepted=False)
+
+
+# -- mass loss -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crowd(world: World) -> World:
+    """A vault of 60 notes, each with a word of its own."""
+    world.with_home("")
+    for number in range(60):
+        world.write(f"crowd/n{number}.md", f"uniqueword{number} stands here")
+    return world
+
+
+def remove(world: World, numbers: range) -> None:
+    for number in numbers:
+        (world.root / f"crowd/n{number}.md").unlink()
+
+
+async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> None:
+    async with crowd.engine() as engine:
+        remove(crowd, range(58))
+        assert (await engine.upkeep.reconcile())["gone"] == 0
+        assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
+        assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
+        assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine))
+        assert await perform(engine, "accept", {}) == {"pruned": 58}
+        assert await found(engine, "uniqueword7") == []
+        assert engine.upkeep.status()["pruning_paused"] is None
+
+
+async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: World) -> None:
+    async with crowd.engine() as engine:
+        away = crowd.root.with_name("away")
+        (crowd.root / "crowd").rename(away)
+        await engine.upkeep.reconcile()
+        (crowd.root / "crowd").mkdir()
+        for number in range(30):  # a sync client brings them back one by one
+            (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
+        await engine.upkeep.reconcile()
+        assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
+        assert engine.upkeep.status()["pruning_paused"]
+        for file in away.iterdir():
+            file.rename(crowd.root / "crowd" / file.name)
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.status()["pruning_paused"] is None
+        assert engine.upkeep.status()["notes"] == 60
+
+
+@pytest.mark.parametrize("lost", ["root", "marker"])
+async def test_a_vanished_vault_keeps_its_answers(crowd: World, lost: str) -> None:
+    gone = crowd.root if lost == "root" else crowd.root / ".mcp-memory"
+    async with crowd.engine() as engine:
+        remove(crowd, range(3))
+        gone.rename(crowd.root.parent / "away")
+        await engine.upkeep.reconcile()
+        assert await found(engine, "uniqueword1") == ["crowd/n1.md"]
+        assert "missing" in engine.upkeep.status()["pruning_paused"]
+        (crowd.root.parent / "away").rename(gone)
+        assert (await engine.upkeep.reconcile())["gone"] == 3
+        assert engine.upkeep.status()["pruning_paused"] is None
+        assert await found(engine, "uniqueword1") == []
+
+
+@pytest.mark.parametrize("lost", ["root", "marker", "all but the folder"])
+async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lost: str) -> None:
+    async with crowd.engine() as engine:
+        home = engine.marker
+    away = crowd.root.parent / "away"
+    if lost == "marker":
+        (crowd.root / ".mcp-memory").rename(away)
+    else:
+        crowd.root.rename(away)
+        if lost != "root":
+            crowd.root.mkdir()
+    async with crowd.engine() as engine:
+        assert engine.marker.id == home.id
+        assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
+        with pytest.raises(McpMemoryError, match="not there"):
+            await engine.append("words", kind="fact")
+        if lost == "marker":
+            away.rename(crowd.root / ".mcp-memory")
+        else:
+            shutil.rmtree(crowd.root, ignore_errors=True)
+            away.rename(crowd.root)
+        assert (await engine.upkeep.reconcile())["changed"] == 0
+        assert engine.upkeep.status()["pruning_paused"] is None
+        await engine.append("words", kind="fact")
+
+
+async def test_a_person_can_say_that_this_is_the_vault(crowd: World) -> None:
+    async with crowd.engine():
+        pass
+    shutil.rmtree(crowd.root)
+    async with crowd.engine() as engine:
+        assert await perform(engine, "accept", {}) == {"pruned": 60}
+        await engine.append("words", kind="fact")
+        await engine.upkeep.reconcile()
+        assert paths(engine) == ["notes/fact/words.md"]
+
+
+async def test_few_files_go_without_a_word(world: World) -> None:
+    world.write("a.md", "violet")
+    async with world.engine() as engine:
+        (world.root / "a.md").unlink()
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.status()["pruning_paused"] is None
+        assert await found(engine, "violet") == []
+
+
+# -- odd files -------------------------------------------------------------------------------------------------------
+
+
+async def test_odd_files_are_indexed_or_reported(world: World) -> None:
+    odd = {
+        "utf16.md": "violet words".encode("utf-16"), "latin.md": b"violet caf\xe9", "binary.md": bytes(range(256)) * 9,
+        "broken.md": b"---\nid: [\n---\nviolet body", "bomb.md": b"---\n" + ALIAS_BOMB + b"---\nviolet bomb",
+        "empty.md": b"", "rule.md": b"violet\n\n---\n\nbelow", "huge.md": b"violet " * 2000,
+        "nul.md": b"violet\0" + b"x" * 999,
+        "line.md": b"violet " + b"x" * 9000,
+    }  # fmt: skip
+    world.with_home("")
+    for name, content in odd.items():
+        world.write(name, content)
+    os.mkfifo(world.root / "fifo.md")
+    (world.root / "link.md").symlink_to(world.root / "rule.md")
+    (world.root / "dangling.md").symlink_to("nowhere")
+    outside = world.root.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("violet outside")
+    (world.root / "folder").symlink_to(outside)
+    async with world.engine(vault=VaultConfig(max_note_bytes=10_000)) as engine:
+        reported = {problem.path for problem in engine.upkeep.problems()}
+        assert reported >= {"utf16.md", "latin.md", "binary.md", "broken.md", "bomb.md", "huge.md", "nul.md"}
+        assert reported >= {"fifo.md", "link.md", "dangling.md", "folder"}
+        assert not reported & {"empty.md", "rule.md", "line.md"}
+        hits = set(await found(engine, "violet"))
+        assert hits == {"latin.md", "broken.md", "bomb.md", "rule.md", "nul.md", "line.md", "huge.md"}
+        assert set(paths(engine)) == set(odd)
+        said = [finding.what for finding in examine(engine)]
+        assert all(any(path in line for line in said) for path in reported)
+
+
+ALIAS_BOMB = b"a: &a [x, x]\n" + b"".join(
+    b"%c: &%c [%s]\n" % (ord("b") + n, ord("b") + n, b", ".join([b"*%c" % (ord("a") + n)] * 9)) for n in range(12)
+)
+
+
+async def test_a_repaired_file_is_no_problem_any_more(world: World) -> None:
+    file = world.write("a.md", "---\nid: [\n---\nviolet")
+    async with world.engine() as engine:
+        assert len(engine.upkeep.problems()) == 1
+        file.write_text("---\nid: a\n---\nviolet")
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.problems() == []
+        file.write_bytes(b"\xff")
+        await engine.upkeep.reconcile()
+        file.unlink()
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.problems() == []
+
+
+@pytest.mark.parametrize("becomes", ["a link", "a folder", "a FIFO", "binary", "ignored", "below a linked folder"])
+async def test_what_is_no_note_any_more_leaves_the_answers(world: World, becomes: str) -> None:
+    file = world.write("deep/a.md", "violet words")
+    async with world.engine() as engine:
+        assert await found(engine, "violet") == ["deep/a.md"]
+        away = world.root.parent / "away.md"
+        match becomes:
+            case "a link":
+                file.rename(away)
+                file.symlink_to(away)
+            case "a folder":
+                file.unlink()
+                file.mkdir()
+            case "a FIFO":
+                file.unlink()
+                os.mkfifo(file)
+            case "binary":
+                file.write_bytes(b"violet" + bytes(99))
+            case "ignored":
+                world.write(".memoryignore", "deep/\n")
+            case "below a linked folder":
+                file.parent.rename(away)
+                (world.root / "deep").symlink_to(away)
+        await engine.upkeep.reconcile()
+        assert await found(engine, "violet") == []
+        if becomes not in {"a folder", "ignored"}:
+            assert engine.upkeep.problems()
+        assert engine.upkeep.status()["pruning_paused"] is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="file modes do not bind root")
+async def test_a_folder_that_cannot_be_looked_into_keeps_its_answers(world: World) -> None:
+    file = world.write("deep/a.md", "violet words")
+    async with world.engine() as engine:
+        file.parent.chmod(0)
+        await engine.upkeep.reconcile()
+        assert await found(engine, "violet") == ["deep/a.md"]
+        assert {problem.path for problem in engine.upkeep.problems()} == {"deep"}
+        file.parent.chmod(0o700)
+        await engine.upkeep.reconcile()
+        assert engine.upkeep.problems() == []
+
+
+# -- own writes and sweeps at once -----------------------------------------------------------------------------------
+
+
+async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
+    for number in range(200):
+        world.write(f"crowd/n{number}.md", f"crowd {number}")
+    async with world.engine() as engine:
+        lost: list[str] = []
+        done = anyio.Event()
+
+        async def sweep() -> None:
+            while not done.is_set():
+                await engine.upkeep.reconcile()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sweep)
+            tasks.start_soon(sweep)
+            for number in range(40):
+                receipt = await engine.append(f"freshword{number} is here", kind="fact")
+                lost += [] if await found(engine, f"freshword{number}") == [receipt.path] else [receipt.path]
+            done.set()
+        assert lost == []
+
+
+async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(world: World) -> None:
+    world.write("a.md", "violet")
+    async with world.engine() as engine:
+        real = engine.vault.list
+
+        def slow_list() -> Listing:
+            listing = real()
+            anyio.from_thread.run(lambda: engine.append("freshword", kind="fact"))
+            return listing
+
+        engine.vault.list = slow_list
+        assert (await engine.upkeep.reconcile())["gone"] == 0
+        engine.vault.list = real
+        assert len(await found(engine, "freshword")) == 1
+
+
+async def test_an_older_state_of_a_file_never_replaces_a_newer_one(world: World) -> None:
+    async with world.engine() as engine:
+        first = engine.vault.append(draft("first entry", "log"))
+        second = engine.vault.append(draft("second entry", "log"))
+        await engine.writer.put(second.file)
+        await engine.writer.put(first.file)
+        assert "second entry" in (await engine.search("second")).hits[0].snippet
+
+
+async def test_entries_appended_at_once_are_all_found_at_once(world: World) -> None:
+    async with world.engine() as engine:
+        missing: list[int] = []
+
+        async def say(number: int) -> None:
+            receipt = await engine.append(f"loggedword{number}", kind="log", session=str(number))
+            hits = (await engine.search(f"loggedword{number}")).hits
+            if receipt.id not in [hit.id for hit in hits]:
+                missing.append(number)
+
+        for start in range(0, 40, 8):
+            async with anyio.create_task_group() as tasks:
+                for number in range(start, start + 8):
+                    tasks.start_soon(say, number)
+        assert missing == []
+
+
+async def test_an_unchanged_vault_is_not_read_again(world: World) -> None:
+    for number in range(10):
+        os.utime(world.write(f"n{number}.md", "x"), (1e9, 1e9))
+    async with world.engine() as engine:
+        await eventually(lambda: _quiet(engine))
+        with _opened() as names:
+            await engine.upkeep.reconcile()
+        assert [name for name in names if name.endswith(".md")] == []
+        os.utime(world.write("n3.md", "y"), (2e9, 2e9))
+        with _opened() as names:
+            await engine.upkeep.reconcile()
+        assert {name for name in names if name.endswith(".md")} == {"n3.md"}, "this does see what is read"
+
+
+_openings: list[list[str]] = []
+_hearing: list[bool] = []
+
+
+def _hear(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open":
+        for names in _openings:
+            names.append(Path(os.fsdecode(arguments[0])).name if isinstance(arguments[0], str | bytes) else "")
+
+
+@contextmanager
+def _opened() -> Iterator[list[str]]:
+    """The names of the files that this process opens within the block, as the interpreter's audit tells them."""
+    if not _hearing:
+        _hearing.append(True)
+        sys.addaudithook(_hear)  # for good: Python has no way to take one off
+    names: list[str] = []
+    _openings.append(names)
+    try:
+        yield names
+    finally:
+        _openings.remove(names)
+
+
+async def _quiet(engine) -> bool:
+    """No file's signature is in doubt."""
+    return (await engine.upkeep.reconcile())["changed"] == 0 and not [
+        path for path, was in engine.writer._known.items() if was.signature.endswith("?")
+    ]
+
+
+async def test_a_file_too_young_for_its_signature_is_looked_at_again(world: World) -> None:
+    async with world.engine() as engine:
+        world.write("a.md", "violet")
+        await engine.upkeep.reconcile()
+        seen = engine.writer._known[NotePath("a.md")].signature
+        assert seen.endswith("?")
+        await eventually(lambda: _quiet(engine))
+
+
+# -- generations -----------------------------------------------------------------------------------------------------
+
+
+async def test_another_model_and_chunking_answer_alike_and_leave_one_generation(toy_world: World) -> None:
+    for number in range(5):
+        toy_world.write(f"n{number}.md", f"violet {number}\n\n" * 9)
+    for sections in (
+        {}, {"embedder": EmbedderConfig("toy", "other")}, {"chunking": ChunkingConfig("window")},
+        {"embedder": EmbedderConfig("none")}, {},
+    ):  # fmt: skip
+        async with toy_world.engine(**sections) as engine:
+            assert len(await found(engine, "violet")) >= 5
+            assert engine.upkeep.status()["pending"] == 0
+            assert len(engine._index.generations()) == 1
+            assert engine.upkeep.problems() == []
+
+
+async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> None:
+    """Another model is chosen while the disk is away."""
+    for number in range(60):
+        toy_world.write(f"crowd/n{number}.md", f"uniqueword{number}")
+    async with toy_world.engine():
+        pass
+    away = toy_world.root.with_name("away")
+    toy_world.root.rename(away)
+    async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
+        assert await found(engine, "uniqueword9", mode="keyword") == ["crowd/n9.md"]
+        assert [p.path for p in engine.upkeep.problems() if p.path == "index"]
+        away.rename(toy_world.root)
+        await engine.upkeep.reconcile()
+        await eventually(lambda: engine.upkeep.status()["model_state"] == "ready")
+        assert engine.upkeep.status()["notes"] == 61
+        assert await found(engine, "uniqueword9", mode="semantic")
+        assert engine.upkeep.problems() == []
+
+
+async def test_an_interrupted_build_leaves_no_ghosts(toy_world: World) -> None:
+    for number in range(3):
+        toy_world.write(f"n{number}.md", f"violet {number}")
+    async with toy_world.engine() as engine:
+        half = engine._index.begin(engine.writer.fingerprint("toy other"), "toy other", 64)
+        file = engine.vault.read(NotePath("n1.md"))
+        engine._index.apply(half.number, [to_upsert(file.record, file.text, file.body_start, ChunkingConfig())])
+    (toy_world.root / "n1.md").unlink()
+    async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
+        assert sorted(await found(engine, "violet")) == ["n0.md", "n2.md"]
+        assert len(records(engine)) == 3
+
+
+async def test_reindex_trusts_nothing_but_the_bytes(toy_world: World, tmp_path: Path) -> None:
+    toy_world.write("a.md", "violet")
+    async with toy_world.engine() as engine:
+        spoken = len(engine.model.embedder.texts)
+        assert spoken >= 1
+        answer = await perform(engine, "reindex", {})
+        assert (answer["notes"], answer["reindexed"], answer["embedded"]) == (2, 0, 0)
+        assert len(engine.model.embedder.texts) == spoken
+        now = engine.writer._known[NotePath("a.md")]
+        toy_world.write("a.md", "indigo")
+        await eventually(lambda: engine.vault.list().files[NotePath("a.md")].settled)
+        written = engine.vault.read(NotePath("a.md")).record
+        engine.writer._known[NotePath("a.md")] = Known(written.signature, now.etag)  # a change that no signature shows
+        assert (await perform(engine, "reconcile", {}))["changed"] == 0
+        assert (await perform(engine, "reindex", {}))["reindexed"] == 1
+        assert [hit.path for hit in (await engine.search("indigo", mode="keyword")).hits] == ["a.md"]
+
+
+# -- an index that is lost while it is in use --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("harm", ["deleted", "overwritten"])
+async def test_an_index_lost_while_running_is_rebuilt(toy_world: World, harm: str) -> None:
+    world = toy_world
+    async with world.engine(watching=True) as engine:
+        before = await engine.append("the ferry leaves at nine")
+        for file in (world.state / "index").glob("index.db*"):
+            if harm == "deleted":
+                file.unlink()
+            else:
+                file.write_bytes(os.urandom(file.stat().st_size))
+
+        async def whole() -> bool:
+            try:
+                result = await engine.search("ferry", mode="semantic")
+            except McpMemoryError:
+                return False  # the call that meets the damage
+            return before.path in [hit.path for hit in result.hits] and result.degraded is None
+
+        await eventually(whole)
+        await engine.append("the bus leaves at ten")
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+
+
+async def test_of_many_who_add_to_a_log_the_first_one_writes_for_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.engine() as engine:
+        await engine.append("the kettle is red", kind="log")
+        applied: list[int] = []
+        apply = engine._index.apply
+
+        def counting(generation: int, changes: Sequence[Change]) -> int:
+            applied.append(len(changes))
+            return apply(generation, changes)
+
+        monkeypatch.setattr(engine._index, "apply", counting)
+        async with anyio.create_task_group() as tasks, engine.writer._lock:
+            for number in range(20):
+                tasks.start_soon(partial(engine.append, f"violet teapot {number}", kind="log"))
+            await eventually(lambda: engine.writer._lock.statistics().tasks_waiting == 20)
+        assert len(applied) <= 2  # the one whose version is the last cannot know that it was written already
+        hits = (await engine.search("violet", limit=50)).hits
+        assert {f"violet teapot {number}" for number in range(20)} <= {hit.snippet.strip() for hit in hits}
+
+
+async def test_bytes_that_mean_something_else_now_are_written_again(world: World) -> None:
+    """A note's twin has the same bytes; forgetting the note hides it too, although its file stays as it was."""
+    async with world.engine() as engine:
+        receipt = await engine.append("the violet teapot is cracked", kind="fact")
+        (world.root / "twin.md").write_bytes(world.read(receipt.path))
+        await engine.upkeep.reconcile()
+        assert await found(engine, "violet")
+        await engine.forget(receipt.path)
+        assert await found(engine, "violet") == []

@@ -1,0 +1,330 @@
+"""The watcher on real folders: what changes on disk is searchable soon, and what is not ours is not followed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.engine import Engine
+from mcp_memory.indexing import watcher
+from mcp_memory.indexing.watcher import Swept, Watcher
+from mcp_memory.models import NotePath
+from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.config import WatchConfig
+from tests.support.world import World, eventually, found, paths
+
+pytestmark = pytest.mark.anyio
+
+HINTS_ALONE = WatchConfig(debounce_s=0.05, longest_wait_s=1.0, active_sweep_s=600, idle_sweep_s=600)
+SWEEPS_TOO = WatchConfig(debounce_s=0.05, longest_wait_s=1.0, active_sweep_s=0.3, idle_sweep_s=0.3)
+SWEEPS_ALONE = WatchConfig(hints=False, active_sweep_s=0.1, idle_sweep_s=0.1)
+
+
+@pytest.fixture(params=[HINTS_ALONE, SWEEPS_ALONE], ids=["hints", "sweeps"])
+async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerator[tuple[World, Engine]]:
+    """A vault with a few folders, watched in one of the two ways alone."""
+    world.with_home("")
+    for path in ("top.md", "a/one.md", "a/b/two.md"):
+        world.write(path, f"original words of {path}")
+    async with world.engine(watching=True, watch=request.param) as engine:
+        yield world, engine
+
+
+async def ready(engine: Engine) -> None:
+    """Events reach us from every folder that the last sweep saw, but for those that we alone write to."""
+
+    def watches() -> bool:
+        last = engine.indexer.last
+        if last is None:
+            return False
+        watched = [folder for folder in last.folders if not folder.startswith("@transcripts")]
+        return engine.watcher.events in {"off", f"events from {counted(len(watched), 'folder')}"}
+
+    await eventually(watches)
+
+
+async def appears(engine: Engine, word: str, *where: str) -> None:
+    async def there() -> bool:
+        return set(await found(engine, word, mode="keyword")) == set(where)
+
+    await eventually(there)
+
+
+async def test_edits_are_searchable(watched: tuple[World, Engine]) -> None:
+    world, engine = watched
+    await ready(engine)
+    world.write("a/one.md", "violet in place")
+    await appears(engine, "violet", "a/one.md")
+    draft = world.write("a/b/.two.md.swp", "crimson by rename")
+    draft.replace(world.root / "a/b/two.md")
+    await appears(engine, "crimson", "a/b/two.md")
+    world.write("a/b/new.md", "turquoise is new")
+    await appears(engine, "turquoise", "a/b/new.md")
+    with (world.root / "top.md").open("a") as out:
+        out.write("\nmagenta at the end")
+    await appears(engine, "magenta", "top.md")
+
+
+async def test_names_come_and_go(watched: tuple[World, Engine]) -> None:
+    world, engine = watched
+    await ready(engine)
+    (world.root / "a/one.md").rename(world.root / "renamed.md")
+    await appears(engine, "original one", "renamed.md", "a/b/two.md", "top.md")
+    (world.root / "a").rename(world.root / "moved.v2")
+    await appears(engine, "original two", "moved.v2/b/two.md", "renamed.md", "top.md")
+    (world.root / "renamed.md").unlink()
+    shutil.rmtree(world.root / "moved.v2")
+    await appears(engine, "original", "top.md")
+
+
+async def test_a_folder_moved_in_is_watched_from_then_on(watched: tuple[World, Engine]) -> None:
+    world, engine = watched
+    await ready(engine)
+    outside = world.root.parent / "incoming"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "x.md").write_text("violet arrives")
+    outside.rename(world.root / "incoming")
+    await appears(engine, "violet", "incoming/deep/x.md")
+    await ready(engine)
+    world.write("incoming/deep/x.md", "crimson replaces it")
+    await appears(engine, "crimson", "incoming/deep/x.md")
+
+
+async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Engine]) -> None:
+    world, engine = watched
+    await ready(engine)
+    away = world.root.with_name("away")
+    world.root.rename(away)
+    if engine.watcher.events == "off":
+        await eventually(lambda: engine.indexer.pruning_paused)
+    else:
+        await engine.upkeep.reconcile()
+    shutil.copytree(away, world.root)
+    engine.watcher.hint()  # the sweep that would come in time
+    await eventually(lambda: engine.indexer.pruning_paused is None)
+    await ready(engine)
+    world.write("a/one.md", "violet again")
+    await appears(engine, "violet", "a/one.md")
+
+
+async def test_links_are_not_followed(world: World) -> None:
+    outside = world.root.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("violet outside")
+    world.write("a.md", "inside")
+    (world.root / "link").symlink_to(outside)
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        before = engine.indexer.last
+        (outside / "secret.md").write_text("violet outside, changed")
+        (outside / "more.md").write_text("violet more")
+        world.write("b.md", "a sign that events got through")
+        await appears(engine, "sign events", "b.md")
+        assert engine.indexer.last is not before
+        assert await found(engine, "violet") == []
+        assert not any("link" in folder for folder in engine.indexer.last.folders)
+
+
+async def test_only_what_changed_is_embedded(toy_world: World) -> None:
+    toy_world.write("a.md", "\n\n".join(f"paragraph {n} " + "x" * 300 for n in range(9)))
+    async with toy_world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        spoken = engine.model.embedder.texts
+        del spoken[:]
+        text = toy_world.read("a.md").decode().replace("paragraph 4", "violet 4")
+        toy_world.write("a.md", text)
+        await appears(engine, "violet", "a.md")
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        assert len(spoken) == 1
+        assert "violet 4" in spoken[0]
+
+
+async def test_own_writes_are_embedded_once(toy_world: World) -> None:
+    async with toy_world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        spoken = engine.model.embedder.texts
+        for number in range(3):
+            await engine.append(f"violet number {number}", kind="fact")
+        await engine.append("violet in the log", kind="log")
+        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        before = len(spoken)
+        for _ in range(2):
+            last = engine.indexer.last
+            engine.watcher.hint()
+            await eventually(lambda last=last: engine.indexer.last is not last)
+        assert len(spoken) == before
+
+
+async def test_folders_that_cannot_be_watched_do_not_stop_the_sweeps(world: World) -> None:
+    sweeps = 0
+
+    async def sweep() -> Swept:
+        nonlocal sweeps
+        sweeps += 1
+        odd = [world.root / "not there", world.root / ("x" * 300), Path(f"/proc/1/root/{sweeps}")]
+        return Swept({str(folder): (0, sweeps) for folder in odd}, 0)
+
+    watching = Watcher(sweep, WatchConfig(active_sweep_s=0.01, idle_sweep_s=0.01))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watching.run)
+        await eventually(lambda: sweeps > 20)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_storm_of_hints_is_not_put_off_for_ever(world: World) -> None:
+    swept = anyio.Event()
+    storming = True
+
+    async def sweep() -> None:
+        nonlocal first
+        if not first:
+            swept.set()
+        first = False
+
+    first = True
+    watching = Watcher(sweep, WatchConfig(hints=False, debounce_s=5, longest_wait_s=0.2, active_sweep_s=600))
+
+    async def storm() -> None:
+        while storming:
+            watching.hint()
+            await anyio.sleep(0.01)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watching.run)
+        tasks.start_soon(storm)
+        with anyio.fail_after(10):
+            await swept.wait()
+        storming = False
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_file_that_only_grows_beside_the_notes_is_no_reason_to_sweep(world: World) -> None:
+    world.write("data.csv", "1\n")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        before = engine.indexer.last
+        for _ in range(20):
+            with (world.root / "data.csv").open("a") as out:
+                out.write("2\n")
+        world.write("note.md", "violet sign")
+        await appears(engine, "violet", "note.md")
+        assert before is not None
+        assert NotePath("data.csv") not in paths(engine)
+
+
+async def test_the_same_size_in_the_same_instant(watched: tuple[World, Engine]) -> None:
+    """mtime is put back; ctime and the content tell."""
+    world, engine = watched
+    await ready(engine)
+    file = world.write("a/one.md", "violet")
+    await appears(engine, "violet", "a/one.md")
+    stat = file.stat()
+    file.write_text("purple")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    await appears(engine, "purple", "a/one.md")
+
+
+# -- when events fail --------------------------------------------------------------------------------------------------
+
+
+async def test_a_folder_made_anew_under_its_old_inode_is_watched_again(world: World) -> None:
+    world.write("a/one.md", "original")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        for word in ("violet", "crimson"):
+            shutil.rmtree(world.root / "a")
+            world.write(f"a/{word}.md", word)
+            await appears(engine, word, f"a/{word}.md")
+            world.write(f"a/{word}.md", f"{word} edited later")
+            await appears(engine, "edited", f"a/{word}.md")
+
+
+async def test_a_root_that_is_replaced_at_once_is_watched_again(world: World) -> None:
+    world.with_home("")
+    world.write("one.md", "original")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        copy = world.root.with_name("copy")
+        shutil.copytree(world.root, copy)
+        shutil.rmtree(world.root)
+        copy.rename(world.root)
+        world.write("two.md", "violet")
+        await appears(engine, "violet", "two.md")
+        world.write("two.md", "crimson")
+        await appears(engine, "crimson", "two.md")
+
+
+async def test_a_name_that_ends_the_watch_ends_nothing_else(world: World) -> None:
+    world.write("a.md", "original")
+    async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
+        await ready(engine)
+        world.write("b.md", "violet")
+        Path(os.fsdecode(os.fsencode(world.root) + b"/caf\xe9.md")).write_text("in latin-1")
+        await appears(engine, "violet", "b.md")
+        await eventually(lambda: engine.watcher.events.startswith("no events"))
+        assert "decode" in engine.watcher.fault
+        assert any("no file-system events" in finding.what for finding in examine(engine))
+        world.write("c/d.md", "crimson")  # a new folder is a reason to try again
+        engine.watcher.hint()
+        await appears(engine, "crimson", "c/d.md")
+        await ready(engine)
+        assert engine.watcher.fault is None
+
+
+async def test_the_slow_pace_is_for_those_who_hear(world: World) -> None:
+    pace = WatchConfig(debounce_s=0.05, active_sweep_s=15, idle_sweep_s=30, idle_after_s=-1)
+    async with world.engine(watching=True, watch=pace) as engine:
+        assert engine.watcher.period_s == 15
+        await ready(engine)
+        assert engine.watcher.period_s == 30
+    async with world.engine(watching=True, watch=replace(pace, hints=False)) as engine:
+        assert engine.watcher.period_s == 15
+        assert engine.watcher.state == "off; a sweep every 15 s"
+
+
+async def test_a_panic_in_the_library_ends_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As pyo3 raises it."""
+
+    def panics(*folders: str, **options: object) -> None:
+        raise PanicException("called `unwrap()` on a poisoned lock")
+
+    monkeypatch.setattr(watcher, "watch", panics)
+    async with world.engine(watching=True, watch=SWEEPS_TOO) as engine:
+        await eventually(lambda: "PanicException" in engine.watcher.events)
+        world.write("b.md", "violet")
+        await appears(engine, "violet", "b.md")
+
+
+async def test_a_dead_watcher_is_made_up_for_noticed_and_replaced(world: World) -> None:
+    world.with_home("")
+    world.write("deep/b.md", "original")
+    async with world.engine(watching=True, watch=SWEEPS_TOO) as engine:
+        await ready(engine)
+        for descriptor in inotify_descriptors():
+            os.dup2(os.open("/dev/null", os.O_RDWR), descriptor)
+        number = 0
+        while not engine.watcher.fault and number < 50:
+            number += 1
+            world.write("deep/b.md", f"violet{number}")
+            await appears(engine, f"violet{number}", "deep/b.md")
+        assert "none told of what 2 sweeps found changed" in engine.watcher.events
+        assert any("no file-system events" in finding.what for finding in examine(engine))
+        await eventually(lambda: world.write("deep/b.md", "turquoise") and engine.watcher.fault is None)
+        assert engine.watcher.events == "events from 2 folders"
+
+
+def inotify_descriptors() -> list[int]:
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("no /proc/self/fd")
+    links = [entry for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    found = [int(entry.name) for entry in links if str(entry.readlink()) == "anon_inode:inotify"]
+    assert found
+    return found

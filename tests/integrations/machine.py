@@ -1,0 +1,85 @@
+"""A person's home in a temporary folder, and what is put into the clients' files there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.clients import HOOK_EVENTS, Scope, Where, Wire, targets, trusting
+from mcp_memory.integrations.config_plan import Change, installing, uninstalling
+
+URL = "http://127.0.0.1:8423/mcp"
+ENTRIES = {
+    "claude-code": {"type": "http", "url": URL, "headersHelper": "/opt/mcp-memory headers --client claude-code"},
+    "codex": {"url": URL, "http_headers_helper": "/opt/mcp-memory headers --client codex"},
+    "openclaw": {"url": URL, "headers": {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}},
+    "generic": {},
+}
+NOON = datetime(2026, 11, 22, 12)
+
+
+def wire(
+    client: str, *, name: str | None = None, url: str = URL, vault: str | None = None, name_of_vault: str = "memory"
+) -> Wire:
+    variable = "MCP_MEMORY_TOKEN" + (vault or "").replace("/", "_").upper()
+    text = json.dumps({**ENTRIES[client], "url": url}).replace("MCP_MEMORY_TOKEN", variable)
+    option = f" --vault {vault}" if vault else ""
+    return Wire(
+        name=name or name_of_vault,
+        entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),
+        instructions="Search first.\nStore at once.\n",
+        hooks={event: f"/opt/mcp-memory hook {event} --client {client}{option}" for event in HOOK_EVENTS},
+        vault=vault,
+        variable=variable,
+        token="sekret",
+        plugin=("/opt/plugin", "/opt/mcp-memory hook EVENT --client openclaw"),
+        chosen=name is not None,
+    )
+
+
+def planned(
+    home: Path,
+    client: str,
+    *,
+    scope: Scope = "user",
+    hooks: bool = True,
+    hashes: Mapping[str, str] | None = None,
+    **more: str,
+) -> list[Change]:
+    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+    wanted = trusting(wanted, hashes) if hashes else wanted
+    return [installing(target, config_files.read(target.file)) for target in wanted]
+
+
+def install(home: Path, client: str, **more) -> list[Change]:
+    """The changes that were made."""
+    changes = [change for change in planned(home, client, **more) if not change.is_nothing]
+    return _applied(changes)
+
+
+def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[Change]:
+    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=True)
+    return _applied(
+        [uninstalling(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted]
+    )
+
+
+def tree(home: Path) -> dict[str, tuple[str, int, bytes]]:
+    """Everything in it: links as links, with modes and bytes."""
+    found = {}
+    for place in sorted(home.rglob("*")):
+        kind = "link" if place.is_symlink() else "folder" if place.is_dir() else "file"
+        content = str(place.readlink()).encode() if kind == "link" else place.read_bytes() if kind == "file" else b""
+        found[str(place.relative_to(home))] = (kind, place.lstat().st_mode, content)
+    return found
+
+
+def _applied(changes: Sequence[Change]) -> list[Change]:
+    for change in changes:
+        config_files.check(change)
+    for change in changes:
+        config_files.apply(change, NOON)
+    return [change for change in changes if not change.is_nothing]

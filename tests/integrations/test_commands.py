@@ -1,0 +1,332 @@
+"""install, uninstall, doctor --clients and service, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.client.connection import Address, Connection
+from tests.daemon.place import Place, Ran
+from tests.integrations.machine import tree
+
+SERVER = "memory-vault"
+"""What a vault is called that is not the configured one: our commands name it, too."""
+
+
+def token_variable(place: Place) -> str:
+    """By the folder of the vault's state, which two vaults of one name do not share."""
+    return f"MCP_MEMORY_TOKEN_{place.state.root.name.upper().replace('-', '_')}"
+
+
+@pytest.fixture
+def home(served: Place) -> Iterator[Path]:
+    """Emptied afterwards; nothing else may be written there."""
+    before = tree(served.home)
+    yield served.home
+    assert tree(served.home) == before
+
+
+def test_a_dry_run_shows_all_and_changes_nothing(served: Place, home: Path) -> None:
+    shown = served.run("install", "claude-code", "--dry-run").ok().out
+    assert "+++ ~/.claude.json" in shown
+    assert "+++ ~/.claude/settings.json" in shown
+    assert "nothing was changed" in shown
+    asked = served.run("install", "claude-code", "--json")
+    assert asked.code == 2
+    assert "--yes" in asked.json["hint"]
+    assert "a to z" in served.run("install", "codex", "--dry-run", "--name", "Gedächtnis").err
+    assert served.run("install", "openclaw", "--dry-run").ok()
+    assert served.credentials.has("openclaw") is False, "not even a token"
+
+
+def test_it_asks(served: Place, home: Path) -> None:
+    assert served.run("install", "codex", stdin=b"n\n").code == 130
+    assert not (home / ".codex").exists()
+    served.run("install", "codex", stdin=b"y\n").ok()
+    text = (home / ".codex" / "config.toml").read_text()
+    assert Address.read(served.state.daemon).url in text
+    assert f"headers --vault {served.vault} --client codex" in text
+    assert "needs a change" in served.run("install", "codex", "--yes").ok().out
+    stays = served.run("uninstall").ok().out
+    assert f"Codex ({home / '.codex' / 'config.toml'}): mcp-memory uninstall codex" in stays
+    assert "Claude Code" not in stays
+    served.run("uninstall", "codex", stdin=b"y\n").ok()
+
+
+def test_trust_is_codexs_to_ask_for(served: Place, home: Path) -> None:
+    refused = served.run("install", "codex", "--yes", "--trust-hooks", PATH="/usr/bin:/bin")
+    assert refused.code == 1 and "no codex on your PATH" in refused.err
+    for more in (["claude-code"], ["codex", "--no-hooks"], ["codex", "--scope", "project"]):
+        assert served.run("install", *more, "--yes", "--trust-hooks").code == 2
+
+
+def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_path: Path) -> None:
+    """The command as it stands in the file, run by a shell in an agent's project."""
+    served.run("install", "claude-code", "--yes").ok()
+    config = home / ".claude.json"
+    text = config.read_text()
+    entry = json.loads(text)["mcpServers"][SERVER]
+    environ = {name: served.environ[name] for name in ("HOME", "PATH")}  # all that Codex hands on
+    (tmp_path / "mcp_memory.py").write_text("raise SystemExit('a module of the project was imported')\n")
+    said = subprocess.run(
+        ["/bin/sh", "-c", entry["headersHelper"]], env=environ, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
+    assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
+    served.run("uninstall", "claude-code", "--yes").ok()
+
+
+def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
+    """Programs that only say a version stand in for the clients; the entries and the daemon are real."""
+    programs = home.parent / "programs"
+    for folder, version in (("new", "2.0.1"), ("old", "1.9.0")):
+        for name in ("claude", "codex"):
+            file = programs / folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"#!/bin/sh\necho {name} {version}\n")
+            file.chmod(0o755)
+    path = os.pathsep.join([str(programs / "new"), str(programs / "old"), "/usr/bin", "/bin"])
+    for client in ("claude-code", "openclaw"):
+        served.run("install", client, "--yes").ok()
+    looked = served.run("doctor", "--clients", "--json", PATH=path)
+    claude, codex, openclaw = looked.json["clients"]
+    token = served.credentials.token("openclaw")
+    assert (home / ".openclaw" / ".env").read_text() == f"{token_variable(served)}={token}\n"
+    assert looked.code == 1
+    assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
+    assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
+    wired = {"scope": "user", "how": "install", "file": str(home / ".claude.json"), "reachable": None}
+    assert claude["wired"] == [wired]
+    assert set(claude["hooks"].values()) == {"trusted"}
+    assert codex["todo"][0] == "not connected: mcp-memory install codex"
+    assert openclaw["found"] == {}
+    assert openclaw["wired"][0]["reachable"] is None, "with the token of its own environment file"
+    assert openclaw["hooks"] == {"plugin": "wired"}
+
+    settings = home / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace("{", '{"disableAllHooks": true,', 1))
+    (home / ".openclaw" / ".env").write_text(f"{token_variable(served)}=wrong\n")
+    config = home / ".openclaw" / "openclaw.json"
+    config.write_text(config.read_text().replace('"enabled": true', '"enabled": false').replace("memory_get", "x"))
+    looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
+    assert set(looked[0]["hooks"].values()) == {"off"}
+    assert looked[2]["hooks"] == {"plugin": "off"}
+    assert "hooks are off: mcp-memory install openclaw" in looked[2]["todo"]
+    assert any("memory tools of its own" in line for line in looked[2]["todo"])
+    config.write_text(config.read_text().replace('"enabled": false', '"enabled": true').replace('"x"', '"memory_get"'))
+    assert looked[2]["wired"][0]["reachable"] == "its token is unknown, or was revoked"
+    settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
+    for client in ("claude-code", "openclaw"):
+        served.run("uninstall", client, "--yes").ok()
+
+
+def test_a_client_that_is_not_there_is_said(served: Place, home: Path) -> None:
+    shown = served.run("install", "claude-code", "--dry-run", PATH="/usr/bin:/bin").ok().out
+    assert "claude was not found on your PATH; written all the same" in shown
+    assert "was not found" not in served.run("install", "generic", "--dry-run", PATH="/usr/bin:/bin").ok().out
+
+
+def test_the_lines_that_another_vault_needs_stay(served: Place, home: Path) -> None:
+    served.run("install", "claude-code", "--yes").ok()
+    config, lines = home / ".claude.json", home / ".claude" / "CLAUDE.md"
+    alone = config.read_text()
+    told = json.loads(alone)
+    entry = {**told["mcpServers"][SERVER], "headersHelper": "mcp-memory headers --client claude-code"}
+    config.write_text(json.dumps({"mcpServers": {"memory": entry, **told["mcpServers"]}}))
+    served.run("uninstall", "claude-code", "--yes").ok()
+    assert json.loads(config.read_text()) == {"mcpServers": {"memory": entry}}
+    assert "memory_search" in lines.read_text(), "the default vault is connected still"
+    served.run("install", "claude-code", "--yes").ok()
+    config.write_text(alone)
+    served.run("uninstall", "claude-code", "--yes").ok()
+    for left in home.glob(".claude.json*"):  # and what it was while the other vault was connected
+        left.unlink()
+
+
+def test_no_backup_is_left_beside_another_link_to_the_file(served: Place, home: Path) -> None:
+    """Two clients know one file under two names: the one that was there first kept its copy beside its own."""
+    before = tree(home)
+    shared = home / "dotfiles" / "AGENTS.md"
+    shared.parent.mkdir()
+    shared.write_text("Use tabs.\n")
+    links = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md"]
+    for link in links:
+        link.parent.mkdir()
+        link.symlink_to(shared)
+    linked = tree(home)
+    for command in ("install", "uninstall"):
+        for client in ("claude-code", "codex"):
+            served.run(command, client, "--yes").ok()
+    assert tree(home) == linked
+    for place in (*links, *(link.parent for link in links), shared, shared.parent):
+        place.rmdir() if place.is_dir() else place.unlink()
+    assert tree(home) == before
+
+
+def test_beside_our_plugin_nothing_is_put_in_a_second_time(served: Place, home: Path) -> None:
+    served.run("install", "claude-code", "--yes").ok()
+    entry = json.loads((home / ".claude.json").read_text())["mcpServers"][SERVER]
+    served.run("uninstall", "claude-code", "--yes").ok()
+    key, root = "mcp-memory@mcp-memory", home / ".claude"
+    copy = root / "plugins" / "copy"
+    for file, content in {
+        root / "settings.json": {"enabledPlugins": {key: True}},
+        root / "plugins" / "installed_plugins.json": {"plugins": {key: [{"installPath": str(copy)}]}},
+        copy / ".claude-plugin" / "plugin.json": {"mcpServers": {"memory": entry}},
+    }.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(content))
+    refused = served.run("install", "claude-code", "--yes")
+    assert refused.code == 1 and f"has our plugin {key}" in refused.err
+    assert f"claude plugin remove {key}" in refused.err
+    shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("program", ["./mcp-memory", "{repo}/mcp-memory"])
+def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program: str, tmp_path: Path) -> None:
+    """A cloned repository brings an entry that looks like ours, and a program of our name."""
+    (tmp_path / ".git").mkdir()
+    evil = tmp_path / "mcp-memory"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    line = f"{program.format(repo=tmp_path)} headers --vault {served.vault} --client claude-code"
+    entry = {"type": "http", "url": Address.read(served.state.daemon).url, "headersHelper": line}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"memory": entry}}))
+    done = subprocess.run(
+        served.command("doctor", "--clients", "--json"),
+        env={**served.environ, "PATH": "/usr/bin:/bin"}, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    wired = json.loads(done.stdout)["clients"][0]["wired"]
+    assert not (tmp_path / "was-run").exists()
+    assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
+    assert len(wired) == (program != "./mcp-memory")
+
+
+def test_the_doctor_says_what_a_helper_lacks(served: Place, home: Path) -> None:
+    """A line that finds this state folder only where its client hands our variables on; Codex does not."""
+    served.run("install", "codex", "--yes", "--no-hooks").ok()
+    config, programs = home / ".codex" / "config.toml", home.parent / "programs"
+    text = config.read_text()
+    line = f"mcp-memory headers --vault {served.vault} --client codex"
+    config.write_text(re.sub("(?m)^http_headers_helper = .*", f'http_headers_helper = "{line}"', text))
+    programs.mkdir(exist_ok=True)
+    (programs / "mcp-memory").touch(mode=0o755)
+    looked = served.run("doctor", "--clients", "--json", PATH=f"{programs}:/usr/bin:/bin").json["clients"]
+    assert f"without MCP_MEMORY_STATE={served.root / 'state'}" in looked[1]["wired"][0]["reachable"]
+    config.write_text(text)
+    served.run("uninstall", "codex", "--yes").ok()
+
+
+def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, tmp_path: Path) -> None:
+    """A person's own entry is tried with this program alone: the one that it names is never started."""
+    evil = tmp_path / "mcp-memory"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    served.run("install", "codex", "--yes", "--no-hooks").ok()
+    config = home / ".codex" / "config.toml"
+    options = f'args = ["stdio", "--vault", "{served.vault}", "--client", "mine"]'
+    mine = f'\n[mcp_servers.mine]\ncommand = "{evil}"\n{options}\n'
+    other = '\n[mcp_servers.other]\ncommand = "mcp-memory"\nargs = ["stdio", "--client", "mine"]\n'
+    config.write_text(config.read_text() + mine + other)
+    codex = served.run("doctor", "--clients", "--json", PATH="/usr/bin:/bin").json["clients"][1]
+    assert [(each["how"], each["file"]) for each in codex["wired"]] == [
+        (how, str(config)) for how in ("install", "stdio")
+    ]
+    assert codex["wired"][0]["reachable"] is None and "another program" in codex["wired"][1]["reachable"]
+    assert any("by install and over stdio" in line for line in codex["todo"])
+    assert not (tmp_path / "was-run").exists()
+    config.write_text(config.read_text().replace(mine, "").replace(other, ""))
+    served.run("uninstall", "codex", "--yes").ok()
+
+
+def test_who_called_last(served: Place) -> None:
+    visitor = Connection(Address.read(served.state.daemon), served.credentials, client="visitor")
+    visitor.call("search", {"query": "anything"})
+    assert "visitor" in served.run("status", "--json").ok().json["clients"]
+    assert "visitor (20" in served.run("status").ok().out
+
+
+def test_a_project(served: Place, home: Path) -> None:
+    repo = served.root / "repo"
+    (repo / ".git").mkdir(parents=True)
+    (repo / "deep").mkdir()
+    refused = served.run("install", "codex", "--scope", "project", "--yes")
+    assert refused.code == 1
+    assert "git repository" in refused.err
+
+    def run(*arguments: str) -> Ran:
+        done = subprocess.run(
+            served.command(*arguments), env=served.environ, cwd=repo / "deep", capture_output=True, text=True
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    shown = run("install", "claude-code", "--scope", "project", "--yes").ok().out
+    assert f"name this machine's address, {Address.read(served.state.daemon).url}" in shown
+    entry = json.loads((repo / ".mcp.json").read_text())["mcpServers"][SERVER]
+    assert "--project repo" in entry["headersHelper"]
+    assert (repo / "CLAUDE.md").is_file()
+    assert "--scope project" in run("uninstall").ok().out
+    (repo / "AGENTS.md").symlink_to("CLAUDE.md")
+    run("install", "codex", "--scope", "project", "--yes").ok()
+    run("uninstall", "claude-code", "--scope", "project", "--yes").ok()
+    assert "memory_search" in (repo / "AGENTS.md").read_text(), "Codex still reads it"
+    run("uninstall", "codex", "--scope", "project", "--yes").ok()
+    assert sorted(path.name for path in repo.iterdir()) == [".git", "AGENTS.md", "deep"]
+    assert run("install", "openclaw", "--scope", "project", "--yes").code == 1
+
+
+@pytest.fixture
+def systemctl(served: Place) -> Path:
+    """A program in its place that writes down what it is told, and has no user's manager while `absent` is there."""
+    folder = served.root / "systemd"
+    folder.mkdir()
+    program = folder / "systemctl"
+    said = 'case "$*" in *is-active*) echo active;; *is-enabled*) echo enabled;; esac'
+    program.write_text(f'#!/bin/sh\necho "$@" >>{folder}/log\n{said}\n[ ! -e {folder}/absent ]\n')
+    program.chmod(0o755)
+    return folder
+
+
+def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
+    path = {"PATH": f"{systemctl}:{os.environ['PATH']}"}
+    (systemctl / "absent").touch()
+    refused = served.run("service", "install", **path)
+    assert refused.code == 1
+    assert "headers helper" in refused.err
+    assert "headers helper" in served.run("service", "status", **path).ok().out
+    assert not (home / ".config").exists()
+
+    (systemctl / "absent").unlink()
+    file = home / ".config" / "systemd" / "user" / f"mcp-memory-{served.state.root.name}.service"
+    shown = served.run("service", "install", **path).ok().out
+    assert f'+ExecStart="{sys.executable}" "-P"' in shown or '/mcp-memory" "serve"' in shown
+    assert f'"--vault" "{served.vault}"' in file.read_text()
+    assert f'Environment="MCP_MEMORY_STATE={served.root / "state"}"' in file.read_text()
+    assert f"the systemd unit {file}" in served.run("uninstall").ok().out
+    edited = file.read_text() + "# mine\n"
+    file.write_text(edited)
+    assert "kept as it was" in served.run("service", "install", **path).ok().out
+    assert [backup.read_text() for backup in file.parent.glob("*.bak")] == [edited]
+    assert served.run("service", "status", "--json", **path).ok().json == {
+        "systemd": True, "unit": str(file), "enabled": True, "active": True,
+    }  # fmt: skip
+    removed = {"unit": str(file), "removed": True, "backup": None}
+    assert served.run("service", "uninstall", "--json", **path).ok().json == removed
+    served.run("service", "install", **path).ok()
+    with file.open("a") as unit:
+        unit.write("# mine, too\n")
+    assert "kept as it was" in served.run("service", "uninstall", **path).ok().out
+    assert not file.exists()
+    assert any(backup.read_text().endswith("# mine, too\n") for backup in file.parent.glob("*.bak"))
+    told = (systemctl / "log").read_text()
+    assert told.index("daemon-reload") < told.index(f"enable --now {file.name}") < told.index("disable --now")
+    assert "there is no" in served.run("service", "uninstall", **path).ok().out
+    shutil.rmtree(home / ".config")

@@ -1,0 +1,32 @@
+"""What clients call a vault's server: a name that each of them takes, whatever the vault's folder is called."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.cli.clients.snippets import SERVER_NAME, server_name, snippets
+from mcp_memory.settings.settings import load
+
+LONGEST_TOOL = 64
+"""Characters of a tool's name that models take, with the client's prefix."""
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("zweites Gedächtnis", "memory-zweites-gedachtnis"),
+        ("Notes.2026_old", "memory-notes-2026-old"),
+        ("x" * 200, "memory-" + "x" * 24),
+        ("記憶", None),
+    ],
+)
+def test_it_is_plain_letters(tmp_path: Path, folder: str, name: str | None) -> None:
+    settings = load({"HOME": str(tmp_path)}, flags={"vault.path": str(tmp_path / folder)})
+    called = server_name(settings)
+    assert called == (name or f"memory-{settings.state.root.name[-10:]}"), "the number of its state, where no letter is"
+    assert SERVER_NAME.fullmatch(called) and len(f"mcp__{called}-999__memory_search") <= LONGEST_TOOL
+    codex = snippets(settings, "http://127.0.0.1:1/mcp")["Codex: add to ~/.codex/config.toml"]
+    assert [*tomllib.loads(codex)["mcp_servers"]] == [called], "as it is pasted"

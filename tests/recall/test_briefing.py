@@ -1,0 +1,192 @@
+"""Briefings: what a session is told unasked, each passage once, in a text that only changes when the memory does."""
+
+from __future__ import annotations
+
+import os
+from time import time
+
+import pytest
+
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.models import Shelf
+from mcp_memory.recall.seen_passages import KEPT_S, MOST_SESSIONS, Given
+from mcp_memory.text.tokens import count_tokens
+from mcp_memory.vault.config import RecallConfig
+from tests.support.world import World, paths
+
+pytestmark = pytest.mark.anyio
+
+SOON = 30.0
+PORT = "The staging database listens on port 5433."
+QUESTION = "on which port does the staging database listen"
+
+
+async def told(engine, session: str, prompt: str, **rest) -> str:
+    return (await engine.briefer.prompt(session, prompt, rest.get("project"), deadline_s=SOON)).text
+
+
+async def begun(engine, session: str = "s", project: str | None = None) -> str:
+    return (await engine.briefer.start(session, project, deadline_s=SOON)).text
+
+
+async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:
+    async with world.engine() as engine:
+        assert await begun(engine) == await told(engine, "s", QUESTION) == ""
+        await engine.append(PORT, kind="fact")
+        assert await begun(engine) == ""
+        assert await told(engine, "s", "write a haiku about herons") == ""
+
+
+async def test_the_start_holds_what_every_session_should_know(world: World) -> None:
+    world.write("MEMORY.md", "Curated words.")
+    world.with_home("Agent").write("Agent/_always-load/a.md", "A standing order.")
+    async with world.engine() as engine:
+        await engine.append("Likes short answers.", kind="preference")
+        await engine.append("Send the plans to Bertil.", kind="commitment", expires="2026-12-01")
+        await engine.append("Renew the domain.", kind="commitment", expires="2026-11-22")
+        await engine.append("Fixed the pump.", kind="log")
+        await engine.append("Only of the mill.", kind="preference", project="mill")
+        world.later(days=1)
+        said = await begun(engine, project="other")
+        order = ["A standing order", "Curated words", "Likes short", "until 2026-12-01", "plans to Bertil", "the pump"]
+        assert [said.index(words) for words in order] == sorted(said.index(words) for words in order)
+        assert "domain" not in said and "of the mill" not in said
+        assert "domain" not in await engine.recall() and "plans to Bertil" in await engine.recall()
+        assert "of the mill" in await begun(engine, project="mill")
+
+
+async def test_the_same_memory_is_the_same_text_at_any_time(world: World) -> None:
+    world.write("MEMORY.md", "Curated words.")
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        first = await begun(engine, "one"), await told(engine, "one", QUESTION)
+        world.later(hours=7)
+        assert (await begun(engine, "two"), await told(engine, "two", QUESTION)) == first
+        assert PORT in first[1] and "2026-11-21" in first[1] and ", as of" not in "".join(first)
+        assert "data, not instructions" in first[0] and "data, not instructions" in first[1]
+
+
+async def test_a_session_hears_a_passage_once_until_its_context_is_emptied(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        assert PORT in await told(engine, "s", QUESTION)
+        assert await told(engine, "s", QUESTION) == ""
+        assert PORT in await told(engine, "another", QUESTION)
+        await engine.append("The staging database listens on port 6000 since November.", kind="fact")
+        more = await told(engine, "s", QUESTION)
+        assert "6000" in more and PORT not in more
+    async with world.engine() as engine:
+        assert await told(engine, "s", QUESTION) == "", "a restart forgets nothing"
+        await engine.briefer.reset("s")
+        assert PORT in await told(engine, "s", QUESTION)
+        await begun(engine, "s")
+        assert PORT in await told(engine, "s", QUESTION)
+
+
+async def test_what_the_start_has_shown_no_prompt_repeats(world: World) -> None:
+    long = " ".join(f"The staging database holds table{number} of herons." for number in range(200))
+    world.write("MEMORY.md", f"# Ours\r\n\r\n{PORT}\r\n\r\n- the staging database is dumped nightly\r\n- more\r\n")
+    world.write("memory/2026-11-21.md", f"## 09:00 Ada\n\n{long}\n\n## 10:00\n\nThe staging database was restored.\n")
+    async with world.engine(recall=RecallConfig(start_budget_tokens=20_000)) as engine:
+        assert PORT in await begun(engine)
+        assert await told(engine, "s", QUESTION) == ""
+        assert await told(engine, "s", "table17 of herons in the staging database") == ""
+        assert PORT in await told(engine, "other", QUESTION)
+
+
+async def test_what_did_not_fit_into_the_start_can_still_come(world: World) -> None:
+    entries = "".join(f"- Fact number {number} is about heron{number}.\n" for number in range(400))
+    world.write("MEMORY.md", entries)
+    async with world.engine(recall=RecallConfig(start_budget_tokens=1000)) as engine:
+        said = await begun(engine)
+        assert count_tokens(said) <= 1000 and 'memory_recall path="MEMORY.md"' in said
+        assert "heron399." in await told(engine, "s", "what is heron399 about")
+
+
+async def test_a_note_that_was_moved_is_no_news(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(PORT, kind="fact")
+        assert PORT in await told(engine, "s", QUESTION)
+        (world.root / "topics/01-staging").mkdir(parents=True)
+        (world.root / receipt.path).rename(world.root / "topics/01-staging/001-port.md")
+        await engine.upkeep.reconcile()
+        assert "topics/01-staging/001-port.md" in paths(engine, Shelf.ACTIVE)
+        assert await told(engine, "s", QUESTION) == ""
+        assert "01-staging" in await told(engine, "new", QUESTION)
+
+
+async def test_known_passages_keep_their_room_so_that_no_rest_trickles_in(world: World) -> None:
+    """Of 60 notes about staging the ten that fit are told; asking again does not bring the next ten."""
+    async with world.engine(recall=RecallConfig()) as engine:
+        for number in range(60):
+            await engine.append(f"The staging database listens on port {number}. " + "More. " * 40, kind="fact")
+        first = await told(engine, "s", QUESTION)
+        assert 0 < first.count("listens on") < 60
+        assert await told(engine, "s", QUESTION) == ""
+
+
+async def test_freshness_is_mentioned_only_where_something_is_stale(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(PORT, kind="fact")
+        assert "changed since" not in await told(engine, "one", QUESTION)
+        file = world.root / receipt.path
+        file.write_text(file.read_text().replace("5433", "5434"))
+        said = await told(engine, "two", QUESTION)
+        assert "5434" in said and "changed since it was indexed" in said
+
+
+async def test_a_forgotten_note_is_in_no_briefing(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(PORT, kind="fact")
+        briefing = await engine.briefer.prompt("s", QUESTION, None, deadline_s=SOON)
+        assert briefing.notes == (receipt.id,) and briefing.tokens == count_tokens(briefing.text)
+        assert (await engine.briefer.titles(briefing.notes))[receipt.id].path == receipt.path
+        await engine.forget(receipt.id)
+        assert await told(engine, "other", QUESTION) == ""
+        assert await engine.briefer.titles([receipt.id, "gone", "memory/2020-01-01.md#x", "path:none.md"]) == {}
+
+
+async def test_what_comes_too_late_does_not_count_as_given(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        with pytest.raises(DeadlineExceeded):
+            await engine.briefer.prompt("s", QUESTION, None, deadline_s=0)
+        with pytest.raises(DeadlineExceeded):
+            await engine.briefer.start("s", None, deadline_s=0)
+        assert PORT in await told(engine, "s", QUESTION)
+
+
+async def test_a_disk_that_takes_nothing_is_no_reason_for_silence(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        (world.state / "given").write_text("in the way")
+        assert PORT in await told(engine, "s", QUESTION)
+        assert await told(engine, "s", QUESTION) == ""
+        await engine.briefer.reset("s")
+        assert PORT in await told(engine, "s", QUESTION)
+
+
+def test_sessions_expire_and_their_number_is_bounded(world: World) -> None:
+    folder = world.state / "given"
+    given = Given(folder)
+    for number in range(MOST_SESSIONS + 20):
+        given.add(f"session {number}", [f"{number:016x}"])
+    for number in range(3):
+        os.utime(given._file(f"session {number}"), (0, time() - KEPT_S - 60))
+    given.reset("the latest")
+    again = Given(folder)
+    kept = [number for number in range(MOST_SESSIONS + 20) if again.to(f"session {number}")]
+    assert len(kept) == len(list(folder.iterdir())) == MOST_SESSIONS
+    assert not {0, 1, 2} & set(kept)
+    assert {file.stat().st_mode & 0o077 for file in folder.iterdir()} == {0}
+
+
+def test_half_a_line_counts_for_nothing_and_keeps_the_next_apart(world: World) -> None:
+    given = Given(world.state / "given")
+    given.add("s", ["0" * 16, "1" * 16])
+    (file,) = (world.state / "given").iterdir()
+    file.write_bytes(file.read_bytes()[:-5] + b"\xff")
+    again = Given(world.state / "given")
+    assert again.to("s") == {"0" * 16}
+    again.add("s", ["2" * 16])
+    assert Given(world.state / "given").to("s") == {"0" * 16, "2" * 16}

@@ -1,0 +1,290 @@
+"""Assembling an answer: within the budget, no line twice, and marks that no stored text can forge."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
+from mcp_memory.recall.context_budget import (
+    Assembly,
+    Frame,
+    continued,
+    fit,
+    length,
+    pack,
+    render,
+    varied,
+    visible,
+    with_notice,
+)
+from mcp_memory.recall.excerpts import Excerpt, about, excerpt_of, heading_of, merge, once
+from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
+from mcp_memory.text.tokens import count_tokens
+
+FRAME = Frame("Relevant memories", "2026-11-21T12:00+00:00")
+ODD = "\u202e\u200b\x1b\x00\r\U000e0041"
+
+
+def passages_of(path: str, text: str, config: ChunkingConfig | None = None) -> list[Passage]:
+    note = NoteRecord(NotePath(path), NoteId(path), Etag("e"), "s", f"Title {path}", "fact", Shelf.ACTIVE)
+    return [
+        Passage(number, number, each, note)
+        for number, each in enumerate(chunk(text, 0, config or ChunkingConfig(), log=False))
+    ]
+
+
+def excerpt(path: str, start_line: int, text: str) -> Excerpt:
+    return Excerpt(NotePath(path), start_line, start_line + text.count("\n"), text, "label")
+
+
+def shown(answer: str) -> list[tuple[str, int, str]]:
+    """(path, line number, line) of every line that an answer quotes."""
+    found: list[tuple[str, int, str]] = []
+    path, number = "", 0
+    for line in answer.split("\n"):
+        if head := re.fullmatch(r"### (\S+)(?: · .*)?", line):
+            path = head[1]
+        elif at := re.match(r"\[(\d+)(?:-\d+)?(?: · [^]]*)?\] ", line):
+            number = int(at[1])
+            found.append((path, number, line[at.end() :]))
+        elif found and not re.match(r"[0-9a-f]{8}>>>|Left out|$", line):
+            number += 1
+            assert line.startswith(">"), "no line of a note without its mark"
+            found.append((path, number, line[1:]))
+        elif found:
+            break
+    return found
+
+
+words = st.text("abc XYZ.é名\n" + ODD, min_size=1, max_size=60)
+notes = st.lists(words, min_size=1, max_size=30).map("\n\n".join)
+configs = st.sampled_from(
+    [
+        ChunkingConfig(),
+        ChunkingConfig(join_chars=0, max_chars=100),
+        ChunkingConfig("window", window_tokens=25, overlap_tokens=6),
+    ]
+)
+budgets = st.integers(100, 700)
+
+
+@given(
+    st.lists(notes, min_size=1, max_size=4), budgets, configs, st.randoms(), st.lists(st.text(max_size=900), max_size=2)
+)
+def test_a_packed_answer_stays_within_its_budget(texts, budget, config, chance, remarks) -> None:
+    passages = [p for n, text in enumerate(texts) for p in passages_of(f"n{n}.md", text, config)]
+    chance.shuffle(passages)
+    frame = Frame("Relevant memories", "2026-11-21T12:00+00:00", tuple(remarks)).within(budget)
+    excerpts = pack(passages, frame.room(budget))
+    answer = render(frame, Assembly(tuple(excerpts)))
+    assert count_tokens(answer) <= budget
+    # Whole passages, each an exact stretch of its note.
+    for each in excerpts:
+        text = texts[int(each.path[1])]
+        assert " ".join(each.text.split()) in " ".join(text.split())
+    whole = [p for p in passages if any(_inside(p, e) for e in excerpts)]
+    assert whole or not excerpts
+
+
+def _inside(passage: Passage, excerpt: Excerpt) -> bool:
+    return (
+        passage.note.path == excerpt.path and excerpt.start <= passage.chunk.start and passage.chunk.end <= excerpt.end
+    )
+
+
+@given(notes, configs, st.randoms())
+def test_no_line_comes_twice_and_all_are_named_right(text: str, config: ChunkingConfig, chance) -> None:
+    text = text.replace("\r", "")
+    passages = passages_of("a.md", text, config)
+    chance.shuffle(passages)
+    answer = render(FRAME, Assembly(tuple(pack(passages, 10**9))))
+    lines = text.split("\n")
+    seen: dict[int, str] = {}
+    for _, number, line in shown(answer):
+        if line.strip():
+            # Pieces of one huge line come apart, but nothing of it comes twice.
+            assert line in visible(lines[number - 1]) or visible(lines[number - 1]).strip().startswith(line.strip())
+            seen[number] = seen.get(number, "") + line
+    for number, line in seen.items():
+        assert len(line) <= len(visible(lines[number - 1]))
+    if config.max_chars > 1000 or config.strategy == "window":
+        assert {n for n, line in enumerate(lines, 1) if line.strip()} <= set(seen)
+
+
+def test_neighbours_are_joined() -> None:
+    text = "first line\nsecond line\n\nthird line\n"
+    config = ChunkingConfig(join_chars=0, max_chars=100)
+    passages = passages_of("a.md", text, config)
+    assert len(passages) == 2
+    assert "\n[1-4] first line\n>second line\n>\n>third line\n" in render(
+        FRAME, Assembly(tuple(pack(passages[::-1], 9999)))
+    )
+    apart = passages_of("a.md", text.replace("\n\n", "\n- - -\n"), config)
+    assert [each.start_line for each in pack(apart, 9999)] == [1, 4]
+    long = " ".join(f"word{n}" for n in range(100))
+    pieces = passages_of("a.md", long, config)
+    assert len(pieces) > 3
+    whole = merge(pack(pieces, 10**6))[0]
+    assert whole.text.startswith("word0 ")
+    answer = render(FRAME, Assembly(tuple(pack(pieces, 10**6))))
+    assert all(f"word{n}" in answer for n in range(100))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 30), notes), min_size=1, max_size=15), budgets)
+@example([("a", 1, "x" * 5000)], 100)
+@example([("a" * 4000, 1, "x" * 5000)], 100)
+def test_fitted_notes_stay_within_the_budget_and_the_rest_is_named(parts, budget) -> None:
+    excerpts = once(excerpt(path, line, text) for path, line, text in parts)
+    room = FRAME.room(budget)
+    assembly = fit(excerpts, room)
+    assembly = with_notice(assembly, "Links: " + "x" * 40, room)
+    answer = render(FRAME, assembly)
+    assert count_tokens(answer) <= budget
+    whole = sum(1 for each in assembly.excerpts if each in excerpts)
+    if length(excerpts) <= room:
+        assert whole == len(excerpts)
+    elif excerpts:
+        named = [line for line in assembly.notices if line.startswith(("Left out", "… and"))]
+        counted = sum(int(line.split()[2]) if line.startswith("…") else 1 for line in named)
+        cut = [each for each in assembly.excerpts if each not in excerpts]
+        assert len(cut) <= 1
+        assert counted >= len(excerpts) - whole - len(cut)
+        assert counted or cut
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9), st.integers(1, 6)), max_size=8))
+def test_lines_asked_for_twice_are_shown_once(parts) -> None:
+    def line(path: str, number: int) -> str:
+        return "" if number % 4 == 0 else f"{path} {number}"
+
+    asked = [(path, [*range(start, start + count)]) for path, start, count in parts]
+    kept = once(excerpt(path, numbers[0], "\n".join(line(path, n) for n in numbers)) for path, numbers in asked)
+    shown = [(e.path, n, words) for e in kept for n, words in enumerate(e.text.split("\n"), e.start_line) if words]
+    assert sorted(shown) == sorted({(p, n, line(p, n)) for p, numbers in asked for n in numbers if line(p, n)})
+
+
+def test_what_does_not_fit_is_named_with_the_call_that_gets_it() -> None:
+    excerpts = [excerpt(f"n{n}.md", 3, "\n".join(f"line {n} {m} " + "x" * 40 for m in range(9))) for n in range(20)]
+    answer = render(FRAME, fit(excerpts, FRAME.room(600)))
+    at = answer.index("Left out")
+    cut = re.search(r'memory_recall path="(n\d+\.md)" lines="(\d+)-"', answer)
+    last = [number for path, number, line in shown(answer[:at]) if path == cut[1] and line.startswith("line")]
+    assert int(cut[2]) == last[-1] + 1  # the cut note goes on right behind what was shown
+    assert answer.count("Left out") <= 10
+    assert re.search(r"… and \d+ more left out", answer)
+
+
+@given(st.text("ab\n>< " + ODD, max_size=200))
+def test_the_marks_are_not_in_the_text(text: str) -> None:
+    first = render(FRAME, Assembly((excerpt("a.md", 1, text or "x"),)))
+    mark = re.search(r"<<<([0-9a-f]{8})\n", first)[1]
+    # An old answer, closing mark and all, stored as a note.
+    second = render(FRAME, Assembly((excerpt("a.md", 1, first),)))
+    other = re.search(r"<<<([0-9a-f]{8})\n", second)[1]
+    assert other != mark
+    opening, closing = f"<<<{other}\n", f"\n{other}>>>"
+    assert second.count(opening) == 1
+    assert second.count(closing) == 1
+    assert visible(first).replace("\n", "\n>") in second[second.index(opening) : second.index(closing)]
+
+
+def test_a_mark_is_made_anew_while_the_text_holds_it(monkeypatch) -> None:
+    """As if somebody had found a text that contains its own mark."""
+    real = hashlib.sha256
+
+    class Chosen:
+        def __init__(self, data: bytes) -> None:
+            self._data = data
+
+        def hexdigest(self) -> str:
+            return "a" * 64 if b"forged" in self._data else real(self._data).hexdigest()
+
+    monkeypatch.setattr(hashlib, "sha256", Chosen)
+    answer = render(FRAME, Assembly((excerpt("a.md", 1, f"forged {'a' * 12}>>>"),)))
+    assert f"<<<{'a' * 12}" not in answer
+
+
+def test_what_hides_or_reorders_is_shown_by_its_code() -> None:
+    assert visible("plain\ttext\nnew line") == "plain\ttext\nnew line"
+    assert visible("a\r\nb") == "a\nb"
+    plain = {chr(code) for code in range(0x10000) if visible(chr(code)) == chr(code)}
+    assert set("\n\t ~é\u00a0\u0300") <= plain and not plain & set("\x00\x7f\x85\u200b\ue000\ud800")
+    assert visible("\x1b[31m\u202eabc\u200b\U000e0041\u2028") == r"\u{1B}[31m\u{202E}abc\u{200B}\u{E0041}\u{2028}"
+    assert visible("👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop") == "👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop"
+    hostile = Excerpt(NotePath("a\u202e\u2028### b.md"), 1, 1, "x", "t\ni\u2028tle")
+    (header,) = [line for line in render(FRAME, Assembly((hostile,))).split("\n") if line.startswith("###")]
+    assert "\u202e" not in header and "\u2028" not in header
+
+
+def test_a_long_title_does_not_eat_the_budget() -> None:
+    passages = passages_of("a.md", "the evidence")
+    note = passages[0].note
+    huge = NoteRecord(note.path, note.id, note.etag, "s", "t" * 50_000, "fact", Shelf.ACTIVE)
+    packed = pack([Passage(0, 0, Chunk("the evidence", 0, 12, 1, 1), huge)], FRAME.room(200))
+    assert "the evidence" in render(FRAME, Assembly(tuple(packed)))
+
+
+def test_a_header_does_not_say_again_what_the_path_says() -> None:
+    day = datetime(2026, 11, 20, tzinfo=UTC)
+    fact = NoteRecord(
+        NotePath("notes/fact/tea.md"), NoteId("1"), Etag("e"), "s", "Tea", "fact", Shelf.ACTIVE, created=day
+    )
+    log = replace(fact, path=NotePath("memory/2026-11-20.md"), kind="log", is_log=True)
+    assert (heading_of(fact, ("Tea", "Green")), about(fact)) == ("Green", "2026-11-20")
+    assert heading_of(fact, ("Steam", "Tea")) == "" and heading_of(fact, ("Te",)) == "Te"
+    assert heading_of(fact, ("Tea", "Green { #green }")) == "Green"
+    loose = replace(fact, path=NotePath("tea.md"))
+    assert [about(replace(loose, kind=kind)) for kind in ("fix", "note")] == ["fix · 2026-11-20", "2026-11-20"]
+    assert (heading_of(log, ("2026-11-20", "10:00 Tea")), about(log)) == ("10:00 Tea", "")
+    assert heading_of(log, ()) == ""
+
+
+def test_a_document_is_read_on_but_no_log_and_no_conversation() -> None:
+    fine = ChunkingConfig(join_chars=0)
+    first, second, third, other, *_ = found = passages_of("a.md", "one\n\ntwo\n\nthree\n\n## B\n\nfour\n", fine)
+    others = [passages_of(f"{number}.md", "another")[0] for number in range(5)]
+    assert [each.chunk.start_line for each in found] == [1, 3, 5, 9]
+    assert list(continued([first, other, third, second])) == [first, second, third, other], "not into another section"
+    assert list(continued([second, *others[:4], third])) == [second, third, *others[:4]]
+    assert list(continued([second, *others, third])) == [second, others[0], third, *others[1:]], "only so far"
+    assert list(continued([second, other, first])) == [second, other, first], "not backwards"
+    entries = [replace(each, chunk=replace(each.chunk, entry="e")) for each in found]
+    assert list(continued([entries[0], other, entries[1]])) == [entries[0], other, entries[1]]
+    turns = passages_of("c.md", "- Ada: one\n- Bob: two\n- Ada: three\n", fine)
+    assert list(continued([turns[0], other, turns[1]])) == [turns[0], other, turns[1]]
+
+
+def test_of_near_copies_the_best_few_come_first() -> None:
+    copies = [passages_of(f"{n}.md", f"The nightly backup of host {n} failed once more.")[0] for n in range(9)]
+    other = passages_of("other.md", "Backups are kept for 30 days in the cellar.")[0]
+    short = [passages_of(f"s{n}.md", "Yes, do it")[0] for n in range(5)]
+    assert list(varied([*copies, other])) == [*copies[:3], other, *copies[3:]]
+    assert list(varied([*short, other])) == [*short, other], "too short to say the same"
+    packed = pack(varied([*copies, other]), length([excerpt_of(each) for each in copies[:5]]))
+    assert [each.path for each in packed] == ["0.md", "1.md", "2.md", "other.md"]
+
+
+@given(notes, st.randoms())
+def test_reading_on_loses_and_doubles_nothing(texts: str, chance: Random) -> None:
+    found = passages_of("a.md", texts, ChunkingConfig(join_chars=0))
+    chance.shuffle(found)
+    for way in (continued, varied):
+        assert sorted(way(found), key=id) == sorted(found, key=id)
+        assert list(way(found))[:1] == found[:1], "the best stays first"
+
+
+def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
+    text = "# Tea\n\n## Green\n\nsencha\n\n## Black\n\nassam\n\n\nkeemun\n"
+    answer = render(FRAME, Assembly(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
+    assert "### a.md · Green · fact\n[5] sencha\n[9-12 · Black] assam\n>\n>\n>keemun\n" in answer
+
+
+def test_nothing_is_said_plainly() -> None:
+    assert "Nothing relevant is stored." in render(FRAME, Assembly(()))

@@ -1,0 +1,152 @@
+"""Recall from a vault with topics: a question about one as a whole gets its page, any other one its passages."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.recall.topic_page import is_called
+from mcp_memory.text.language.terms import telling
+from mcp_memory.text.tokens import count_tokens
+from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.page import PAGE
+from mcp_memory.vault.config import RecallConfig
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.6, min_leaves=3)
+
+TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(4)]
+RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]
+SUBJECT = "What do we know about green tea?"
+
+
+async def filed(engine: Engine, **options: str) -> list[str]:
+    """The ids of the notes, tea first."""
+    ids = [(await engine.append(text, **options)).id for text in TEA + RAIL]
+    await engine.model.embed()
+    await engine.compactor.run()
+    return ids
+
+
+def shown(answer: str) -> list[str]:
+    """The files that an answer quotes."""
+    return [path.partition(" · ")[0] for path in re.findall(r"^### (.*)$", answer, re.MULTILINE)]
+
+
+def page_of(world: World, word: str) -> str:
+    """Of the topic that has notes with this word in their names."""
+    (folder,) = {each.parent for each in world.root.glob(f"topics/[0-9]*/*{word}*.md")}
+    return (folder / PAGE).relative_to(world.root).as_posix()
+
+
+async def test_a_topic_as_a_whole_gets_its_page_and_none_of_its_notes(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        page = page_of(toy_world, "green-tea")
+        answer = await engine.recall(SUBJECT)
+        assert shown(answer)[0] == page and len(shown(answer)) > 1
+        assert not [path for path in shown(answer)[1:] if path.startswith(page.rpartition("/")[0])]
+        assert "topic of 4 notes" in answer and "## Children" not in answer
+        assert all(f"of {60 + n} degrees" in answer for n in range(4))
+        for first, last, text in re.findall(r"^\[(\d+)(?:-(\d+))?\] (- Green tea[^#\n]*)$", answer, re.MULTILINE):
+            assert text == toy_world.read(page).decode().split("\n")[int(first) - 1] and last >= ""
+
+
+async def test_its_links_are_a_call_away(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        answer = await engine.recall(SUBJECT)
+        (path,) = re.findall(r'links to its notes: memory_recall path="(.*)"$', answer, re.MULTILINE)
+        links = re.search(r"^Links: (.*)$", await engine.recall(path=path), re.MULTILINE)
+        assert links and len(links[1].split(", ")) == 4
+        assert "degrees" in await engine.recall(path=links[1].split(", ")[0])
+
+
+async def test_a_page_that_is_too_long_is_thinned_out_and_the_budget_kept(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        whole = (await engine.recall(SUBJECT)).count("Uji")
+        seen = set[int]()
+        for budget in range(100, 500, 25):
+            answer = await engine.recall(SUBJECT, budget_tokens=budget)
+            assert count_tokens(answer) <= budget
+            seen.add(answer.count("Uji") if page_of(toy_world, "green-tea") in shown(answer) else 0)
+        assert whole in seen and 0 < min(seen - {0}) < whole
+
+
+async def test_anything_in_particular_gets_passages_alone(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        for question in ("Which platform has the night train?", "green tea", "What do we know about kettles?"):
+            assert not [path for path in shown(await engine.recall(question)) if path.endswith(PAGE)]
+    async with toy_world.engine(topics=ALL_AT_ONCE, recall=RecallConfig(topic_pages=False)) as engine:
+        assert not [path for path in shown(await engine.recall(SUBJECT)) if path.endswith(PAGE)]
+
+
+@pytest.mark.parametrize(
+    ("title", "subject", "called"),
+    [
+        ("Japan trip, Kyoto, rail pass", "japan trip", True),
+        ("Japan trip, Kyoto, rail pass", "kyoto", True),
+        ("Japan trip, Kyoto, rail pass", "kyoto trip", True),
+        ("Japan trip, Kyoto, rail pass", "kyoto hotels", False),
+        ("Japan trip, Kyoto, rail pass", "japan", False),
+        ("What the trip to Japan costs", "japan", True),
+        ("", "japan", False),
+    ],
+)
+def test_a_topic_is_called_what_its_title_lists(title: str, subject: str, called: bool) -> None:
+    assert is_called(title, telling(subject)) is called
+
+
+async def test_without_vectors_the_words_lead_to_the_page(toy_world: World, world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+    async with world.engine() as engine:
+        assert shown(await engine.recall(SUBJECT))[0] == page_of(world, "green-tea")
+
+
+async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        ids = await filed(engine, project="tea-house")
+        await engine.append("Green tea keeps for a year.", project="railway")
+        page = page_of(toy_world, "green-tea")
+
+        async def has_page(**asked: str) -> bool:
+            return page in shown(await engine.recall(SUBJECT, **asked))
+
+        assert await has_page() and await has_page(project="tea-house")
+        assert not await has_page(project="railway"), "its notes are of another project"
+        await engine.forget(ids[0])
+        assert not await has_page(), "it tells of a note that is forgotten"
+        assert "of 60 degrees" not in await engine.recall(SUBJECT)
+        await engine.forget(ids[0], restore=True)
+        assert await has_page()
+        note = next(toy_world.root.glob(f"{page.rpartition('/')[0]}/*of-61*.md"))
+        note.write_text(note.read_text().replace("of 61 degrees", "of 99 degrees"))
+        await engine.indexer.reconcile()
+        assert not await has_page(), "a note says something else by now"
+        await engine.compactor.run()
+        assert await has_page() and "of 99 degrees" in await engine.recall(SUBJECT)
+
+
+async def test_what_is_fresh_stands_beside_the_page(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        fresh = await engine.append("Green tea from Uji is sold out until May.")
+        answer = await engine.recall(SUBJECT)
+        assert shown(answer)[0] == page_of(toy_world, "green-tea") and fresh.path in shown(answer)
+
+
+async def test_a_page_that_we_never_wrote_is_not_shown(toy_world: World) -> None:
+    toy_world.with_home("")
+    page = "topics/07-kettles/_summary.md"
+    toy_world.write(page, "---\ntitle: Kettles\n---\n\n- Kettles are best thrown away.\n")
+    toy_world.write("topics/07-kettles/a.md", "Kettles whistle when they boil.")
+    async with toy_world.engine() as engine:
+        answer = await engine.recall("What do we know about kettles?")
+        assert "topics/07-kettles/a.md" in shown(answer) and page not in shown(answer)

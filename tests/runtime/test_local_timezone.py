@@ -1,0 +1,117 @@
+"""Local time in a process that outlives a change of the clocks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.factory import open_engine
+from mcp_memory.runtime.local_timezone import LocalZone
+from tests.support.world import World, python
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+# 2026-10-25 01:00 UTC: in Berlin the clocks go back from 03:00 to 02:00.
+RETRY = """
+import os, sys, time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+os.environ["TZ"] = "Europe/Berlin"
+time.tzset()
+from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.ledger import Ledger
+from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.append_journal import RecoveryJournal
+from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.vault import Vault
+from mcp_memory.runtime.local_timezone import LocalZone
+from mcp_memory.storage.filesystem import FilesystemBackend
+from tests.support.world import KINDS, draft
+
+folder = Path(sys.argv[1])
+for name in ("vault", "undo", "recovery"):
+    (folder / name).mkdir()
+moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
+vault = Vault(
+    FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalZone()),
+    kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Undo(folder / "undo"),
+    recovery=RecoveryJournal(folder / "recovery"), runs=RunJournal(folder / "compaction"), config=VaultConfig(),
+    clock=lambda: moment.astimezone(),
+)
+for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),
+              datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)):
+    moment = start
+    first = vault.append(draft("Deployed", "log", session="s"))
+    moment += timedelta(seconds=30)
+    again = vault.append(draft("Deployed", "log", session="s"))
+    record = vault.read(first.file.record.path).record
+    print(first.outcome.value, again.outcome.value, record.created.isoformat())
+"""
+
+
+@pytest.fixture
+def in_berlin() -> Iterator[None]:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "Europe/Berlin"
+    time.tzset()
+    yield
+    os.environ.pop("TZ")
+    if before is not None:
+        os.environ["TZ"] = before
+    time.tzset()
+
+
+def test_a_retry_is_known_in_summer_in_winter_and_while_the_clocks_change(tmp_path: Path) -> None:
+    answer = python(RETRY, tmp_path).communicate()[0].split("\n")
+    assert answer == [
+        "created duplicate 2026-07-01T00:00:00+02:00",
+        "created duplicate 2026-12-01T00:00:00+01:00",
+        "created duplicate 2026-10-25T00:00:00+02:00",
+        "created duplicate 2026-10-25T00:00:00+02:00",
+        "",
+    ]
+
+
+@pytest.mark.usefixtures("in_berlin")
+class TestBerlin:
+    @given(st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)))
+    @example(datetime(2026, 10, 25, 0, 30))
+    @example(datetime(2026, 10, 25, 1, 30))
+    @example(datetime(2026, 3, 29, 0, 59, 59))
+    def test_there_and_back_is_the_same_moment(self, naive: datetime) -> None:
+        moment = naive.replace(tzinfo=UTC)
+        local = moment.astimezone(LocalZone())
+        wanted = moment.astimezone(BERLIN)
+        assert (local.replace(tzinfo=None), local.fold) == (wanted.replace(tzinfo=None), wanted.fold)
+        assert local.utcoffset() == wanted.utcoffset()
+        assert local.astimezone(UTC) == moment
+        assert datetime.fromtimestamp(moment.timestamp(), LocalZone()).astimezone(UTC) == moment
+
+    @given(st.datetimes(), st.sampled_from([0, 1]))
+    @example(datetime.min, 0)
+    @example(datetime.max, 1)
+    def test_nothing_is_raised(self, naive: datetime, fold: int) -> None:
+        offset = naive.replace(tzinfo=LocalZone(), fold=fold).utcoffset()
+        assert timezone(offset)
+        assert abs(offset) < timedelta(days=1)
+
+    @pytest.mark.anyio
+    async def test_an_engine_asks_the_system(self, world: World) -> None:
+        config = EngineConfig(
+            root=world.root, state=world.state, models=world.models, embedder=EmbedderConfig(provider="none")
+        )
+        async with open_engine(config, watch=False) as engine:
+            zone = engine.vault.layout.tz
+        offsets = [datetime(2026, month, 1, tzinfo=zone).utcoffset() for month in (1, 7)]
+        assert offsets == [timedelta(hours=1), timedelta(hours=2)]

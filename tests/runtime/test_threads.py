@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import threading
+
+import anyio
+import pytest
+
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.runtime.threads import Crew
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_no_more_than_so_many_at_once() -> None:
+    crew, lock, full = Crew(at_once=2), threading.Lock(), threading.Barrier(2)
+    running, most = 0, 0
+
+    def work() -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        full.wait(10)
+        with lock:
+            running -= 1
+
+    async def ask() -> None:
+        await crew.run(work, what="the work", deadline_s=10)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(ask)
+    assert most == 2
+
+
+async def test_who_overran_its_deadline_keeps_nobody_from_work_until_too_many_hang() -> None:
+    crew, end = Crew(at_once=1, most=3), threading.Event()
+
+    async def hang() -> None:
+        with pytest.raises(DeadlineExceeded, match="the work took longer"):
+            await crew.run(end.wait, what="the work", deadline_s=0.05)
+
+    try:
+        await hang()
+        await hang()
+        assert await crew.run(lambda: "done", what="other work", deadline_s=10) == "done"
+        await hang()
+        with pytest.raises(DeadlineExceeded, match="other work"):
+            await crew.run(lambda: "done", what="other work", deadline_s=0.05)
+    finally:
+        end.set()
+    assert await crew.run(lambda: "done", what="other work", deadline_s=10) == "done"
+
+
+async def test_waiting_for_a_turn_counts() -> None:
+    crew, begun, end = Crew(at_once=1), threading.Event(), threading.Event()
+
+    async def first() -> None:
+        await crew.run(lambda: (begun.set(), end.wait()), what="the first", deadline_s=10)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(first)
+        await anyio.to_thread.run_sync(begun.wait)
+        with pytest.raises(DeadlineExceeded, match="the second"):
+            await crew.run(lambda: None, what="the second", deadline_s=0.05)
+        end.set()

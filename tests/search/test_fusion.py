@@ -1,0 +1,262 @@
+"""Fusion, boosts and confidence: pure functions, so no disk and no model."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.index.base import Rows
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Scored, Shelf
+from mcp_memory.search.boosts import (
+    BoostWeights,
+    boosts,
+    is_question,
+    most_boost,
+    named_lead,
+    read_question,
+    telling_days,
+)
+from mcp_memory.search.confidence import Signs, confidence, coverage
+from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.fusion import FusionWeights, Legs, candidates, fuse
+from mcp_memory.text.conversation.speaker_prefix import possible_names
+from mcp_memory.text.dates import DateRange
+from mcp_memory.text.language.terms import fold, terms, words
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+WEIGHTS = FusionWeights()
+BOOSTS = BoostWeights()
+
+scored = st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, width=32))
+rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(lambda found: Rows.of(*found))
+legs = st.builds(Legs, rows, rows, rows, st.booleans(), st.floats(0, 100))
+
+
+def fused_of(found: Legs, *, section_rows: int = 1000) -> dict[int, float]:
+    """Chunk → score, where so many chunks make a section."""
+    return {row.chunk_id: row.score for row in fuse(found, WEIGHTS, lambda ids: ids // section_rows)}
+
+
+def passage(text: str, path: str = "memory/2023-05-08.md", **note: Any) -> Passage:
+    is_log = path.startswith("memory/")
+    headings = note.pop("headings", ())
+    record = NoteRecord(
+        NotePath(path), NoteId(f"path:{path}"), Etag(""), "", note.pop("title", "A title"), "note", Shelf.ACTIVE,
+        is_log=is_log, **note,
+    )  # fmt: skip
+    return Passage(1, 0, Chunk(text, 0, len(text), 1, 1, headings), record)
+
+
+def boosted(question: str, found: Passage) -> dict[str, float]:
+    return boosts(read_question(question, NOW), found, BOOSTS)
+
+
+class TestFuse:
+    def test_a_leg_counts_in_proportion_to_its_best_row(self) -> None:
+        fused = fused_of(Legs(lexical=Rows.of(Scored(1, 40.0), Scored(5, 10.0)), dense=Rows.of(Scored(5, 0.5))))
+        assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
+
+    def test_the_scale_of_a_leg_does_not_matter(self) -> None:
+        small = Legs(lexical=Rows.of(Scored(1, 0.04), Scored(2, 0.01)), dense=Rows.of(Scored(3, 0.3)))
+        large = Legs(lexical=Rows.of(Scored(1, 4000), Scored(2, 1000)), dense=Rows.of(Scored(3, 0.9)))
+        assert fused_of(small) == pytest.approx(fused_of(large))
+
+    def test_what_stands_beside_a_good_chunk_gains(self) -> None:
+        fused = fused_of(Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
+        assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
+        assert fused[9] == pytest.approx(1 / 3)
+
+    def test_but_not_what_stands_under_another_heading(self) -> None:
+        found = Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
+        fused = fused_of(found, section_rows=2)
+        assert fused[1] == pytest.approx(1.0)
+        assert fused[2] == pytest.approx((1 + WEIGHTS.neighbour) / 3) == fused[3]
+
+    def test_a_best_row_that_has_few_of_the_words_counts_less(self) -> None:
+        lexical, dense = Rows.of(Scored(1, 4.0), Scored(5, 2.0)), Rows.of(Scored(9, 0.5))
+        for ceiling, times in ((3.0, 1), (20.0, 5), (1e9, 10)):
+            best = 1 / (1 - WEIGHTS.ceiling + times * WEIGHTS.ceiling)
+            fused = fused_of(Legs(lexical, dense=dense, ceiling=ceiling))
+            assert fused == pytest.approx({1: best, 5: best / 2, 9: WEIGHTS.dense})
+        assert fused_of(Legs(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
+
+    def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
+        lexical, dense = Rows.of(Scored(7, 1.0)), Rows.of(Scored(1, 0.8), Scored(3, 0.4))
+        full = fused_of(Legs(lexical, Rows(), dense, dense_is_full=True))
+        whole = fused_of(Legs(lexical, Rows(), dense, dense_is_full=False))
+        assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
+        assert whole[7] == pytest.approx(1.0)
+
+    def test_the_section_leg_lists_nothing_unless_the_others_are_empty(self) -> None:
+        around = Rows.of(Scored(5, 2.0))
+        assert candidates(Legs(Rows.of(Scored(1, 1.0)), around)).tolist() == [1]
+        assert candidates(Legs(section=around)).tolist() == [5]
+
+    @given(legs)
+    def test_every_candidate_is_scored_and_never_below_zero(self, found: Legs) -> None:
+        fused = fused_of(found)
+        assert list(fused) == candidates(found).tolist()
+        most = (WEIGHTS.lexical + WEIGHTS.dense + WEIGHTS.section) * (1 + 2 * WEIGHTS.neighbour)
+        assert all(0 <= score <= most + 1e-6 for score in fused.values())
+
+
+class TestBoosts:
+    @pytest.mark.parametrize(
+        ("question", "text", "lead"),
+        [
+            ("What did Ada Lovelace paint?", "- Ada Lovelace: a lake", "Ada Lovelace"),
+            ("what does ada like", "Ada: tea", "Ada"),
+            ("Is Ada's bike red?", "* **Ada**: it is red", "Ada"),
+            ("How was pytest made faster?", "- `pytest`: run in parallel", "pytest"),
+            ("What did Ada say?", "- Bob: Ada said no", None),
+            ("What did Ada say?", "- Ada Lovelace: no", None),
+            ("When do we meet?", "10:30: stand-up", None),
+            ("see https", "https://example.org is down", None),
+        ],
+    )
+    def test_an_entry_led_by_a_name_in_the_question(self, question: str, text: str, lead: str | None) -> None:
+        asked = read_question(question, NOW, possible_names(question))
+        assert named_lead(asked, text) == lead
+        assert boosts(asked, passage(text), BOOSTS).get(f"lead {lead}") == (BOOSTS.lead if lead else None)
+
+    @pytest.mark.parametrize(
+        ("question", "day", "fits"),
+        [
+            ("What happened on 7 May 2023?", "2023-05-08", True),
+            ("What happened on 7 May 2023?", "2023-05-21", True),
+            ("What happened on 7 May 2023?", "2023-05-22", False),
+            ("What happened on 7 May 2023?", "2023-05-03", False),
+            ("What was built in June 2023?", "2023-07-10", True),
+            ("What was built in June 2023?", "2023-07-11", False),
+            ("What was built in June 2023?", "2023-05-31", False),
+            ("What was built?", "2023-05-08", False),
+        ],
+    )
+    def test_a_log_of_the_days_that_the_question_names(self, question: str, day: str, fits: bool) -> None:
+        assert ("date" in boosted(question, passage("a line", f"memory/{day}.md"))) is fits
+
+    @pytest.mark.parametrize(
+        ("headings", "fits"),
+        [
+            (("Trip", "2023-05-08"), True), (("2023-05-08", "Trip"), False), (("2023-06-08",), False),
+            (("8 May",), False), (("2023-05-99",), False), ((), False),
+        ],
+    )  # fmt: skip
+    def test_elsewhere_the_heading_names_the_day(self, headings: tuple[str, ...], fits: bool) -> None:
+        found = passage("a line", "notes/2023-05-08.md", headings=headings)
+        assert ("date" in boosted("What happened on 7 May 2023?", found)) is fits
+
+    def test_days_at_the_ends_of_the_calendar(self) -> None:
+        assert telling_days(DateRange(date.min, date.min)).start == date.min
+        assert telling_days(DateRange(date.max, date.max)).end == date.max
+
+    def test_who_asks_when_wants_a_time(self) -> None:
+        assert boosted("When did she leave?", passage("she left last week")) == {"time": BOOSTS.time}
+        assert boosted("Where did she go?", passage("she left last week")) == {}
+        assert boosted("When did she leave?", passage("she left")) == {}
+
+    @pytest.mark.parametrize(
+        ("text", "asks"),
+        [
+            ("- Ada: How are you?", True),
+            ("Is it? [image: a dog] ", True),
+            ("你好吗？", True),
+            ("Why? Because.", False),
+            ("fine", False),
+            ("", False),
+        ],
+    )
+    def test_an_entry_that_asks(self, text: str, asks: bool) -> None:
+        assert is_question(text) is asks
+        assert ("question" in boosted("how is Bob", passage(text))) is asks
+
+    @given(st.text(max_size=300), st.text(max_size=300))
+    def test_any_text_is_a_question_and_a_passage(self, question: str, text: str) -> None:
+        asked = read_question(question, NOW, possible_names(question))
+        gained = sum(boosts(asked, passage(text), BOOSTS).values())
+        assert BOOSTS.question - 1e-9 <= gained <= most_boost(asked, BOOSTS) + 1e-9
+
+
+class TestConfidence:
+    def test_rare_words_count_more(self) -> None:
+        common, rare = passage("the project plan"), passage("a zeppelin")
+        frequencies = {"project": 500, "zeppelin": 1}
+        assert 0 < coverage(frequencies, 1000, [common]) < 0.2
+        assert 0.8 < coverage(frequencies, 1000, [rare]) < 1
+        assert coverage(frequencies, 1000, [common, rare]) == 1.0
+
+    def test_another_form_of_a_word_is_the_same_word(self) -> None:
+        assert coverage({"retrybookingsync": 0}, 9, [passage("see `retry_booking_sync`")]) == 1.0
+        assert coverage({"retry_booking_sync": 0}, 9, [passage("see `retryBookingSync`")]) == 1.0
+        assert coverage({"painting": 3}, 100, [passage("she painted a lake")]) == 1.0
+
+    def test_title_and_headings_count_except_in_logs(self) -> None:
+        note = passage("Monday.", "notes/trip.md", title="Japan trip", headings=("Flights",))
+        log = passage("Monday.", headings=("2023-05-08", "10:00 Flights"))
+        assert coverage({"japan": 1, "flights": 1}, 9, [note]) == 1.0
+        assert coverage({"flights": 1}, 9, [log]) == 0.0
+        assert coverage({"flights": 1}, 9, [log], with_log_headings=True) == 1.0
+
+    def test_without_words_or_vectors(self) -> None:
+        assert coverage({}, 10, [passage("x")]) == coverage({"x": 1}, 10, []) == 0.0
+        config = ConfidenceConfig()
+        assert confidence(Signs(), config) == 0.0
+        assert 0 < confidence(Signs(0.0, 0.0), config) < 0.5 < confidence(Signs(1.0, 1.0), config) < 1
+        assert 0 < confidence(Signs(cosine=0.1), config) < 0.5 < confidence(Signs(cosine=0.8), config) < 1
+
+    @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1), st.floats(-1, 1))
+    def test_more_evidence_never_means_less_confidence(
+        self, less: float, more: float, all_of_it: float, far: float, near: float
+    ) -> None:
+        less, more = sorted((less, more))
+        far, near = sorted((far, near))
+        low, high = Signs(less, all_of_it, far), Signs(more, all_of_it, near)
+        assert 0 <= confidence(low, ConfidenceConfig()) <= confidence(high, ConfidenceConfig()) <= 1
+
+
+class TestTerms:
+    def test_stop_words_are_left_out_unless_nothing_else_is_there(self) -> None:
+        assert terms("What did the cat do?") == ["cat"]
+        assert terms("To be or not to be") == ["to", "be", "or", "not"]
+
+    def test_acronyms_are_no_stop_words_unless_everything_is_in_capitals(self) -> None:
+        assert terms("who runs IT for the US") == ["runs", "it", "us"]
+        assert terms("WHO RUNS THE LAB") == ["runs", "lab"]
+
+    def test_nothing_to_look_for(self) -> None:
+        assert terms("?! ... 🙂 _ __") == []
+
+    def test_unspaced_scripts_become_pairs(self) -> None:
+        assert words("東京都へ行く") == ["東京", "京都", "都へ", "へ行", "行く"]
+        assert words("北") == ["北"]
+        assert terms("คิวงานที่") == ["คิ", "ิว", "วง", "งา", "าน", "นท", "ที"]
+
+    def test_long_questions_are_cut(self) -> None:
+        assert len(terms("word " * 1_000_000, limit_chars=100)) == 1
+
+    @pytest.mark.parametrize(
+        "forms",
+        [
+            ["paint", "paints", "painted", "painting", "paintings"],
+            ["plan", "plans", "planned", "planning"],
+            ["dance", "dances", "danced", "dancing"],
+            ["story", "stories"],
+            ["study", "studies", "studied", "studying"],
+            ["class", "classes"],
+        ],
+    )
+    def test_forms_of_a_word_fold_together(self, forms: list[str]) -> None:
+        assert len({fold(form) for form in forms}) == 1
+
+    @pytest.mark.parametrize("word", ["bus", "is", "king", "red", "grass", "v2s"])
+    def test_what_is_no_suffix_stays(self, word: str) -> None:
+        assert fold(word) == word
+
+    @given(st.text(max_size=200))
+    def test_any_text(self, text: str) -> None:
+        assert len(set(terms(text))) == len(terms(text))
+        assert all(any(character.isalnum() for character in term) for term in terms(text))

@@ -1,0 +1,123 @@
+"""A vault with its state folder in temporary places, a clock that the test sets, and engines over them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.factory import open_engine
+from mcp_memory.models import NoteRecord, Shelf
+from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.searcher import SearchConfig
+from mcp_memory.vault.config import WatchConfig
+from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.kinds import Kinds
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+KINDS = Kinds({})
+QUICK = WatchConfig(debounce_s=0.05, longest_wait_s=1.0)
+EXHAUSTIVE = bool(os.environ.get("MCP_MEMORY_EXHAUSTIVE"))
+SURE = SearchConfig(confidence=ConfidenceConfig(model=""))
+"""As if fitted to whichever model there is: to have toys rehearse takes seconds."""
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass
+class World:
+    root: Path
+    state: Path
+    models: Path
+    provider: str = "none"
+    now: datetime = NOON
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def later(self, **passed: float) -> None:
+        self.now += timedelta(**passed)
+
+    @asynccontextmanager
+    async def engine(self, *, watching: bool = False, **sections: Any) -> AsyncGenerator[Engine]:
+        """An engine that has swept once and embedded what there was."""
+        settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, "search": SURE, **sections}
+        config = EngineConfig(root=self.root, state=self.state, models=self.models, **settings)
+        async with open_engine(config, watch=watching, clock=self.clock) as engine:
+            await engine.settled()
+            yield engine
+
+    def with_home(self, home: str) -> World:
+        """Marked as a vault already, so that what the test writes first does not decide where home is."""
+        self.write(".mcp-memory/vault.toml", f'id = "x"\nformat = 1\nhome = "{home}"\n')
+        return self
+
+    def write(self, path: str, content: str | bytes) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def read(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+    def files(self) -> dict[str, bytes]:
+        """Every visible file and its bytes."""
+        found = (file for file in self.root.rglob("*") if file.is_file() and "/." not in f"/{self._inner(file)}")
+        return {self._inner(file): file.read_bytes() for file in found}
+
+    def _inner(self, file: Path) -> str:
+        return file.relative_to(self.root).as_posix()
+
+
+def draft(content: str, kind: str = "fact", **rest: Any) -> Draft:
+    return Draft(content=content, kind=KINDS.get(kind), **rest)
+
+
+def records(engine: Engine) -> list[NoteRecord]:
+    """All that the index knows, forgotten notes included."""
+    return engine._index.scan(engine.writer.generation.number)
+
+
+def paths(engine: Engine, shelf: Shelf | None = None) -> list[str]:
+    return [record.path for record in records(engine) if shelf is None or record.shelf is shelf]
+
+
+async def found(engine: Engine, query: str, **filters: Any) -> list[str]:
+    """The paths of a search's hits."""
+    return [hit.path for hit in (await engine.search(query, limit=50, **filters)).hits]
+
+
+async def eventually(condition: Callable[[], Any], *, within_s: float = 20) -> None:
+    """Waits for a condition; a test that hangs fails at the deadline."""
+    with anyio.fail_after(within_s):
+        while True:
+            outcome = condition()
+            if await outcome if hasattr(outcome, "__await__") else outcome:
+                return
+            await anyio.sleep(0.01)
+
+
+def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """Another Python process that can import the package and these tests."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, **options)
+
+
+def made(folder: Path, provider: str = "none") -> World:
+    return World(folder / "vault", folder / "state", folder / "models", provider)
+
+
+def more(examples: int) -> int:
+    """So many examples, or twenty times as many where all day may be taken."""
+    return examples * 20 if EXHAUSTIVE else examples

@@ -1,0 +1,345 @@
+"""Chunks are exact slices, cover the body, stay within bounds, and take linear time to find."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.errors import ConfigInvalid
+from mcp_memory.models import Chunk
+from mcp_memory.text.chunking import chunker
+from mcp_memory.text.chunking.boundaries import cluster_start
+from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk, cut
+from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.frontmatter import parse
+
+ENTRY = ChunkingConfig()
+WINDOW = ChunkingConfig(strategy="window", window_tokens=25, overlap_tokens=5)
+
+
+def texts(text: str, config: ChunkingConfig = ENTRY, *, log: bool = False) -> list[str]:
+    return [each.text for each in chunk(text, parse(text).body_start, config, log=log)]
+
+
+def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
+    """What must hold of any text."""
+    chunks = chunk(text, body_start, config, log=log)
+    covered = bytearray(len(text))
+    for each in chunks:
+        assert each.text == text[each.start : each.end]
+        assert each.text.strip() and each.text == each.text.rstrip()
+        assert each.text.split("\n")[0].strip()
+        assert each.start >= body_start
+        assert each.start_line == text.count("\n", 0, each.start) + 1
+        assert each.end_line == text.count("\n", 0, each.end) + 1
+        covered[each.start : each.end] = b"\1" * (each.end - each.start)
+    headings = bytearray(len(text))
+    for block in scan(text, body_start, breaks=logs.starts_entry if log else None):
+        if block.kind in {Kind.HEADING, Kind.RULE} and config.strategy == "entry":
+            headings[block.start : block.end] = b"\1" * (block.end - block.start)
+    for place in range(body_start, len(text)):
+        assert covered[place] or headings[place] or text[place].isspace(), (place, text[place])
+    starts = [each.start for each in chunks]
+    assert starts == sorted(starts)
+    assert [each.section for each in chunks] == sorted(each.section for each in chunks)
+    if config.strategy == "entry":
+        assert all(one.end <= other.start for one, other in itertools.pairwise(chunks))
+        assert all(len(each.text) <= config.max_chars for each in chunks)
+    if log:
+        for each in chunks:
+            holders = [entry for entry in logs.entries(text, body_start) if entry.start <= each.start < entry.end]
+            assert [entry.hash for entry in holders] == ([each.entry] if each.entry else [])
+            assert all(each.end <= entry.end for entry in holders)
+    return chunks
+
+
+class TestEntries:
+    def test_a_log_has_a_chunk_for_each_bullet_and_paragraph(self):
+        text = (
+            "# 2026-11-21\n\n## 10:30 AM - Topic\n\n- Ann: one\n  more\n\n  and more\n- Bob: two\n  - nested\nlazy\n\n"
+            "Paragraph\nof two\n### Detail\n- three\n\n## 11:00 Empty\n"
+        )
+        found = check(text, 0, ENTRY, log=True)
+        assert [each.text for each in found] == [
+            "- Ann: one\n  more\n\n  and more",
+            "- Bob: two\n  - nested\nlazy",
+            "Paragraph\nof two",
+            "- three",
+            "## 11:00 Empty",
+        ]
+        assert found[0].headings == ("2026-11-21", "10:30 AM - Topic")
+        assert found[3].headings == ("2026-11-21", "10:30 AM - Topic", "Detail")
+        assert found[4].headings == ("2026-11-21",)
+        assert [each.time for each in found] == ["10:30"] * 4 + ["11:00"]
+        assert [(each.start_line, each.end_line) for each in found] == [(5, 8), (9, 11), (13, 14), (16, 16), (18, 18)]
+
+    def test_a_heading_in_an_entry_does_not_take_over_the_next_entries(self):
+        found = chunk("# Day\n## 10:00 a\n# Big\nx\n## 11:00 b\ny\n", 0, ENTRY, log=True)
+        assert [each.headings for each in found] == [("Day", "10:00 a", "Big"), ("Day", "11:00 b")]
+
+    def test_small_neighbours_join_under_one_heading_only(self):
+        assert texts("# A\n\none\n\n- two\n- three\n\n## B\n\nfour\n") == ["one\n\n- two\n- three", "four"]
+        assert texts("one\n\n" + "x" * 299 + "\n\ntwo\n") == ["one", "x" * 299, "two"]
+
+    def test_fences_and_tables_stay_whole(self):
+        fence = "```py\n" + "x = 1\n\n# no heading\n" * 40 + "```"
+        table = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 60
+        assert texts(f"# T\n\nIntro:\n\n{fence}\n\n{table}\nend\n") == ["Intro:", fence, table.rstrip(), "end"]
+
+    def test_long_entries_are_cut_at_the_best_place(self):
+        sentences = "This is a sentence. " * 200
+        for piece in texts(sentences)[:-1]:
+            assert piece.endswith(".") and len(piece) > 800
+        lines = "\n".join("word " * 15 for _ in range(60))
+        assert all(piece.endswith("word") and piece.startswith("word") for piece in texts(lines))
+
+    def test_headings_alone_can_be_found(self):
+        assert texts("# Title\n") == ["# Title"]
+        assert texts("---\na: 1\n---\n# Title") == ["# Title"]
+        found = chunk("# A\n\n## B\n\n## C\n\n## D\n\ntext\n\n# E\n", 0, ENTRY, log=False)
+        assert [(each.text, each.headings) for each in found] == [
+            ("## B\n\n## C", ("A",)),
+            ("text", ("A", "D")),
+            ("# E", ()),
+        ]
+
+    def test_underlined_headings_rules_and_long_headings(self):
+        found = chunk("Title\n=====\n\nbody\n\n---\n\nSub\n---\nmore\n", 0, ENTRY, log=False)
+        assert [(each.text, each.headings) for each in found] == [("body", ("Title",)), ("more", ("Title", "Sub"))]
+        assert texts("# " + "x" * 400) == ["# " + "x" * 400]
+
+    def test_unclosed_comment_hides_nothing(self):
+        found = chunk("<!-- oops\n\n# Heading\n\ntext\n", 0, ENTRY, log=False)
+        assert found[-1].headings == ("Heading",)
+        assert texts("<!-- a\n\n# no heading\n-->\n\ntext\n") == ["<!-- a\n\n# no heading\n-->\n\ntext"]
+
+    def test_list_items(self):
+        assert texts("1. " + "a" * 290 + "\n2. b" + "b" * 295 + "\n10) c\n") == [
+            "1. " + "a" * 290,
+            "2. b" + "b" * 295,
+            "10) c",
+        ]
+        assert texts("In\n1986. A great year\n") == ["In\n1986. A great year"]
+
+    @pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "---\na: 1\n---\n"])
+    def test_nothing_to_find(self, text: str):
+        assert texts(text) == [] and texts(text, WINDOW) == []
+
+
+class TestWindows:
+    def test_whole_lines_with_overlap(self):
+        text = "".join(f"line number {number:03}\n" for number in range(60))
+        found = check(text, 0, ChunkingConfig(strategy="window", window_tokens=100, overlap_tokens=20), log=False)
+        for one, other in itertools.pairwise(found):
+            assert len(one.text) <= 400
+            assert one.text.endswith(tuple("0123456789")) and other.text.startswith("line")
+            assert 0 < one.end - other.start <= 80
+
+    def test_never_across_log_entries(self):
+        found = check("# D\n## 10:00 a\nx\n## 11:00 b\ny\n", 0, WINDOW, log=True)
+        assert [each.text for each in found] == ["# D", "## 10:00 a\nx", "## 11:00 b\ny"]
+
+
+class TestConfig:
+    def test_fingerprints_differ_where_chunks_would(self):
+        configs = [
+            ENTRY,
+            WINDOW,
+            ChunkingConfig(join_chars=200),
+            ChunkingConfig(max_chars=800),
+            ChunkingConfig("window"),
+        ]
+        assert len({config.fingerprint for config in configs}) == len(configs)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"strategy": "x"}, {"join_chars": 2000}, {"max_chars": 10}, {"overlap_tokens": 300}, {"window_tokens": 1}],
+    )
+    def test_nonsense_is_refused(self, wrong: dict[str, object]):
+        with pytest.raises(ConfigInvalid):
+            ChunkingConfig(**wrong)
+
+
+lines = st.sampled_from(
+    [
+        "text here.",
+        "",
+        "",
+        "# H1",
+        "## 10:00 x",
+        "## H2",
+        "### H3",
+        "```",
+        "~~~~",
+        "- item",
+        "  - nested",
+        "1. one",
+        "2) two",
+        "    code",
+        "\tcode",
+        "| a | b |",
+        "|---|:-:|",
+        "| 1 | 2 |",
+        "---",
+        "===",
+        "> quote",
+        "<!-- c",
+        "-->",
+        "<pre>",
+        "</pre>",
+        "- ```",
+        "  ```",
+        "*",
+        "* * *",
+        "#",
+        "#x",
+        "  ",
+        "\u3000",
+        "\x0c",
+        "日本語の文。" * 12,
+        "👩\u200d👩\u200d👧\u200d👦" * 20,
+        "é" * 60,
+        "x" * 130,
+    ]
+)
+small = ChunkingConfig(join_chars=40, max_chars=100)
+
+
+@given(
+    st.lists(lines, max_size=14),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([small, ENTRY, WINDOW]),
+    st.sampled_from(["", "---\na: 1\n---\n"]),
+)
+def test_any_note(rows: list[str], newline: str, ended: bool, log: bool, config: ChunkingConfig, head: str):
+    text = head + newline.join(rows) + (newline if ended else "")
+    check(text, parse(text).body_start, config, log=log)
+
+
+@given(st.text(max_size=200), st.booleans(), st.sampled_from([small, WINDOW]))
+def test_any_text(text: str, log: bool, config: ChunkingConfig):
+    check(text, 0, config, log=log)
+
+
+def test_cuts_do_not_split_what_the_eye_sees_as_one():
+    family, flag, accent = "👩‍👩‍👧‍👦", "🇩🇪", "e\u0301"
+    assert cluster_start("ab" + family, 0, 5) == 2
+    assert cluster_start(flag * 3, 0, 3) == 2
+    assert cluster_start(flag * 3, 0, 4) == 4
+    assert cluster_start(accent * 3, 0, 3) == 2
+    assert cluster_start("\u0301" * 500, 0, 200) == 200
+    for piece in texts(family * 400):
+        assert piece.count(family) * len(family) == len(piece)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "# h\n",
+        "x",
+        "x\n",
+        "- a\n",
+        "```\n",
+        "~~~\n- ```\n",
+        "<!--\n",
+        "- ",
+        "|\n",
+        "> ",
+        "   \n",
+        "#",
+        "[",
+        "a\n---\n",
+        "* + ",
+        "## 10:00\n",
+    ],
+)
+def test_time_grows_with_length_alone(unit: str):
+    """Ten times the text costs about ten times the steps: counted, not timed."""
+    assert steps(unit, 2000) < 14 * steps(unit, 200) + 2000
+
+
+def steps(unit: str, count: int) -> int:
+    """Python lines run while chunking `unit` repeated."""
+    import sys
+
+    ran = 0
+
+    def trace(frame: object, event: str, arg: object) -> object:
+        nonlocal ran
+        ran += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for log in (False, True):
+            chunk(unit * count, 0, ENTRY, log=log)
+        chunk(unit * count, 0, WINDOW, log=False)
+    finally:
+        sys.settrace(before)
+    return ran
+
+
+def test_huge_notes():
+    line = "word " * 1_000_000
+    assert len(texts(line)) == chunker.MAX_CHARS / ENTRY.max_chars
+    assert len(texts("# heading\n" * 100_000)) > 1000
+    assert len(texts("日本語" * 300_000)) > 500
+    assert len(texts("- a\n\n# h\n\n" * 100_000)) < 2 * chunker.FINE_CHUNKS
+
+
+# -- limits ----------------------------------------------------------------------------------------------------------
+
+
+LIMITED = "".join(f"## part {n}\n\nword{n} stands here\n\n" for n in range(60))
+LIMITED_LOG = "# D\n\n" + "".join(f"## 10:{n:02} part {n}\n\n- word{n} one\n- two\n\n" for n in range(60))
+
+
+@pytest.mark.parametrize("config", [ENTRY, WINDOW])
+def test_behind_the_fine_chunks_come_plain_pieces_that_hold_all_the_rest(config, monkeypatch):
+    fine = chunk(LIMITED, 0, config, log=False)
+    monkeypatch.setattr(chunker, "FINE_CHUNKS", 7)
+    few = check(LIMITED, 0, config, log=False)
+    assert few[:7] == fine[:7]
+    assert len(few) < len(fine)
+    text = "\n".join(each.text for each in few)
+    assert all(f"word{n} stands here" in text for n in range(60))
+    assert few[7].headings == fine[7].headings
+    assert cut(LIMITED, 0, config, log=False).end == len(LIMITED)
+
+
+@pytest.mark.parametrize("config", [ENTRY, WINDOW])
+def test_in_a_log_they_never_reach_across_two_entries(config, monkeypatch):
+    monkeypatch.setattr(chunker, "FINE_CHUNKS", 7)
+    found = check(LIMITED_LOG, 0, config, log=True)
+    assert len({each.entry for each in found if each.entry}) == 60
+    monkeypatch.setattr(chunker, "MAX_CHUNKS", 20)
+    bounded = cut(LIMITED_LOG, 0, config, log=True)
+    assert bounded.chunks == found[:20]
+    assert bounded.end == found[20].start
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_CHARS", 1000), ("MAX_LINES", 100)])
+@pytest.mark.parametrize("config", [ENTRY, WINDOW])
+def test_a_longer_text_is_cut_as_if_it_ended_at_the_limit(limit, value, config, monkeypatch):
+    monkeypatch.setattr(chunker, limit, value)
+    found = cut(LIMITED, 0, config, log=False)
+    size = len(LIMITED[: found.end]) if limit == "MAX_CHARS" else LIMITED.count("\n", 0, found.end)
+    assert value // 2 <= size <= value
+    assert found.chunks == chunk(LIMITED[: found.end], 0, config, log=False)
+
+
+def test_a_longer_log_keeps_whole_entries_so_that_a_forgotten_one_stays_forgotten(monkeypatch):
+    hashes = [entry.hash for entry in logs.entries(LIMITED_LOG)]
+    for chars in range(30, 400):
+        monkeypatch.setattr(chunker, "MAX_CHARS", chars)
+        found = cut(LIMITED_LOG, 0, ENTRY, log=True)
+        said = list(dict.fromkeys(each.entry for each in found.chunks if each.entry))
+        assert said == hashes[: len(said)]
+        assert not said or LIMITED_LOG.startswith("## ", found.end)

@@ -1,0 +1,253 @@
+"""Conversations cut into leaves: nothing is lost, nothing is longer than a leaf, and what was Markdown still is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
+from mcp_memory.text.conversation.conversation_chunks import GOES_ON, LEAF_TOKENS, LEAST_TOKENS, Leaf, leaves_of
+from mcp_memory.text.conversation.messages import Turn, read_turns
+from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.tokens import count_tokens
+
+NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+CODE = "Do this:\n\n```sh\nmake  # twice\n\nmake install\n```\n\n- then rest\n  - or not"
+
+
+def turns_of(*texts: str, **rest: object) -> list[Turn]:
+    return [Turn(("Ada", "Grace")[number % 2], text, **rest) for number, text in enumerate(texts)]
+
+
+def items(leaf: Leaf) -> list[str]:
+    """The list items of a leaf, as our own reader of Markdown sees them."""
+    blocks = list(scan(leaf.content))
+    assert {block.kind for block in blocks} <= {Kind.HEADING, Kind.ITEM}
+    return [leaf.content[block.start : block.end] for block in blocks if block.kind is Kind.ITEM]
+
+
+def told(leaves: Iterable[Leaf]) -> list[str]:
+    """The texts of all turns, read back; those that go on are put together again."""
+    found: list[str] = []
+    for item in (item for leaf in leaves for item in items(leaf)):
+        head, body = re.fullmatch(r"- [^:]*?((?: \([^()]*\))?):(?: |\n\n  |\Z)(.*)", item, re.DOTALL).groups()
+        text = body.replace("\n  ", "\n").removesuffix(f"\n\n{GOES_ON}")
+        if "continued" in head:
+            found[-1] += text
+        else:
+            found.append(text)
+    return found
+
+
+def test_a_leaf() -> None:
+    turns = [
+        Turn("Ada", "Shall we fly or sail to Dover?", NINE, "s1"),
+        Turn("Grace", CODE, NINE + timedelta(minutes=1), "s1"),
+        Turn("Ada", "Good.", NINE + timedelta(days=1), "s1"),
+        Turn("Grace", "Bye.", None, "s1"),
+    ]
+    (leaf,) = leaves_of(turns)
+    assert leaf.content == (
+        "## 2026-11-20\n\n"
+        "- Ada (09:00): Shall we fly or sail to Dover?\n"
+        "- Grace (09:01): Do this:\n\n"
+        "  ```sh\n  make  # twice\n\n  make install\n  ```\n\n"
+        "  - then rest\n    - or not\n"
+        "\n## 2026-11-21\n\n"
+        "- Ada (09:00): Good.\n"
+        "- Grace: Bye.\n"
+    )
+    assert (leaf.title, leaf.session) == ("Shall we fly or sail to Dover?", "s1")
+    assert leaf.speakers == ("Ada", "Grace")
+    assert (leaf.began, leaf.ended) == (NINE, NINE + timedelta(days=1))
+    assert [lead_of(item) for item in items(leaf)] == ["Ada", "Grace", "Ada", "Grace"]
+
+
+def test_nothing_said_is_no_leaf() -> None:
+    assert leaves_of([]) == []
+
+
+def test_a_turn_is_an_entry_to_the_search() -> None:
+    (leaf,) = leaves_of([Turn("Ada", "Hi.", NINE), *turns_of("So?", CODE, "Yes.", "Tea.")])
+    whole = cut(leaf.content, 0, ChunkingConfig(), log=False)
+    assert whole.turns
+    assert [lead_of(each.text) for each in whole.chunks] == ["Ada", "Ada", "Grace", "Ada", "Grace"]
+    assert {each.headings for each in whole.chunks} == {("2026-11-20",)}
+    assert "make install" in whole.chunks[2].text and "or not" in whole.chunks[2].text
+
+
+def test_a_session_ends_a_leaf() -> None:
+    one, two = turns_of("a"), turns_of("b")
+    leaves = leaves_of([*turns_of("x", "y", session="1"), *turns_of("z", session="2"), *one, *two])
+    assert [(leaf.session, len(items(leaf))) for leaf in leaves] == [("1", 2), ("2", 1), (None, 2)]
+
+
+def test_leaves_are_cut_between_turns() -> None:
+    texts = [f"{number} " + "word " * 300 for number in range(20)]
+    leaves = leaves_of(turns_of(*(text.strip() for text in texts)))
+    assert len(leaves) == 4
+    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
+    assert "goes on" not in "".join(leaf.content for leaf in leaves)
+    assert told(leaves) == [text.strip() for text in texts]
+
+
+def test_what_is_added_changes_the_last_leaf_alone() -> None:
+    texts = [f"{number} " + "word " * 300 for number in range(20)]
+    before, after = leaves_of(turns_of(*texts[:12])), leaves_of(turns_of(*texts))
+    assert after[: len(before) - 1] == before[:-1]
+
+
+def test_a_long_turn_goes_on_at_the_next_paragraph() -> None:
+    paragraphs = [f"Paragraph {number}. " + "Some more words. " * 40 for number in range(30)]
+    text = "\n\n".join(each.strip() for each in paragraphs)
+    leaves = leaves_of([*turns_of("Before."), Turn("Ada", text, NINE), *turns_of("Behind.")])
+    assert len(leaves) > 2
+    for leaf in leaves[1:-1]:
+        assert leaf.content.endswith(f"Some more words.\n\n  {GOES_ON}\n")
+        assert count_tokens(leaf.content) > LEAF_TOKENS / 2
+    assert leaves[2].content.startswith("## 2026-11-20\n\n- Ada (09:00, continued): Paragraph ")
+    assert leaves[2].title.startswith("Paragraph ")
+    assert leaves[-1].content.endswith("- Ada: Behind.\n"), "what follows has room in the last one"
+    assert letters(told(leaves)[1]) == letters(text)
+
+
+def test_a_fence_that_is_cut_is_one_on_both_sides() -> None:
+    lines = [f"line {number}" for number in range(3000)]
+    leaves = leaves_of(turns_of("Look:\n\n```python\n" + "\n".join(lines) + "\n```\n\nDone."))
+    assert len(leaves) > 2
+    found: list[str] = []
+    for leaf in leaves:
+        (block,) = scan(leaf.content)
+        ((start, end),) = block.fences
+        opener, *code, closer = (line.strip() for line in leaf.content[start:end].split("\n"))
+        assert (opener, closer) == ("```python", "```")
+        found += code
+    assert found == lines
+    assert leaves[-1].content.endswith("  Done.\n")
+
+
+def test_a_fence_stays_whole_where_it_can() -> None:
+    fence = "```\n" + "\n\n".join(["code"] * 400) + "\n```"
+    first, second = leaves_of(turns_of("word word\n" * 500 + "\n" + fence))
+    assert "code" not in first.content and second.content.count("```") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```\ncode\n```", "# Title\n\nwords", "1. one\n2. two", "> quoted", "| a | b |\n|---|---|", "a | b\n--|--\n1 | 2",
+     "    code", "\tcode", "Title\n====", "<b>x</b>", "- one\n- two", "~~~\nunclosed"],
+)  # fmt: skip
+def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
+    leaves = leaves_of(turns_of(text, "Next."))
+    assert items(leaves[0])[0].startswith("- Ada:\n\n  ")
+    assert told(leaves) == [text, "Next."]
+
+
+@pytest.mark.parametrize(
+    ("texts", "title"),
+    [
+        (["Hey Mel!", "Hi! How was the trip to Dover? Fine."], "How was the trip to Dover?"),
+        (["Hi", "Yes"], "Hi"), (["…", "🙂"], "Conversation"),
+        (["**Use** `uv`, _not_ pip, for all_of_it"], "Use uv, not pip, for all_of_it"),
+        (["```\nx\n```", "Why does the build fail on Mondays"], "Why does the build fail on Mondays"),
+        (["好。我们把索引放在数据库里，因为它只需要一个文件而且不用服务器。好的"],
+         "我们把索引放在数据库里，因为它只需要一个文件而且不用服务器。"),
+        (["word " * 40], " ".join(["word"] * 15)), (["x" * 300], "x" * 100),
+    ],
+)  # fmt: skip
+def test_the_title_is_the_first_sentence_that_tells_something(texts: list[str], title: str) -> None:
+    assert leaves_of(turns_of(*texts))[0].title == title
+
+
+def test_a_leaf_needs_some_room() -> None:
+    with pytest.raises(InvalidInput, match="127 tokens"):
+        leaves_of([], LEAST_TOKENS - 1)
+
+
+def test_a_huge_message_takes_time_that_grows_with_it_alone() -> None:
+    leaves = leaves_of(turns_of("a\n" * 500_000 + "```\n" + "b\n" * 500_000))
+    assert sum(leaf.content.count("a\n") for leaf in leaves) == 500_000
+    assert sum(leaf.content.count("b\n") for leaf in leaves) == 500_000
+
+
+MARKDOWN = st.lists(
+    st.sampled_from(
+        ["word ", "two words. ", "\n", "\n\n", "```", "```py\n", "~~~\n", "- ", "1. ", "# ", "> ", "  ", "\t", "| a |",
+         "---", "<!--", "x" * 90, "é\u0301", "🇩🇪", "\u2028", ":", "(goes on)", "## 10:30 x\n"]
+    ) | st.text(max_size=8),
+    min_size=1,
+    max_size=200,
+).map("".join)  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"role": st.sampled_from(["user", "assistant", "system"]), "content": MARKDOWN},
+            optional={
+                "timestamp": st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)),
+                "session": st.sampled_from(["a", "b"]),
+                "name": st.text(max_size=60),
+            },
+        ),
+        max_size=12,
+    ),
+    st.integers(LEAST_TOKENS, 400),
+)
+@settings(max_examples=150, deadline=None)
+def test_no_word_is_lost(messages: list[dict], most_tokens: int) -> None:
+    turns = read_turns(messages, UTC)
+    leaves = leaves_of(turns, most_tokens)
+    assert all(count_tokens(leaf.content) <= most_tokens for leaf in leaves)
+    assert list(map(letters, told(leaves))) == [letters(turn.text) for turn in turns]
+    assert list(dict.fromkeys(name for leaf in leaves for name in leaf.speakers)) == list(
+        dict.fromkeys(turn.speaker for turn in turns)
+    )
+    for leaf in leaves:
+        assert leaf.title.strip() and len(leaf.title) <= 200 and "\n" not in leaf.title
+
+
+def letters(text: str) -> str:
+    """Without white space and without the marks of fences, which a cut adds to."""
+    return re.sub(r"[`~]{3,}\s*[^\s`]{0,20}|\s+", "", text)
+
+
+@pytest.mark.parametrize("mark", ["`", "~"])
+@pytest.mark.parametrize("marks", [4050, 8190, 20_000, 100_000])
+def test_a_fence_of_thousands_of_marks_ends_and_is_not_repeated_in_each_leaf(mark: str, marks: int) -> None:
+    text = "Look:\n\n" + mark * marks + "\n" + "code\n" * 2000 + mark * marks + "\nDone."
+    leaves = leaves_of(turns_of(text))
+    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
+    assert sum(len(leaf.content) - 2 * leaf.content.count("\n") for leaf in leaves) <= GROWTH * len(text)
+    assert "".join(told(leaves)).count(mark) >= 2 * marks
+
+
+GROWTH = 1.2
+"""How many times as long as what was said leaves may be, but for the indentation of lines."""
+
+REPEATED = st.sampled_from(["`", "~", "- ", "> ", "[", "word ", "\n", "\n\n", "# ", "  ", "x"])
+HOSTILE = st.lists(
+    st.tuples(REPEATED, st.integers(1, 9000)),
+    min_size=1,
+    max_size=8,
+).map(lambda pieces: "\n".join(piece * (times // len(piece) + 1) for piece, times in pieces))
+
+
+@given(HOSTILE)
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_said_is_cut_without_loss_and_grows_by_a_fifth_at_most(text: str) -> None:
+    (turn,) = read_turns([{"role": "user", "content": f"{text} end"}], UTC)
+    leaves = leaves_of([turn])
+    content = "".join(leaf.content for leaf in leaves)
+    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
+    assert len(content) - 2 * content.count("\n") <= GROWTH * len(turn.text) + 200
+    said = re.sub(r"^- User(?: \(continued\))?:", "", content.replace(GOES_ON, ""), flags=re.MULTILINE)
+    assert letters(said) == letters(turn.text)
+    assert all(said.count(mark) >= turn.text.count(mark) for mark in "`~")

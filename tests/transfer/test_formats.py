@@ -1,0 +1,182 @@
+"""Foreign sources: each kind is told by itself, and read without a loss of dates, tags, titles or links."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
+from mcp_memory.transfer.detect import read, source_at
+from mcp_memory.transfer.item import Kind
+from mcp_memory.transfer.target_paths import aliased, dead_links, links_of, placed
+from tests.transfer.sources import (
+    basic_memory,
+    by_key,
+    claude_memory,
+    laid,
+    left,
+    obsidian,
+    openclaw,
+    reading,
+    server_memory,
+)
+
+
+def test_an_obsidian_vault(tmp_path: Path) -> None:
+    found = reading(obsidian(tmp_path / "Notes"))
+    assert found.source.kind is Kind.OBSIDIAN
+    items = by_key(found)
+    assert set(items) == {"Kyoto Trip.md", "Places/Ryokan.md", "Daily/2026-11-20.md"}
+    assert items["Kyoto Trip.md"].added["tags"] == ["travel", "japan", "todo/book"]
+    assert str(items["Kyoto Trip.md"].properties["created"]).startswith("2026-03-01 00:00:00")
+    assert str(items["Daily/2026-11-20.md"].properties["created"]).startswith("2026-11-20")
+    assert left(found) == {"files/map.png": "no Markdown", "Board.canvas": "no Markdown"}
+    links = links_of(found.items)
+    assert dead_links(found.items, placed(found.items), links) == 1, "the picture alone"
+
+
+def test_an_openclaw_workspace(tmp_path: Path) -> None:
+    found = reading(openclaw(tmp_path / "workspace"))
+    assert found.source.kind is Kind.OPENCLAW
+    kinds = {key: item.properties.get("kind") for key, item in by_key(found).items()}
+    assert kinds == {
+        "SOUL.md": "reference",
+        "USER.md": "preference",
+        "MEMORY.md": "fact",
+        "memory/2026-11-20.md": "log",
+        "skills/tea/SKILL.md": "skill",
+    }
+    assert left(found) == {"node_modules": "never looked into"}
+
+
+@pytest.mark.parametrize("inside", ["", "projects", "projects/-home-ada-my-shop", "projects/-home-ada-my-shop/memory"])
+def test_claude_codes_own_memory(tmp_path: Path, inside: str) -> None:
+    claude_memory(tmp_path / ".claude")
+    found = reading(tmp_path / ".claude" / inside)
+    assert found.source.kind is Kind.CLAUDE_CODE
+    items = {key.rpartition("/")[2]: item for key, item in by_key(found).items()}
+    assert set(items) - {"CLAUDE.md"} == {"MEMORY.md", "feedback_tests.md", "project_deploy.md"}
+    assert ("CLAUDE.md" in items) == (inside == "")
+    tests, deploy = items["feedback_tests.md"], items["project_deploy.md"]
+    assert (tests.properties["kind"], deploy.properties["kind"]) == ("preference", "fact")
+    assert tests.properties["title"] == "Integration tests hit a real database"
+    assert tests.properties["project"] == "my-shop"
+    assert found.left_out == []
+    known = aliased(found.items, placed(found.items), links_of(found.items))
+    assert next(item for item in known if item.key == deploy.key).added["aliases"] == ["deploy-day"]
+
+
+def test_the_instructions_of_a_repository(tmp_path: Path) -> None:
+    files = {
+        "CLAUDE.md": "A",
+        ".claude/CLAUDE.md": "B",
+        ".claude/rules/py/x.md": "C",
+        "docs/x.md": "no",
+        "rules/y.md": "no",
+    }
+    found = reading(laid(tmp_path / "shop", files))
+    assert {key: item.properties["kind"] for key, item in by_key(found).items()} == {
+        "CLAUDE.md": "workflow",
+        ".claude/CLAUDE.md": "workflow",
+        ".claude/rules/py/x.md": "workflow",
+    }
+    assert set(placed(found.items).values()) == {"CLAUDE.md", "_claude/CLAUDE.md", "_claude/rules/py/x.md"}
+    assert [item.text for item in reading(tmp_path / "shop/CLAUDE.md").items] == ["A"]
+
+
+def test_a_project_of_basic_memory(tmp_path: Path) -> None:
+    found = reading(basic_memory(tmp_path / "main"))
+    assert found.source.kind is Kind.BASIC_MEMORY
+    items = by_key(found)
+    assert items["coffee/Coffee.md"].added["tags"] == ["brewing"]
+    assert "kind" not in items["coffee/Coffee.md"].properties
+    assert items["tea.md"].properties["kind"] == "decision"
+    links = links_of(found.items)
+    known = aliased(found.items, placed(found.items), links)
+    assert {item.key: item.added.get("aliases") for item in known}["tea.md"] == ["Tea Ceremony"]
+    assert dead_links(known, placed(known), links) == 0
+
+
+def test_a_reference_servers_file(tmp_path: Path) -> None:
+    found = reading(server_memory(tmp_path / "memory.jsonl"))
+    assert found.source.kind is Kind.SERVER_MEMORY
+    ada = by_key(found)["Ada [L]"]
+    assert ada.text == (
+        "# Ada [L]\n\n- Likes tea\n- two\n  lines\n- and bread\n\n## Relations\n\n"
+        "- works_at [Acme/Co](./Acme-Co.md)\n- knows Nobody\n"
+    )
+    assert ada.added["tags"] == ["person"]
+    assert list(left(found)) == ["line 7", "line 8", "line 6"]
+    assert "no JSON" in left(found)["line 8"]
+
+
+def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:
+    names = ["Plan.md", "plan.md", "Folder/a.md", "folder/A.md", "what?.md", "con.md", "dots../x.md", f"{'ä' * 120}.md"]
+    found = reading(laid(tmp_path / "Notes", dict.fromkeys(names, "text")), Kind.OBSIDIAN)
+    places = placed(found.items)
+    assert len({path.casefold() for path in places.values()}) == len(names)
+    assert places["Plan.md"] == "Plan.md"
+    assert places["plan.md"].startswith("plan-")
+    assert places["folder/A.md"].startswith("Folder/A")
+    assert (places["what?.md"], places["con.md"], places["dots../x.md"]) == ("what-.md", "_con.md", "dots/x.md")
+
+
+def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
+    root = laid(
+        tmp_path / "Notes",
+        {
+            "good.md": "fine",
+            "utf16.md": "no".encode("utf-16"),
+            "latin.md": b"caf\xe9",
+            "huge.md": b"x" * 1_000_001,
+            "vault/.mcp-memory/vault.toml": "",
+            "vault/note.md": "in the vault",
+        },
+    )
+    (root / "loop").symlink_to(root)
+    (root / "linked.md").symlink_to(root / "good.md")
+    os.mkfifo(root / "pipe.md")
+    (root / os.fsdecode(b"n\xff.md")).write_text("x")
+    source = source_at(root, Kind.OBSIDIAN, vault=root / "vault")
+    found = read(source, vault=root / "vault", most_bytes=1_000_000)
+    assert list(by_key(found)) == ["good.md"]
+    assert {path: why.partition(":")[0] for path, why in left(found).items()} == {
+        "utf16.md": "the file is UTF-16; save it as UTF-8",
+        "latin.md": "invalid UTF-8 at byte 3",
+        "huge.md": "'huge.md' is larger than 1000000 bytes",
+        "vault": "it is the vault itself",
+        "loop": "it is a symbolic link",
+        "linked.md": "it is a symbolic link",
+        "pipe.md": "it is a FIFO",
+        "n\\udcff.md": "its name is not valid UTF-8",
+    }
+
+
+def test_what_is_no_source(tmp_path: Path) -> None:
+    vault = laid(tmp_path / "vault", {"notes/a.md": "x"})
+    laid(tmp_path, {"plain/a.md": "x", "other.txt": "x", "half.jsonl": '{"type": "entity", "name": "A", "obser'})
+    (tmp_path / "round").symlink_to("round")
+    os.mkfifo(tmp_path / "pipe")
+    for place, kind, error in (
+        (tmp_path / "none", None, NotFound),
+        (tmp_path / "plain", None, InvalidInput),
+        (tmp_path / "other.txt", None, InvalidInput),
+        (tmp_path / "half.jsonl", None, InvalidInput),
+        (tmp_path / "other.txt", Kind.OBSIDIAN, InvalidInput),
+        (tmp_path / "plain", Kind.TAR, InvalidInput),
+        (tmp_path / "round", None, StorageFailed),
+        (tmp_path / "pipe", None, Refused),
+        (vault / "notes", Kind.OBSIDIAN, Refused),
+        (vault, Kind.OBSIDIAN, Refused),
+    ):
+        with pytest.raises(error):
+            source_at(place, kind, vault=vault)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(tmp_path: Path) -> None:
+    root = laid(tmp_path / "Notes", {"a.md": "x", "b.md": "y"})
+    (root / "a.md").chmod(0)
+    assert left(reading(root, Kind.OBSIDIAN)) == {"a.md": "not readable: permission denied"}
