@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NewType
+from typing import TYPE_CHECKING, Any, NewType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
 
 NotePath = NewType("NotePath", str)
 """Relative POSIX path of a note inside its vault; `@name/…` for a read-only source."""
@@ -22,6 +28,9 @@ TextHash = NewType("TextHash", str)
 
 Meta = Mapping[str, Any]
 """Frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict."""
+
+TRANSCRIPTS = "transcripts"
+"""The name of the read-only source that holds captured sessions: `@transcripts/…`."""
 
 
 class Status(StrEnum):

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SOURCE = "transcripts"
-"""The name of the source that holds the leaves: `@transcripts/…`."""
-
 SHIPPED_FOLDERS: Mapping[str, str] = {
     "claude-code": "~/.claude/projects",
     "codex": "~/.codex/sessions",

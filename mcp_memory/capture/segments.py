@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.capture.config import SOURCE
 from mcp_memory.errors import InvalidInput
+from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.text.conversation.conversation_chunks import LEAF_TOKENS, Leaf, leaves_of
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.markdown import frontmatter
@@ -121,4 +121,4 @@ def _page(leaf: Leaf, segment: Segment, origin: Origin) -> bytes:
 
 def path_of(page: str) -> str:
     """The path by which tools know a page."""
-    return f"@{SOURCE}/{page}"
+    return f"@{TRANSCRIPTS}/{page}"

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from mcp_memory.capture.checkpoint import Bookmark, Bookmarks
-from mcp_memory.capture.config import SOURCE, CaptureConfig
+from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.readers.context import Context
 from mcp_memory.capture.readers.message import Message
 from mcp_memory.capture.step import Step, standing, step_of
@@ -21,6 +21,7 @@ from mcp_memory.capture.tail import Waiting, news, sessions, waiting
 from mcp_memory.capture.transcript_paths import Place, Places
 from mcp_memory.capture.transcript_store import LeafShelf
 from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.project import project_of
 from mcp_memory.runtime.threads import in_thread, place_of
 
@@ -89,7 +90,7 @@ class Taker:
     ) -> None:
         """What it keeps is in the folder `state`. `written` is called when there are other leaves than before."""
         self.places = Places(config.folders)
-        self.shelf = LeafShelf(state / SOURCE, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
+        self.shelf = LeafShelf(state / TRANSCRIPTS, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
         self.bookmarks = Bookmarks(state / "bookmarks")
         self._config = config
         self._zone = zone

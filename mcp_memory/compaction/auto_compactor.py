@@ -16,11 +16,11 @@ from mcp_memory.compaction.pending_work import Outstanding
 from mcp_memory.compaction.progress import IDLE
 from mcp_memory.compaction.schedule import Schedule
 from mcp_memory.errors import McpMemoryError, Refused
-from mcp_memory.indexing.embedder_lifecycle import Model
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import Traffic
 from mcp_memory.runtime.threads import place_of
+from mcp_memory.search.embedder_lifecycle import Model
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.plan import FRESH
 

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
+    from mcp_memory.models import Vectors
 
 Progress = Callable[[str], None]
 """Called with one line of plain text a step, for a person who waits."""

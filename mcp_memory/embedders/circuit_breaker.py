@@ -11,7 +11,7 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 PATIENCE_S = 2.0
 """A question's vector takes a model in this process 2 ms, and an endpoint some tenths of a second."""

@@ -17,7 +17,7 @@ from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.allocator import give_back
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 
 class RestingEmbedder:

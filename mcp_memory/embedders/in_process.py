@@ -12,7 +12,7 @@ from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 MAX_TOKENS = 1024
 """For a model that states no limit."""

@@ -18,7 +18,7 @@ from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 NICENESS = 5
 """Of 19: where both want a core, a thread with 0 gets three times the time. With 15 a busy machine never got done."""

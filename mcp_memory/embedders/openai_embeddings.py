@@ -23,7 +23,7 @@ from mcp_memory.runtime import endpoint, telemetry
 if TYPE_CHECKING:
     import httpx2
 
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 MAX_INPUTS = 96
 """Texts in one call: the least that a well-known service allows (Cohere; OpenAI takes 2,048)."""

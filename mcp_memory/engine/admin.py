@@ -13,13 +13,13 @@ from typing import Any
 from mcp_memory.compaction.auto_compactor import Gardener
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Index, Watermark
-from mcp_memory.indexing.embedder_lifecycle import Model
 from mcp_memory.indexing.reconciler import Indexer
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.embedder_lifecycle import Model
 from mcp_memory.vault.lost_entries import SERIOUS, Lost
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.vault import Vault

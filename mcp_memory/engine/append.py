@@ -11,12 +11,12 @@ import anyio
 
 from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.embedder_lifecycle import Model
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Etag, Filters, NoteId, NotePath, Outcome, Passage, Problem, Receipt
 from mcp_memory.recall.cross_session_updates import News
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.embedder_lifecycle import Model
 from mcp_memory.search.near_duplicates import Similar
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.kinds import LOG

@@ -10,11 +10,14 @@ from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.extraction.config import GleaningConfig
 from mcp_memory.git.config import GitConfig
+from mcp_memory.index.config import IndexConfig
+from mcp_memory.indexing.config import WatchConfig
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.vault.config import IndexConfig, KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.vault.config import KindConfig, VaultConfig
 
 
 @dataclass(frozen=True, slots=True)

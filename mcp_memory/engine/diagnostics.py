@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,16 +12,10 @@ from typing import Any, Literal
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.runtime.health import Commits
 from mcp_memory.topics.page import PAGE, PROPOSAL
+from mcp_memory.vault.conflict_copies import original_of
 from mcp_memory.vault.lost_entries import Lost, Why
 
 Severity = Literal["error", "warning", "info"]
-
-# What Dropbox and its kin, Syncthing and our own writes put into the name of a second version of a file.
-CONFLICT_COPY = re.compile(
-    r" \([^()]*(?:conflicted copy|conflict \d)[^()]*\)|\.sync-conflict-[0-9]+-[0-9]+(?:-[A-Z0-9]+)?"
-    r"|[ _-]*conflicted copy[^./]*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +78,6 @@ def findings_of(facts: Facts) -> list[Finding]:
 def by_severity(found: Iterable[Finding]) -> list[Finding]:
     order: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
     return sorted(found, key=lambda finding: order[finding.severity])
-
-
-def original_of(path: str) -> str | None:
-    """The path of the file whose second version this is, to judge by its name; None for any other file."""
-    folder, slash, name = path.rpartition("/")
-    plain = CONFLICT_COPY.sub("", name)
-    return f"{folder}{slash}{plain}" if plain != name else None
 
 
 def _vault(facts: Facts) -> Iterator[Finding]:

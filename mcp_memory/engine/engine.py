@@ -11,13 +11,13 @@ from typing import Any, Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from mcp_memory.capture.config import SOURCE
 from mcp_memory.capture.service import Taker
 from mcp_memory.capture.session_reader import Captured
 from mcp_memory.capture.worker import Capturer
 from mcp_memory.compaction.auto_compactor import Gardener
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import Drafter
+from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Upkeep
 from mcp_memory.engine.append import Appending
@@ -31,7 +31,6 @@ from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
 from mcp_memory.git.note_history import Past
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.embedder_lifecycle import Model
 from mcp_memory.indexing.embedding_backlog import Embedding
 from mcp_memory.indexing.freshness import Freshness
 from mcp_memory.indexing.index_lag import Staleness
@@ -40,7 +39,7 @@ from mcp_memory.indexing.rebuild import Builder
 from mcp_memory.indexing.reconciler import Indexer
 from mcp_memory.indexing.watcher import Swept, Watcher
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteRecord, Receipt, SearchResult
+from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteRecord, Receipt, SearchResult
 from mcp_memory.recall.answer import Recaller
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.cross_session_updates import News
@@ -50,6 +49,7 @@ from mcp_memory.recall.seen_passages import Given
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import Traffic, served
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.embedder_lifecycle import Model
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from, moment_of
 from mcp_memory.search.note_lookup import Targets
 from mcp_memory.search.searcher import Searcher
@@ -77,6 +77,7 @@ class Engine:
         self.marker = marker
         self.vault = vault
         self.health = Health()
+        self.runs = RunJournal(config.state / "compaction")
         loss = UnacceptedLoss(config.state / "unaccepted-loss")
         self.writer = IndexWriter(vault, index, config.chunking)
         self.indexer = Indexer(vault, index, self.writer, loss, self.health)
@@ -104,18 +105,20 @@ class Engine:
             vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
         )
         self._forgetting = Forgetting(vault, index, self.writer, self.model, self.watcher, config.vault)
-        self.erasing = Erasing(vault, index, self.writer, config.state / "index", SharedFolders(config.state))
+        shares = SharedFolders(config.state)
+        self.erasing = Erasing(vault, index, self.writer, config.state / "index", shares, self.runs)
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
             vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),
-            vault.runs, config.topics, self.health, clock, config.summarizer.summary_s,
+            self.runs, config.topics, self.health, clock, config.summarizer.summary_s,
         )  # fmt: skip
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.intake = Intake(
-            vault, index, self._appending, self.neighbours, register, self._summarizer, config.gleaning, clock,
-            prompt_tokens=config.summarizer.prompt_tokens, ask_s=config.summarizer.timeout_s,
+            vault, index, partial(self._appending.append, supersedes=None), self.neighbours, register,
+            self._summarizer, config.gleaning, clock, prompt_tokens=config.summarizer.prompt_tokens,
+            ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
-        self.review = Review(vault, index, self.writer, self._forgetting, self._targets, register, clock)
+        self.review = Review(vault, index, self.writer, self._forget_for, self._targets, register, clock)
         self.past = Past(vault, index)
         self.traffic = Traffic()
         self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
@@ -128,7 +131,7 @@ class Engine:
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,
         )  # fmt: skip
-        self.porting = Porting(vault, index, self.writer, self.upkeep)
+        self.porting = Porting(vault, index, self.writer, self.upkeep.reconcile)
 
     @property
     def phases(self) -> list[str]:
@@ -325,12 +328,17 @@ class Engine:
                 with self.health.watching("topics"):
                     await self.compactor.mark()
                 # Nobody but us writes captured sessions, and says so.
-                watched = {place: each for place, each in swept.folders.items() if not place.startswith(f"@{SOURCE}")}
+                watched = {
+                    place: each for place, each in swept.folders.items() if not place.startswith(f"@{TRANSCRIPTS}")
+                }
                 folders = {self.vault.absolute(folder): each for folder, each in watched.items()}
                 return Swept(folders, swept.changed + swept.gone)
         finally:
             self._swept.set()
         return None
+
+    async def _forget_for(self, path: NotePath, reason: str) -> NoteRecord:
+        return await self._forgetting.forget(path, None, restore=False, reason=reason)
 
     # -- below -------------------------------------------------------------------------------------------------
 

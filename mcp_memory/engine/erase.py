@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import anyio
 
-from mcp_memory.engine.diagnostics import original_of
+from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
@@ -20,10 +20,12 @@ from mcp_memory.models import Filters, NoteId, NotePath, Shelf
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.temp_names import SUFFIX, HiddenName
 from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, with_related
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.transfer.share.shared_folders import SharedFolders
 from mcp_memory.vault import marks
+from mcp_memory.vault.conflict_copies import original_of
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
@@ -51,13 +53,20 @@ class Erasing:
     """Works on a whole note, or on one entry of a log."""
 
     def __init__(
-        self, vault: Vault, index: Index, writer: IndexWriter, index_folder: Path, shares: SharedFolders
+        self,
+        vault: Vault,
+        index: Index,
+        writer: IndexWriter,
+        index_folder: Path,
+        shares: SharedFolders,
+        runs: RunJournal,
     ) -> None:
         self._vault = vault
         self._index = index
         self._writer = writer
         self._index_folder = index_folder
         self._shares = shares
+        self._runs = runs
 
     async def plan(self, path: NotePath, entry: str | None) -> Erasure:
         """What an erasure would do. Raises NotFound, Refused for a note in a read-only source."""
@@ -96,7 +105,10 @@ class Erasing:
         if path.startswith("@"):
             raise Refused(f"{path} belongs to a read-only source", hint="erase it where it comes from")
         holders = self._holders(path, entry)
-        traces = self._vault.traces(path, entry, self._ids(path, entry))
+        ids = self._ids(path, entry)
+        traces = self._vault.traces(path, entry, ids)
+        if runs := self._runs.about(ids):
+            traces.append(f"the journal of {counted(len(runs), 'compaction')}, which no one can undo then")
         if not holders and not traces:
             what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
             raise NotFound(what, hint="memory_search finds ids")
@@ -119,6 +131,7 @@ class Erasing:
             self._vault.erase(page)
         for each in holders:
             self._vault.erase(each, entry)
+        self._runs.forget(self._runs.about(ids))
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)

@@ -11,8 +11,6 @@ from typing import cast
 
 import anyio
 
-from mcp_memory.capture.config import SOURCE
-from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
@@ -21,7 +19,7 @@ from mcp_memory.git.committer import Committer
 from mcp_memory.git.uncommitted import Pending
 from mcp_memory.git.write_observer import WitnessedBackend
 from mcp_memory.index import INDEXES
-from mcp_memory.models import NotePath
+from mcp_memory.models import TRANSCRIPTS, NotePath
 from mcp_memory.runtime.local_timezone import LocalZone
 from mcp_memory.runtime.os_errors import failed
 from mcp_memory.runtime.private_files import sync_folder
@@ -121,7 +119,6 @@ def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo
         ledger=Ledger(config.state / "ledger.jsonl"),
         undo=Undo(config.state / "undo"),
         recovery=RecoveryJournal(config.state / "recovery"),
-        runs=RunJournal(config.state / "compaction"),
         config=config.vault,
         clock=clock,
         guard=guard,
@@ -143,10 +140,10 @@ def _source(name: str, folder: str) -> Path:
 
 def _transcripts(config: EngineConfig) -> dict[str, Path]:
     """What was captured of sessions, also where nothing is captured any more."""
-    folder = config.state / SOURCE
+    folder = config.state / TRANSCRIPTS
     if config.capture.enabled:
         folder.mkdir(mode=0o700, exist_ok=True)
-    return {SOURCE: folder.resolve()} if folder.is_dir() else {}
+    return {TRANSCRIPTS: folder.resolve()} if folder.is_dir() else {}
 
 
 def _make_private(state: Path) -> None:

@@ -9,11 +9,11 @@ import anyio
 
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.embedder_lifecycle import Model
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.embedder_lifecycle import Model
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.draft import one_line

@@ -35,7 +35,7 @@ async def compact(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def runs(engine: Engine, _: Payload) -> Payload:
-    found = await in_thread(engine.vault.runs.every, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    found = await in_thread(engine.runs.every, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
     return {"runs": [run_payload(run, entries) for run, entries in found]}
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import Answer, auroc, share_below
 from mcp_memory.evaluation.sets import Question
+from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.search.calibration_fit import Tried, fitted
 from mcp_memory.search.confidence import Signs, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.vault.config import PhaseConfig
 
 FEWEST = 20
 """Of each kind in a set: fewer say more about themselves than about the model."""

@@ -9,7 +9,7 @@ is said again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,7 +18,6 @@ from ulid import ULID
 
 from mcp_memory.capture.readers.message import Message
 from mcp_memory.capture.service import Heard
-from mcp_memory.engine.append import Appending
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, Sort
 from mcp_memory.extraction.candidate_log import REJECTED, Fate, Register
@@ -29,7 +28,7 @@ from mcp_memory.extraction.language import is_local
 from mcp_memory.extraction.llm_extraction import asked, grounded
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NoteRecord, Outcome, Shelf
+from mcp_memory.models import NoteId, NoteRecord, Outcome, Receipt, Shelf
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
@@ -48,6 +47,9 @@ a daemon that did not run during a holiday."""
 
 MOST_REJECTED = 500
 """So many of the latest that a person did not want are compared with what comes."""
+
+Append = Callable[[Draft], Awaitable[Receipt]]
+"""Stores a note durably and has it found."""
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +72,7 @@ class Intake:
         self,
         vault: Vault,
         index: Index,
-        appending: Appending,
+        append: Append,
         neighbours: Neighbours,
         register: Register,
         summarizer: Summarizer,
@@ -83,7 +85,7 @@ class Intake:
         """`ask_s` bounds one answer of a language model."""
         self._vault = vault
         self._index = index
-        self._appending = appending
+        self._append = append
         self._neighbours = neighbours
         self._register = register
         self._summarizer = summarizer
@@ -156,7 +158,7 @@ class Intake:
         waits = waits or not at_once or self._is_past(candidate, contrary)
         draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=waits)
         try:
-            receipt = await self._appending.append(draft, supersedes=None)
+            receipt = await self._append(draft)
         except Refused as error:  # what cannot be stored must not keep the rest from it
             log.warning("a candidate was refused: %s", error.code)
             return Fate.KNOWN

@@ -8,7 +8,6 @@ from datetime import datetime
 from mcp_memory.extraction.candidate_log import AT_ONCE, Fate, Register
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, Shelf
-from mcp_memory.text.escape_invisible import in_quotes
 
 MOST_LINES = 8
 
@@ -43,14 +42,3 @@ class Digest:
     def waiting(self) -> int:
         """How many candidates wait for a person."""
         return len(self._index.notes(Filters(shelves=frozenset({Shelf.INBOX})), limit=10_000))
-
-
-def line_of(note: NoteRecord, *, is_quoted: bool) -> str:
-    """How a session is told of a note. `is_quoted`: what it says, and when, stands above already."""
-    said = f" on {note.created.date().isoformat()}" if note.created else ""
-    contrary = ", ".join(note.meta.get("contradicts", ()))
-    against = f"; contradicts {contrary}" if contrary else ""
-    undo = f"undo: mcp-memory review --undo {note.id}"
-    if is_quoted:
-        return f"Stored because the person said so: {in_quotes(note.path)} ({undo}{against})"
-    return f"Stored because the person said so{said}: {in_quotes(note.title)} [{note.kind}] ({undo}{against})"

@@ -3,13 +3,12 @@ they saw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-from mcp_memory.engine.forget import Forgetting
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate import titled
 from mcp_memory.extraction.candidate_log import AT_ONCE, Fate, Register
@@ -21,6 +20,9 @@ from mcp_memory.search.note_lookup import Targets
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.note_file import NoteFile, file_stem
 from mcp_memory.vault.vault import Vault
+
+Forget = Callable[[NotePath, str], Awaitable[NoteRecord]]
+"""Takes the note at a path out of every answer, for a reason."""
 
 MOST = 10_000
 LOOK_S = 30.0
@@ -57,7 +59,7 @@ class Review:
         vault: Vault,
         index: Index,
         writer: IndexWriter,
-        forgetting: Forgetting,
+        forget: Forget,
         targets: Targets,
         register: Register,
         clock: Callable[[], datetime],
@@ -65,7 +67,7 @@ class Review:
         self._vault = vault
         self._index = index
         self._writer = writer
-        self._forgetting = forgetting
+        self._forget_note = forget
         self._targets = targets
         self._register = register
         self._clock = clock
@@ -116,7 +118,7 @@ class Review:
         return await self._forget(path, "undone in review", Fate.UNDONE)
 
     async def _forget(self, path: NotePath, why: str, fate: Fate) -> NoteRecord:
-        record = await self._forgetting.forget(path, None, restore=False, reason=why)
+        record = await self._forget_note(path, why)
         await self._note(record.id, fate)
         return record
 

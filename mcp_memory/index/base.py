@@ -24,7 +24,7 @@ from mcp_memory.models import Chunk, Filters, NoteId, NotePath, NoteRecord, Pass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 
 @dataclass(frozen=True, slots=True)

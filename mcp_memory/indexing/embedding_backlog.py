@@ -16,7 +16,7 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 STEP_TEXTS = 8
 """A step is done well within its deadline even by a model that takes ten seconds a text."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from mcp_memory.engine.diagnostics import original_of
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.indexing.incremental_chunking import LogCutter
 from mcp_memory.indexing.writer import IndexWriter
@@ -18,6 +17,7 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import overlap, telling
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.conflict_copies import original_of
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mcp_memory.capture.config import SOURCE
 from mcp_memory.indexing.diff import Known, suspicion, vanished
-from mcp_memory.models import Etag, NotePath
+from mcp_memory.models import TRANSCRIPTS, Etag, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.base import Listing
@@ -59,4 +58,4 @@ class UnacceptedLoss:
 
 def _is_ours(path: NotePath) -> bool:
     """A captured transcript: pruned by ourselves, and never so many that they hide the loss of notes."""
-    return path.startswith(f"@{SOURCE}/")
+    return path.startswith(f"@{TRANSCRIPTS}/")

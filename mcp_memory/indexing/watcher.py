@@ -17,9 +17,9 @@ import anyio.from_thread
 import anyio.to_thread
 from watchfiles import Change, watch  # pyright: ignore[reportUnknownVariableType] -- half typed
 
+from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.storage.base import FolderId
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.config import WatchConfig
 
 RETRY_S = 60.0
 """Where the limit of watches is reached, how long until that is tried again: each try takes all that are left."""

@@ -24,8 +24,8 @@ class InProcess:
     """Open, and the vault locked, from its making until `close`, at the latest until the program ends. Any thread may
     call it.
 
-    It puts the switches of `mcp_memory.runtime.telemetry` into the environment, as our programs do; they bind what is imported
-    after them.
+    It puts the switches of `mcp_memory.runtime.telemetry` into the environment, as our programs do; they bind what is
+    imported after them.
     """
 
     def __init__(self, settings: Settings, progress: Callable[[str], None] | None) -> None:

@@ -105,8 +105,8 @@ class Memory:
         """Chat messages as leaves of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is stored.
 
         A message is a mapping, `{"role": "user", "content": "…"}`; with `name` or `speaker`, `timestamp` and `session`
-        where they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A leaf is of one
-        session; `session` is that of the messages that name none. Times without an offset are local.
+        where they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A leaf
+        is of one session; `session` is that of the messages that name none. Times without an offset are local.
 
         Raises InvalidInput that names the message.
         """

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from mcp_memory.capture.config import SOURCE
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, Passage, Shelf
+from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, Passage, Shelf
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import Assembly, Frame, choose, fit, render, size, with_notice
 from mcp_memory.recall.excerpts import Excerpt, about, heading_of, once, stretches
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, shown
@@ -24,7 +24,6 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
-from mcp_memory.vault.config import RecallConfig
 from mcp_memory.vault.note_file import ALWAYS_LOAD, NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
@@ -46,7 +45,7 @@ STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Of which every session is told, in this order; a commitment until it expires."""
 
 WHOLE_NOTE = "Whole note: memory_recall path=…"
-SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{SOURCE}"
+SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
 PAGE_SHARE = 0.6
 """Of the room of an answer, a topic's page has at most so much: the rest is for what notes of other topics say."""

@@ -15,18 +15,18 @@ from typing import Any, Protocol
 import anyio
 
 from mcp_memory.errors import DeadlineExceeded
-from mcp_memory.extraction.digest import Digest, line_of
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.embedder_lifecycle import RETURN_WAIT_S, Model
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Shelf
+from mcp_memory.recall.announcements import Announcer, line_of
 from mcp_memory.recall.answer import Recalled, Recaller
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, News
 from mcp_memory.recall.seen_passages import Given, mark_of
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, Model
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.vault.config import RecallConfig
 
 PROMPT = "prompt"
 """The phase of `[recall.phases]` whose budget and bar count for a prompt."""
@@ -68,7 +68,7 @@ class Briefer:
         config: RecallConfig,
         filters: FiltersFrom,
         staleness: Callable[[], str | None],
-        digest: Digest,
+        digest: Announcer,
     ) -> None:
         """`staleness` says why an answer may not know the latest files, or None."""
         self._recaller = recaller

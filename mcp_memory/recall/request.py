@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_memory.errors import InvalidInput
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.search.filters import checked_query
-from mcp_memory.vault.config import PhaseConfig, RecallConfig
 
 MOST_NOTES = 100
 """Of one recall by ids."""

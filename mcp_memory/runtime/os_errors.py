@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from mcp_memory.errors import StorageFailed
-from mcp_memory.storage.paths import printable
+from mcp_memory.text.escape_invisible import printable
 
 _CAUSES: dict[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", "free some space and try again"),

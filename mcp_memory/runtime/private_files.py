@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
-from mcp_memory.storage.renames import REFUSALS, KernelRenames, publish_free
-from mcp_memory.storage.temp_files import sync
+from mcp_memory.runtime.renames import REFUSALS, KernelRenames, publish_free, sync
 
 _RENAMES = KernelRenames()
 

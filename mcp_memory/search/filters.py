@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
-from mcp_memory.capture.config import SOURCE
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import Filters, NoteRecord, Passage, Shelf
+from mcp_memory.models import TRANSCRIPTS, Filters, NoteRecord, Passage, Shelf
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.draft import MAX_TAGS, one_line
@@ -39,7 +38,7 @@ def filters_from(
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
     shelves = [Shelf.ACTIVE, Shelf.ARCHIVED] if include_archived else [Shelf.ACTIVE]
-    if prefix and prefix.split("/")[0] == f"@{SOURCE}":
+    if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":
         shelves = [Shelf.TRANSCRIPT]
     start, end = moment_of("since", since, tz), moment_of("until", until, tz)
     if start and end and start >= end:

@@ -27,7 +27,7 @@ from mcp_memory.search.logistic import logistic
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 PRECISION = 5.0
 """Of the prior on the weights. From 10 to 2.5 the figures above move by .01 at most."""

@@ -14,7 +14,7 @@ from mcp_memory.text.conversation.speaker_prefix import without
 from mcp_memory.text.language.terms import telling
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 
 class QueryVectors:

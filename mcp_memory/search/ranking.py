@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from mcp_memory.engine.diagnostics import original_of
 from mcp_memory.models import Hit, NotePath, Passage
 from mcp_memory.search.boosts import BoostWeights, Question, boosts
 from mcp_memory.search.confidence import Signs
@@ -15,6 +14,7 @@ from mcp_memory.search.fusion import DENSE, FusionWeights, Legs
 from mcp_memory.text.language.identifiers import is_said, said
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
+from mcp_memory.vault.conflict_copies import original_of
 
 FIRST_READ = 2
 """So many times as many passages as are wanted are read at first."""

@@ -21,7 +21,7 @@ from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.language.identifiers import parts_of
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 T = TypeVar("T")
 

@@ -38,7 +38,7 @@ from mcp_memory.text.language.terms import terms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.server.api import add_routes
 from mcp_memory.server.argument_errors import Complaints
 from mcp_memory.server.call_log import Calls
@@ -25,7 +26,7 @@ from mcp_memory.server.http_guard import Gate, GateConfig
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import add_tools
 from mcp_memory.settings.settings import HooksConfig
-from mcp_memory.vault.config import RecallConfig, VaultConfig
+from mcp_memory.vault.config import VaultConfig
 
 log = logging.getLogger(__name__)
 

@@ -18,10 +18,11 @@ from pydantic import Field
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.serializers import forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.server.result_text import append_text, forget_text, search_text
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.vault.config import RecallConfig, VaultConfig
+from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.marks import Caller
 
 T = TypeVar("T")

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, cast
 
-from mcp_memory.capture.config import SHIPPED_FOLDERS, SOURCE
+from mcp_memory.capture.config import SHIPPED_FOLDERS
 from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.index.config import IndexConfig
+from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.registry import Registry
 from mcp_memory.settings.given import Origin, wrong
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.vault.config import IndexConfig, VaultConfig
+from mcp_memory.vault.config import VaultConfig
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "vault.max_note_bytes": (1, 100_000_000),
@@ -99,8 +101,10 @@ def check(tree: Mapping[str, Any], origin: Origin) -> None:
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):
             raise wrong("vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin)
-        if name == SOURCE:
-            raise wrong("vault.sources", name, f"named otherwise: @{SOURCE} is what was captured of sessions", origin)
+        if name == TRANSCRIPTS:
+            raise wrong(
+                "vault.sources", name, f"named otherwise: @{TRANSCRIPTS} is what was captured of sessions", origin
+            )
     for client in tree["capture"]["folders"]:
         _one_of("capture.folders", client, tuple(SHIPPED_FOLDERS), origin)
 

@@ -13,6 +13,9 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.extraction.config import GleaningConfig
 from mcp_memory.git.config import GitConfig
+from mcp_memory.index.config import IndexConfig
+from mcp_memory.indexing.config import WatchConfig
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
@@ -23,7 +26,7 @@ from mcp_memory.settings.tables import build, plain
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.vault.config import IndexConfig, KindConfig, RecallConfig, VaultConfig, WatchConfig
+from mcp_memory.vault.config import KindConfig, VaultConfig
 
 PREFERRED_PORT = 8423
 

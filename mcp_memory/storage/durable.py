@@ -9,10 +9,10 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.runtime.renames import sync
 from mcp_memory.storage.folders import open_child, opened_folder, twin
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.paths import split, taken
-from mcp_memory.storage.temp_files import sync
 
 FOLDER_MODE = 0o700
 

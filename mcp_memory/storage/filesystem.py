@@ -27,6 +27,7 @@ from mcp_memory.errors import (
 )
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.runtime.os_errors import failed, naming_the_cause, reason
+from mcp_memory.runtime.renames import KernelRenames, Renames, move_free, sync
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
 from mcp_memory.storage.durable import DurableFolders
 from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
@@ -34,11 +35,10 @@ from mcp_memory.storage.fs_capabilities import Abilities, probe
 from mcp_memory.storage.leftovers import Swept, sweep
 from mcp_memory.storage.listing import list_notes, read_ignore
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.paths import is_note, printable, split, taken, validate_existing, validate_new
+from mcp_memory.storage.paths import is_note, split, taken, validate_existing, validate_new
 from mcp_memory.storage.publish import Compared, Place, Publisher
 from mcp_memory.storage.reading import file_stat, read_stable, unsettled
-from mcp_memory.storage.renames import KernelRenames, Renames, move_free
-from mcp_memory.storage.temp_files import sync
+from mcp_memory.text.escape_invisible import printable
 
 _Result = TypeVar("_Result")
 

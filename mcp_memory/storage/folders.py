@@ -15,7 +15,8 @@ from pathlib import Path
 
 from mcp_memory.errors import NotFound, PathRefused
 from mcp_memory.models import Etag
-from mcp_memory.storage.paths import fold, printable
+from mcp_memory.storage.paths import fold
+from mcp_memory.text.escape_invisible import printable
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

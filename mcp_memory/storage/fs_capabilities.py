@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mcp_memory.models import Etag
-from mcp_memory.storage.renames import REFUSALS, Renames
+from mcp_memory.runtime.renames import REFUSALS, Renames
 from mcp_memory.storage.temp_names import HiddenName
 
 _EMPTY = HiddenName.of(Etag(hashlib.sha256(b"").hexdigest()), None)

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, Problem
 from mcp_memory.runtime.os_errors import reason
+from mcp_memory.runtime.renames import Renames, exists, move_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.listing import walk_folders
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.paths import printable
-from mcp_memory.storage.renames import Renames, exists, move_free
-from mcp_memory.storage.temp_files import sync
 from mcp_memory.storage.temp_names import SUFFIX, HiddenName
+from mcp_memory.text.escape_invisible import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from mcp_memory.storage.paths import (
     MAX_PATH_BYTES,
     SKIPPED_FOLDERS,
     is_note,
-    printable,
     unnameable,
 )
 from mcp_memory.storage.reading import file_stat
+from mcp_memory.text.escape_invisible import printable
 
 
 def read_ignore(root: int) -> IgnoreRules | None:

@@ -12,6 +12,7 @@ import unicodedata
 
 from mcp_memory.errors import AlreadyExists, PathRefused
 from mcp_memory.models import NotePath
+from mcp_memory.text.escape_invisible import printable
 
 MAX_COMPONENT_BYTES = 255
 """NAME_MAX of ext4, APFS, NTFS and nearly every other file system."""
@@ -32,8 +33,6 @@ _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 
 _DECEIVING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Line separators and bidirectional overrides: what is shown is not what is there."""
-
-_UNSHOWABLE = re.compile(f"{_NEVER.pattern}|{_DECEIVING.pattern}")
 
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -88,11 +87,6 @@ def unnameable(name: str) -> str | None:
     if "\ud800" <= character <= "\udfff":
         return "its name is not valid UTF-8"
     return "its name holds a backslash" if character == "\\" else "its name holds a control character"
-
-
-def printable(path: str) -> str:
-    """The path as one line of valid Unicode: what cannot be shown is escaped."""
-    return _UNSHOWABLE.sub(lambda found: ascii(found.group())[1:-1], path)
 
 
 def fold(name: str) -> str:
@@ -163,3 +157,9 @@ def _check_new_component(path: str, part: str) -> None:
 
 def _refused(path: str, what: str, hint: str) -> PathRefused:
     return PathRefused(f"path '{printable(path)}' {what}", hint=hint)
+
+
+def beside(path: str, tail: str) -> str:
+    """`a/b.md` with `tail` → `a/btail.md`."""
+    stem = path[:-3] if is_note(path) else path
+    return f"{stem}{tail}{path[len(stem) :]}"

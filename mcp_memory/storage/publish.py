@@ -20,9 +20,9 @@ from datetime import datetime
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
 from mcp_memory.models import Etag
+from mcp_memory.runtime.renames import REFUSALS, Renames, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
-from mcp_memory.storage.renames import REFUSALS, Renames, move_free, publish_free
-from mcp_memory.storage.temp_files import NEW_FILE_MODE, discard, sync, temp
+from mcp_memory.storage.temp_files import NEW_FILE_MODE, discard, temp
 from mcp_memory.storage.temp_names import HiddenName, conflict_name
 
 _MAX_COPIES = 1000

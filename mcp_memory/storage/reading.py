@@ -12,7 +12,7 @@ from mcp_memory.errors import Refused
 from mcp_memory.models import Etag, FileStat, NotePath
 from mcp_memory.storage.base import Blob
 from mcp_memory.storage.folders import BLOCK_BYTES
-from mcp_memory.storage.paths import printable
+from mcp_memory.text.escape_invisible import printable
 
 _MAX_TRIES = 5
 """How often a file is read again while it changes under the reading."""

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
+from mcp_memory.runtime.renames import sync
+
 NEW_FILE_MODE = 0o600
 """Notes are private; a person who wants to share them changes the mode, which replacing keeps."""
-
-
-def sync(descriptor: int) -> None:
-    """fsync, down to the platter: macOS needs a call of its own for that."""
-    if sys.platform == "darwin":
-        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(descriptor)
 
 
 @contextmanager

@@ -15,6 +15,8 @@ _PLAIN = re.compile("[\n\t -~\u00a0-\u02ff]*")
 """The letters of most texts, which need no closer look."""
 
 _CODE = re.compile(r"\\u\{(0|[1-9A-F][0-9A-F]{0,4}|10[0-9A-F]{4})\}")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Controls, backslash, lone surrogates (bytes that are not UTF-8), line separators and bidirectional overrides."""
 
 _BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 """Letters that show as nothing, and variation selectors, of which text can be made that nobody sees."""
@@ -70,3 +72,8 @@ def _harmless(character: str) -> bool:
     if character in "\u2028\u2029" or _BLANK.match(character):
         return False
     return unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"} or character == SOFT_HYPHEN
+
+
+def printable(path: str) -> str:
+    """The path as one line of valid Unicode: what cannot be shown is escaped."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], path)

@@ -1,16 +1,10 @@
-"""Sealing: an imported note's bytes, with a line that tells which version of its source it is of, and whether anybody
-has edited it since. Pure.
-
-The line is `import_check: v1-<of the source>-<of the note>`: 16 hexadecimal digits of the sha256 of the source's bytes,
-and of the note's own with these digits as zeros. So an edit is noticed on every device, and without any state.
-"""
+"""The bytes of an imported note: the text as it is in its source, our keys and the seal (`vault/import_seal.py`) in its
+frontmatter. Pure."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from mcp_memory.errors import InvalidInput
@@ -18,34 +12,7 @@ from mcp_memory.models import NoteId
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.transfer.item import Item, Source
-
-KEY = "import_check"
-_FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]*\r?$", re.MULTILINE)
-_OPEN = "0" * 16
-_HEAD_BYTES = 80 * 1024
-"""More than any frontmatter that is read."""
-
-_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_NO_TIME = "0" * 10
-"""The part of a ULID that tells when it was made: an import makes the same id each time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seal:
-    """`source` is the digest of the version that was imported."""
-
-    source: str
-    unbroken: bool
-
-    @staticmethod
-    def of(data: bytes) -> Seal | None:
-        """None for a note that was not imported, or whose seal is gone."""
-        found = _FORM.search(data[:_HEAD_BYTES])
-        if found is None:
-            return None
-        start, end = found.span(2)
-        opened = data[:start] + _OPEN.encode() + data[end:]
-        return Seal(found[1].decode(), hashlib.sha256(opened).hexdigest()[:16].encode() == found[2])
+from mcp_memory.vault.import_seal import BASE32, KEY, NO_TIME, OPEN
 
 
 def mark_of(source: Source) -> str:
@@ -56,13 +23,7 @@ def mark_of(source: Source) -> str:
 def id_of(source: Source, key: str) -> NoteId:
     """The id of a source's note: the same each time."""
     own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
-    return NoteId(_NO_TIME + mark_of(source) + own)
-
-
-def mark_in(note_id: str) -> str | None:
-    """The mark of the source that a note with this id was imported from, if it was."""
-    is_ours = len(note_id) == 26 and note_id.startswith(_NO_TIME) and set(note_id) <= set(_DIGITS)
-    return note_id[10:16] if is_ours else None
+    return NoteId(NO_TIME + mark_of(source) + own)
 
 
 def sealed(item: Item, source: Source, note_id: NoteId, home_of: str) -> bytes:
@@ -79,7 +40,7 @@ def sealed(item: Item, source: Source, note_id: NoteId, home_of: str) -> bytes:
         text = frontmatter.patch("", _changes(item, source, note_id, home_of, {})) + item.text
     data = text.encode("utf-8")
     before, opened, after = data.partition(f"{KEY}: {_opened(item)}".encode())
-    return before + opened[: -len(_OPEN)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
+    return before + opened[: -len(OPEN)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
 
 
 def _changes(
@@ -100,7 +61,7 @@ def _changes(
 
 
 def _opened(item: Item) -> str:
-    return f"v1-{item.digest}-{_OPEN}"
+    return f"v1-{item.digest}-{OPEN}"
 
 
 def _texts(value: object) -> list[str]:
@@ -112,4 +73,4 @@ def _texts(value: object) -> list[str]:
 
 def _base32(digest: bytes, digits: int) -> str:
     number = int.from_bytes(digest[:8])
-    return "".join(_DIGITS[number >> (64 - 5 * (at + 1)) & 31] for at in range(digits))
+    return "".join(BASE32[number >> (64 - 5 * (at + 1)) & 31] for at in range(digits))

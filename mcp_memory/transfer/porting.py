@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_memory.engine.admin import Upkeep
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.runtime.threads import LONG_S, in_thread
-from mcp_memory.transfer.import_provenance import mark_in
+from mcp_memory.vault.import_seal import mark_in
 from mcp_memory.vault.note_import import WRITTEN, Incoming, Taken
 from mcp_memory.vault.vault import Vault
 
@@ -32,11 +31,13 @@ class Destination:
 class Porting:
     """Works on the parts of one engine; holds no state of its own."""
 
-    def __init__(self, vault: Vault, index: Index, writer: IndexWriter, upkeep: Upkeep) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, writer: IndexWriter, reconcile: Callable[[], Awaitable[object]]
+    ) -> None:
         self._vault = vault
         self._index = index
         self._writer = writer
-        self._upkeep = upkeep
+        self._reconcile = reconcile
 
     async def take_in(
         self, incoming: Sequence[Incoming], destination: Destination | None, *, dry_run: bool
@@ -55,13 +56,13 @@ class Porting:
             return taken
         finally:
             if not dry_run and (taken is None or any(each.deed in WRITTEN for each in taken)):
-                await self._upkeep.reconcile()
+                await self._reconcile()
 
     async def catalogue(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
         """A page of the vault's own notes, whatever their shelf, in order of path from behind `after`; and where to go
         on, None at the end."""
         if after is None:
-            await self._upkeep.reconcile()
+            await self._reconcile()
         found = await in_thread(
             lambda: self._index.scan(self._writer.generation.number, NotePath(after) if after else None, PAGE_NOTES),
             what="reading the index",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from mcp_memory.errors import PathRefused
-from mcp_memory.storage.paths import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, fold, is_note, validate_new
+from mcp_memory.storage.paths import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, beside, fold, is_note, validate_new
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import Link, find_links, resolve
 from mcp_memory.transfer.item import Item, Source
@@ -65,12 +65,6 @@ def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
         taken.add(fold(path))
         found[key] = path
     return found
-
-
-def beside(path: str, tail: str) -> str:
-    """`a/b.md` with `tail` → `a/btail.md`."""
-    stem = path[:-3] if is_note(path) else path
-    return f"{stem}{tail}{path[len(stem) :]}"
 
 
 def short_hash(text: str) -> str:

@@ -11,9 +11,8 @@ from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from mcp_memory.capture.config import SOURCE
 from mcp_memory.errors import PathRefused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf, Status
+from mcp_memory.models import TRANSCRIPTS, Etag, NoteId, NotePath, NoteRecord, Shelf, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.instruction_files import are_orders
@@ -203,7 +202,7 @@ def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> Shelf:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
         return Shelf.DELETED
-    if path.startswith(f"@{SOURCE}/"):
+    if path.startswith(f"@{TRANSCRIPTS}/"):
         return Shelf.TRANSCRIPT
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
     if is_shared or is_page(inner):

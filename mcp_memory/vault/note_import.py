@@ -13,11 +13,10 @@ from functools import partial
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.paths import validate_new
+from mcp_memory.storage.paths import beside, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
-from mcp_memory.transfer.import_provenance import Seal, mark_in
-from mcp_memory.transfer.target_paths import beside
+from mcp_memory.vault.import_seal import Seal, mark_in
 from mcp_memory.vault.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import NoteFile, read_note
 from mcp_memory.vault.reader import Reader

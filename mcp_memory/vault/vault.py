@@ -12,8 +12,6 @@ from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
-from mcp_memory.compaction.journal import RunJournal
-from mcp_memory.engine.erase_state import Traces
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Outcome, Problem, Shelf
 from mcp_memory.storage.base import Listing, StorageBackend
@@ -24,6 +22,7 @@ from mcp_memory.vault.append_journal import RecoveryJournal
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.daily_log import DailyLog
 from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.erase_state import Traces
 from mcp_memory.vault.kinds import LOG, Kinds
 from mcp_memory.vault.ledger import Ledger
 from mcp_memory.vault.marker import Guard
@@ -56,7 +55,6 @@ class Vault:
         ledger: Ledger,
         undo: Undo,
         recovery: RecoveryJournal,
-        runs: RunJournal,
         config: VaultConfig,
         clock: Callable[[], datetime],
         guard: Guard | None = None,
@@ -72,15 +70,13 @@ class Vault:
         self.layout = layout
         self.kinds = kinds
         self.ledger = ledger
-        self.runs = runs
-        """Of compactions."""
         self._backend = backend
         self._config = config
         self._clock = clock
         self._guard = guard
         self._roots = dict(roots or {})
         self._undo = undo
-        self._traces = Traces(ledger, undo, recovery, runs)
+        self._traces = Traces(ledger, undo, recovery)
         self._reader = Reader(
             backend, sources, layout=layout, kinds=kinds, max_note_bytes=config.max_note_bytes, undo=undo
         )

@@ -30,12 +30,13 @@ from mcp_memory.evaluation.bootstrap import paired
 from mcp_memory.evaluation.metrics import BUDGETS
 from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import Question, notes_of, read_set
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.conversation.conversation_chunks import leaves_of
 from mcp_memory.text.conversation.messages import read_turns
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.vault.config import RecallConfig, VaultConfig
+from mcp_memory.vault.config import VaultConfig
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 from tests.benchmarks.tree_ways import OTHER_WAYS, Asked, look_at

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mcp_memory.capture.config import SOURCE, CaptureConfig
+from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.service import Heard, Taken, Taker
 from mcp_memory.capture.worker import Capturer
+from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import Traffic
 
@@ -60,7 +61,7 @@ class Desk:
         return found
 
     def leaves(self) -> dict[str, str]:
-        folder = self.state / SOURCE
+        folder = self.state / TRANSCRIPTS
         return {str(file.relative_to(folder)): file.read_text() for file in sorted(folder.rglob("*.md"))}
 
     def said(self) -> str:

@@ -166,7 +166,7 @@ async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) 
         assert await settled(engine, toy_world) == []
         for path in (path for path in toy_world.files() if path.endswith(PAGE)):
             assert re.fullmatch(r"topics/[0-9]{2}-[\w-]+/_summary\.md", path)
-        for run in reversed(engine.vault.runs.runs()):
+        for run in reversed(engine.runs.runs()):
             await engine.compactor.undo(run)
         assert toy_world.files() == before
 
@@ -254,7 +254,7 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
             assert report.left and len(calls) > 1
             assert sorted(leaves(toy_world.files()).values()) == before
         assert await settled(engine, toy_world) == []
-        assert len(leaves(toy_world.files())) == 8 and not engine.vault.runs.unfinished()
+        assert len(leaves(toy_world.files())) == 8 and not engine.runs.unfinished()
 
 
 async def test_a_sync_client_that_renames_and_copies_meanwhile(
@@ -290,7 +290,7 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
             await told(engine, texts)
             before.append(toy_world.files())
             runs.append((await engine.compactor.run()).run)
-        assert engine.vault.runs.runs() == runs and len(set(runs)) == 4
+        assert engine.runs.runs() == runs and len(set(runs)) == 4
         for run, files in zip(reversed(runs), reversed(before), strict=True):
             assert not (await engine.compactor.undo(run)).left
             assert files.items() <= toy_world.files().items()
@@ -360,7 +360,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         )
         await engine.forget(ids[1], restore=True)
         assert await settled(engine, toy_world) == []
-        latest = engine.vault.runs.runs()[-1]
+        latest = engine.runs.runs()[-1]
         await engine.erase(ids[0], sure=True)
         with pytest.raises(McpMemoryError):
             await engine.compactor.undo(latest)

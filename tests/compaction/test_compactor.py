@@ -209,14 +209,14 @@ async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> 
         await told(engine, TEA)
         run = (await engine.compactor.run()).run
         done = {path: data for path, data in toy_world.files().items() if not path.endswith(MAP)}
-        entry, _ = engine.vault.runs.entries(run)  # the other one is the map
+        entry, _ = engine.runs.entries(run)  # the other one is the map
         await engine.compactor.undo(run)
         # As if the power had failed after two of the steps.
-        engine.vault.runs.announce("later", entry)
+        engine.runs.announce("later", entry)
         for step in entry.steps[:2]:
             do(step, engine.vault)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await eventually(lambda: not engine.vault.runs.unfinished())
+        await eventually(lambda: not engine.runs.unfinished())
         assert toy_world.files() == done
         assert sorted(paths(engine)) == sorted(path for path in done if path.endswith(".md"))
 

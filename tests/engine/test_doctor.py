@@ -6,11 +6,12 @@ import shlex
 
 import pytest
 
-from mcp_memory.engine.diagnostics import Facts, Finding, findings_of, original_of
+from mcp_memory.engine.diagnostics import Facts, Finding, findings_of
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.requests import perform
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.vault.append_journal import Added
+from mcp_memory.vault.conflict_copies import original_of
 from mcp_memory.vault.lost_entries import Lost
 from tests.support.world import NOON, World
 

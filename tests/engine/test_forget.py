@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import Shelf
 from mcp_memory.storage.filesystem import FilesystemBackend
@@ -39,9 +38,9 @@ def vault_in(folder: Path) -> Vault:
         ledger=Ledger(folder / "ledger.jsonl"),
         undo=Undo(folder / "undo"),
         recovery=RecoveryJournal(folder / "recovery"),
-        runs=RunJournal(folder / "compaction"),
         config=VaultConfig(),
         clock=lambda: NOON,
+        roots={"": folder / "vault"},
     )
 
 

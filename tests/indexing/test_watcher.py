@@ -14,10 +14,10 @@ import pytest
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.indexing import watcher
+from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.indexing.watcher import Swept, Watcher
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.config import WatchConfig
 from tests.support.world import World, eventually, found, paths
 
 pytestmark = pytest.mark.anyio

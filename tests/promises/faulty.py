@@ -200,7 +200,7 @@ def tea_of(vault: Vault) -> dict[str, str]:
 
 
 def journal_of(vault: Vault) -> RunJournal:
-    return vault.runs
+    return RunJournal(vault.roots()[""].parent / "compaction")
 
 
 class NoWords(SqliteIndex):

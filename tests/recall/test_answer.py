@@ -8,8 +8,8 @@ import re
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.vault.config import PhaseConfig, RecallConfig
 from tests.support.world import NOON, World
 
 pytestmark = pytest.mark.anyio

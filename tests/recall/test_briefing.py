@@ -9,9 +9,9 @@ import pytest
 
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.models import Shelf
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.seen_passages import KEPT_S, MOST_SESSIONS, Given
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.vault.config import RecallConfig
 from tests.support.world import World, paths
 
 pytestmark = pytest.mark.anyio

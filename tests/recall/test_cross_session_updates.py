@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.cross_session_updates import Stored
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.vault.config import RecallConfig
 from tests.recall.test_briefing import PORT, QUESTION, begun, told
 from tests.support.world import World
 

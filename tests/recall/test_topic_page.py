@@ -7,12 +7,12 @@ import re
 import pytest
 
 from mcp_memory.engine.engine import Engine
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.topic_page import is_called
 from mcp_memory.text.language.terms import telling
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
-from mcp_memory.vault.config import RecallConfig
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio

@@ -46,7 +46,7 @@ moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
 vault = Vault(
     FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalZone()),
     kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Undo(folder / "undo"),
-    recovery=RecoveryJournal(folder / "recovery"), runs=RunJournal(folder / "compaction"), config=VaultConfig(),
+    recovery=RecoveryJournal(folder / "recovery"), config=VaultConfig(),
     clock=lambda: moment.astimezone(),
 )
 for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 from mcp_memory.cli.app import _COMMANDS, commands
 from mcp_memory.embedders import sentence_transformer
 from mcp_memory.errors import ConfigInvalid
+from mcp_memory.recall.config import SHIPPED_PHASES
 from mcp_memory.runtime.paths import PREFIX, config_file, state_folder, state_home
 from mcp_memory.settings import limits
 from mcp_memory.settings.settings import Settings, as_tree, load, shipped
 from mcp_memory.settings.state import StateFolder
-from mcp_memory.vault.config import SHIPPED_PHASES
 
 CHECKOUT = Path(__file__).parents[1]
 

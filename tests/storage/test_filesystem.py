@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.renames import KernelRenames
 from tests.storage.refusing import RefusingRenames
 
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError, PathRefused
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.storage.paths import fold, printable, unnameable, validate_existing, validate_new
+from mcp_memory.storage.paths import fold, unnameable, validate_existing, validate_new
 from mcp_memory.storage.temp_names import HiddenName, conflict_name
+from mcp_memory.text.escape_invisible import printable
 from tests.support.world import more
 
 PIECES = st.sampled_from(

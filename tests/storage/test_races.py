@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import NotFound, PreconditionFailed
+from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.storage.renames import KernelRenames
 from tests.storage.refusing import RefusingRenames
 
 WRITES = 3000 if os.environ.get("MCP_MEMORY_EXHAUSTIVE") else 300

@@ -26,7 +26,7 @@ from mcp_memory.index.base import Delete, Generation, Index, IndexedChunk, Upser
 from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, Scored, Shelf, TextHash
 
 if TYPE_CHECKING:
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 DIMENSION = 16
 EVERY_SHELF = Filters(shelves=frozenset(Shelf))

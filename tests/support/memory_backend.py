@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, FileStat, NotePath
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
-from mcp_memory.storage.paths import fold, is_note, printable, split, taken, validate_existing, validate_new
+from mcp_memory.storage.paths import fold, is_note, split, taken, validate_existing, validate_new
+from mcp_memory.text.escape_invisible import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
+from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, Shelf
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.searcher import SearchConfig
-from mcp_memory.vault.config import WatchConfig
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.kinds import Kinds
 

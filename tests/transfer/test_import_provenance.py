@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.text.markdown.frontmatter import parse
-from mcp_memory.transfer.import_provenance import Seal, id_of, mark_in, mark_of, sealed
+from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
 from mcp_memory.transfer.item import Item, Kind, Source
+from mcp_memory.vault.import_seal import Seal, mark_in
 
 SOURCE = Source(Kind.OBSIDIAN, "Notes", Path("/home/ada/Notes"), project="shop")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -17,7 +17,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import Shelf
-from mcp_memory.storage.renames import KernelRenames
+from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.transfer.share.folder import MANIFEST, Deed, Share, ShareFolder, plan

@@ -125,9 +125,10 @@ def status(common: Common, as_json: bool) -> None:
     if connection.address.version != __version__:
         tell(f"the daemon is of version {connection.address.version}, this program of {__version__}")
         is_older = is_newer(__version__, than=connection.address.version)
-        tell(
-            f"  → {settings_in_force.RESTART if is_older else 'upgrade this program, or use the one that started the daemon'}"
+        remedy = (
+            settings_in_force.RESTART if is_older else "upgrade this program, or use the one that started the daemon"
         )
+        tell(f"  → {remedy}")
 
 
 @click.command()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from mcp_memory.cli.engine_session import Session
 from mcp_memory.errors import InvalidInput
+from mcp_memory.storage.paths import beside
 from mcp_memory.transfer.formats.archive import File
 from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
 from mcp_memory.transfer.item import Item, Reading, Source
-from mcp_memory.transfer.target_paths import beside, folder_of
+from mcp_memory.transfer.target_paths import folder_of
 
 BATCH_NOTES = 200
 BATCH_BYTES = 2 << 20

@@ -35,7 +35,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Pr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 _FILE = "index.db"
 

@@ -35,7 +35,7 @@ from mcp_memory.models import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mcp_memory.embedders.base import Vectors
+    from mcp_memory.models import Vectors
 
 _FLUSH_ROWS = 4096
 """So many vectors are held in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""

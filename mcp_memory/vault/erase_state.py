@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.append_journal import RecoveryJournal
@@ -15,9 +14,8 @@ from mcp_memory.vault.tombstones import Undo
 class Traces:
     """Of a whole note (`entry` is None), also after its file has gone, or of one entry of a log. Thread-safe."""
 
-    def __init__(self, ledger: Ledger, undo: Undo, recovery: RecoveryJournal, runs: RunJournal) -> None:
+    def __init__(self, ledger: Ledger, undo: Undo, recovery: RecoveryJournal) -> None:
         self._ledger = ledger
-        self._runs = runs
         self._undo = undo
         self._recovery = recovery
 
@@ -30,8 +28,6 @@ class Traces:
             found.append("its mark as forgotten")
         if kept := self._undo.of_note(ids):
             found.append(f"the bytes kept for a restore: {counted(len(kept), 'file')}")
-        if runs := self._runs.about(ids):
-            found.append(f"the journal of {counted(len(runs), 'compaction')}, which no one can undo then")
         if lines := self._ledger.about(ids):
             found.append(f"what the ledger says of it: {counted(lines, 'line')}")
         return found
@@ -43,5 +39,4 @@ class Traces:
             if entry in {None, each}:
                 self._undo.release_entry(path, each)
         self._undo.release(*self._undo.of_note(ids))
-        self._runs.forget(self._runs.about(ids))
         self._ledger.erase(ids)

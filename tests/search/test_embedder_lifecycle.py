@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.indexing import embedder_lifecycle as models
+from mcp_memory.search import embedder_lifecycle as models
 from tests.support.toy import OPENING
 from tests.support.world import World, eventually, found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import sys
 from collections.abc import Callable
@@ -122,3 +123,11 @@ def _special_rename() -> tuple[Callable[[int, bytes, int, bytes, int], int] | No
         function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
         function.restype = ctypes.c_int
     return function, exclusive, swap
+
+
+def sync(descriptor: int) -> None:
+    """fsync, down to the platter: macOS needs a call of its own for that."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)

@@ -1,0 +1,13 @@
+"""Section `[index]`. Standard library only: `settings` imports it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """Which index engine is used."""
+
+    engine: str = "sqlite"
+    """A name that `index.INDEXES` knows."""
