@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,10 @@ from mcp_memory.runtime import telemetry
 
 telemetry.switch_off()
 
+from tests.support.world import World, made  # noqa: E402 -- brings what reads those switches
+
 HERE = Path(__file__).parent
-FAST = frozenset(
-    {"gleaning", "index", "porting", "storage", "summarizers", "text", "topics", "transcripts", "versions", "wiring"}
-)
+FAST = frozenset({"extraction", "git", "index", "integrations", "storage", "summarizers", "text", "topics", "transfer"})
 """The rooms whose tests start no daemon and load no model: they run on every supported Python, in a minute."""
 
 
@@ -43,3 +45,33 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         open_embedder(EmbedderConfig(), cache).close()
     return cache
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def toy_plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The provider `toy`, installed as any other package's would be: by an entry point."""
+    folder = tmp_path_factory.mktemp("plugin")
+    info = folder / "toy_embedder-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-embedder\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mcp_memory.embedder]\ntoy = tests.support.toy:open_toy\n")
+    sys.path.append(str(folder))
+    yield
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """An empty vault, searched by keywords."""
+    return made(tmp_path)
+
+
+@pytest.fixture
+def toy_world(tmp_path: Path, toy_plugin: None) -> World:
+    """An empty vault, searched by keywords and the toy embedder's vectors."""
+    return made(tmp_path, "toy")

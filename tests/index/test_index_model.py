@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from naive_index import NaiveGeneration, NaiveIndex, day
 
 from mcp_memory.index.base import Delete
 from mcp_memory.index.keywords import inverted_index
@@ -20,6 +19,7 @@ from mcp_memory.index.sqlite import row_writer
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.index.vectors import sidecar, store
 from mcp_memory.models import Filters, NotePath, Scored, Shelf
+from tests.index.naive_index import NaiveGeneration, NaiveIndex, day
 from tests.support.index_contract import COSINE_TOLERANCE, DIMENSION, make_upsert, text_hash, vector_of
 
 WORDS = ["alpha", "beta", "gamma", "delta", "omega"]

@@ -22,7 +22,7 @@ from mcp_memory.settings import limits
 from mcp_memory.settings.settings import Settings, as_tree, load, shipped
 from mcp_memory.settings.state import StateFolder
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 
 
 def loaded(text: str, tmp_path: Path, environ: dict[str, str] | None = None, **flags: object) -> Settings:

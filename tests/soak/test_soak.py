@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.text.markdown import logs
-from tests.engine.conftest import anyio_backend, world
 from tests.soak import judge
 from tests.soak.book import Book, Told
 from tests.soak.options import options_from
 from tests.soak.run import soak
 from tests.support.world import World
 
-__all__ = ["anyio_backend", "world"]
 
 SHORT = [
     "--minutes=0.15", "--sessions=6", "--vault-notes=100", "--no-model", "--no-full-disk", "--quiet=0.5",
