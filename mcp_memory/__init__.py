@@ -1,34 +1,35 @@
 """mcp-memory: memory for coding agents, kept as Markdown files.
 
-errors       one tree of errors
-models       the values that rooms hand to one another
-registry     back ends by name
-latest       the values used last, for small memories
-allocator    the C library's memory, shared and given back
-project      the project that an agent works on
-place        where the vault, its state and the configuration are
-endpoint     what clients of OpenAI's protocol have in common
-telemetry    switches that keep dependencies from calling home
-text         frontmatter, chunks, links, tokens, dates: pure functions on strings
-storage      files with atomic, durable, compare-and-swap verbs
-embedders    texts to vectors
-summarizers  texts to a shorter one
-transcripts  what agents' programs write down of their sessions
-topics       which notes belong together: the plan of the topic tree
-gleaning     what a transcript holds that is worth remembering
-versions     files of ours in the git repository that a person keeps them in
-porting      notes of other programs read in, and the vault written out
-index        the derived search index
-engine       vault, indexer, watcher, search, recall behind one façade
-settings     configuration from file, environment and flags
-wiring       what goes into the configuration files of agents' programs, and out again
-client       the standard-library client of a running daemon
-hooks        what agents' clients run: memory in front of an agent
-server       the MCP server: four tools, resources, prompts
-daemon       one process a vault: lock, socket, lifecycle
-evaluation   question sets, metrics and intervals
-library      `Memory`, for programs that import us
-cli          the command line
+From the top down; a room imports only from rooms below it (`guide/architecture.md` has the picture).
+
+cli           the command line
+library       `Memory`, for Python programs
+daemon        one process a vault: lock, socket, lifecycle
+server        the MCP app: four tools, resources, prompts, and the HTTP interface
+evaluation    measures retrieval on a question set or on your own notes
+hooks         what agents' clients run before and after a prompt
+settings      configuration from file, environment and flags
+engine        the façade: requests in, answers out; puts the other rooms together
+compaction    files fresh notes under topics, in journalled jobs that can be undone
+git           commits what we change to the repository that holds the vault
+transfer      import, export and share
+extraction    finds statements worth remembering in transcripts, and has them reviewed
+capture       reads agents' transcripts into searchable notes
+recall        text within a token budget: answers, session starts, prompts, topic pages
+search        retrievers, fusion, ranking, confidence
+indexing      keeps the index equal to the files
+vault         notes on disk; the only code that writes them
+topics        the topic tree as values: plan, clusters, page text
+index         the derived search index: keywords, vectors, SQLite
+storage       files with atomic, durable, compare-and-swap verbs
+embedders     texts to vectors
+summarizers   texts to a shorter one
+integrations  what goes into each client's configuration, and out again
+client        standard-library client of a running daemon
+runtime       threads, deadlines, health, private files, paths
+text          pure functions on strings
+models        the values that rooms hand to one another
+errors        one tree of errors
 """
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than a hook to start

@@ -1,5 +1,4 @@
-"""The client: how our own programs find a running daemon and talk to it, and how others do over stdio. Standard library
-only.
+"""Standard-library client of a running daemon, and the stdio proxy for clients that cannot speak HTTP.
 
-Imports models and errors. Never sends a token before the daemon has proved who it is.
+Never sends a token before the daemon has proved who it is.
 """

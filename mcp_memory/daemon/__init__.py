@@ -1,5 +1,5 @@
-"""The daemon: one process a vault. Lock, socket, signals, log, and starting it from outside.
+"""One process a vault: lock, socket, signals, log, and starting it from outside.
 
-Imports server, settings, client, engine. The lock and the socket come before any third-party import, so that many
-starts at once cost little. Keeps invariant 10: a second daemon says who is running and leaves.
+The lock and the socket come before any third-party import, so that many starts at once cost little. Keeps invariant
+10: a second daemon says who is running and leaves.
 """

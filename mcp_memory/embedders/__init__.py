@@ -1,5 +1,4 @@
-"""Embedders: texts to unit vectors, by a model on disk or an endpoint, chosen by name.
+"""Texts to unit vectors, by a model on disk or an endpoint, chosen by name.
 
-Imports registry, telemetry, models, errors; nothing heavy before a model is opened. Keeps the promise that nothing
-leaves the machine unless an endpoint was configured.
+Imports nothing heavy before a model is opened. Nothing leaves the machine unless an endpoint is configured.
 """

@@ -1,8 +1,4 @@
-"""Versioning: what the engine changes becomes commits in the person's git repository, where that is wanted.
+"""Commits what we change to the Git repository that holds the vault, where that is configured.
 
-witness     the storage door, watched: which files our writes have changed
-pending     those that no commit holds yet, remembered over a restart
-telling     changes to commits: what each holds and how it is called
-committer   the task that commits, behind every answer
-past        a note's history
+No hook, signature, prompt or network; what you edit, stage or keep untracked stays as it is.
 """

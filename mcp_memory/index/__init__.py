@@ -1,7 +1,7 @@
-"""The index: what search needs of every note, derived from the files, device-local, disposable.
+"""The derived search index: device-local and disposable.
 
-Imports storage, embedders, text and what stands below. Keeps invariants 4, 5 and 6: it equals one rebuilt from
-scratch, deleting it loses nothing, every chunk is an exact slice of its file.
+`base` is the port that an engine implements, `sqlite` the engine that comes with the package. Keeps invariants 4, 5
+and 6: it equals one rebuilt from scratch, deleting it loses nothing, every chunk is an exact slice of its file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Wiring: what is put into the configuration files of agents' programs, and how it is taken out again.
+"""What goes into each client's configuration files, and out again.
 
-Edits are pure functions on text that leave every other byte alone; only `files` reads and writes. Imports errors and
-storage's names for the causes of refusals. Keeps two promises: no file is ever left half written or broken, and
-uninstalling leaves it as it was.
+Edits are pure functions on text that leave every other byte alone; only `config_files` reads and writes. No file is
+ever left half written, and uninstalling restores what was there.
 """

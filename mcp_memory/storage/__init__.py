@@ -1,5 +1,5 @@
-"""Storage: files by relative path, with atomic, durable, compare-and-swap verbs.
+"""Files by relative path, with atomic, durable, compare-and-swap verbs.
 
-Imports text, registry, models, errors. Knows nothing of Markdown. Keeps invariants 1, 2, 3 and 9: an answered
-write survives power loss, nobody's bytes are overwritten, nothing outside the root is touched.
+Knows nothing of Markdown. Keeps invariants 1, 2, 3 and 9: an answered write survives power loss, nobody's bytes are
+overwritten, nothing outside the root is touched.
 """

@@ -1,7 +1,1 @@
-"""The topic tree: which notes belong together, and what a topic's pages say. Pure.
-
-cluster   vectors to groups
-plan      notes to jobs
-page      a topic's `_summary.md`
-map       `_index.md`, which names all of them
-"""
+"""The topic tree as values: which notes belong together, and what its pages say. Pure."""

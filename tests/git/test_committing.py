@@ -384,7 +384,7 @@ def test_killed_between_index_and_branch(repo: Repo, where: str, again: str) -> 
     code = """
 import os, signal, sys
 from pathlib import Path
-from mcp_memory.versions import committing
+from mcp_memory.git import committing
 from mcp_memory.git.repository import find
 from mcp_memory.git.command import Git
 ran = Git.run

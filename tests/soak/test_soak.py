@@ -15,7 +15,6 @@ from tests.soak.options import options_from
 from tests.soak.run import soak
 from tests.support.world import World
 
-
 SHORT = [
     "--minutes=0.15", "--sessions=6", "--vault-notes=100", "--no-model", "--no-full-disk", "--quiet=0.5",
 ]  # fmt: skip

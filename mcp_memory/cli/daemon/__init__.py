@@ -1,0 +1,1 @@
+"""Commands for the daemon and its state: start, stop, status, doctor, service, config, token."""

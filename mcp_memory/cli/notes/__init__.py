@@ -1,0 +1,1 @@
+"""Commands for notes: search, recall, append, forget, restore, list, log."""

@@ -1,0 +1,1 @@
+"""Commands for captured sessions: capture, extract, audit, review."""

@@ -1,0 +1,1 @@
+"""Commands for topics: tree, show, compact."""

@@ -1,0 +1,1 @@
+"""Commands that move notes in and out: import, export, share."""

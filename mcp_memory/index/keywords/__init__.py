@@ -1,0 +1,1 @@
+"""Words of notes, counted and ranked: tokenizer, postings, segments, BM25."""

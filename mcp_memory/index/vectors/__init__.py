@@ -1,0 +1,1 @@
+"""Vectors of chunks, mapped from a file and scanned."""

@@ -1,0 +1,1 @@
+"""Cuts notes into chunks, exact slices that search ranks."""

@@ -1,0 +1,1 @@
+"""Conversations as turns, and as chunks of a readable size."""

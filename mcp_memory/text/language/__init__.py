@@ -1,0 +1,1 @@
+"""Words, sentences, identifiers and dates of natural language."""

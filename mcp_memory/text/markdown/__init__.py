@@ -1,0 +1,1 @@
+"""Markdown: blocks, frontmatter, links, daily logs."""

@@ -1,0 +1,1 @@
+"""One module a format: other programs' notes read in, and the vault written out."""
