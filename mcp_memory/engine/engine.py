@@ -12,7 +12,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcp_memory.capture.service import Taker
-from mcp_memory.capture.session_reader import Captured
 from mcp_memory.capture.worker import Capturer
 from mcp_memory.compaction.auto_compactor import Gardener
 from mcp_memory.compaction.compactor import Compactor
@@ -43,7 +42,6 @@ from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteRecord, Receip
 from mcp_memory.recall.answer import Recaller
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.cross_session_updates import News
-from mcp_memory.recall.echoes import Echoes
 from mcp_memory.recall.request import recall_request
 from mcp_memory.recall.seen_passages import Given
 from mcp_memory.runtime.health import Health
@@ -126,7 +124,6 @@ class Engine:
         hear = self.intake.hear if config.gleaning.automatic else None
         taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
         self.capturer = Capturer(config.capture, taker, self.traffic, self.health)
-        self.echoes = Echoes(Captured(taker.places, taker.bookmarks, vault.layout.tz), index)
         self.upkeep = Upkeep(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,

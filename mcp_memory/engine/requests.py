@@ -26,7 +26,6 @@ from mcp_memory.engine.serializers import (
 from mcp_memory.engine.topic_requests import compact, runs, share, show, tree
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import PAST_S
-from mcp_memory.recall.echoes import injection_of
 from mcp_memory.recall.flush import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
@@ -103,12 +102,6 @@ async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
     found = await engine.briefer.titles(arguments["ids"])
     return {"notes": {each: {"path": note.path, "title": note.title} for each, note in found.items()}}
-
-
-async def echoes(engine: Engine, arguments: Payload) -> Payload:
-    """Which notes came back in the agent's next words: `items` with `client`, `session`, `at` (ISO 8601), `notes`."""
-    items = cast("list[dict[str, Any]]", arguments["items"])
-    return {"echoes": await engine.echoes.of([injection_of(each) for each in items])}
 
 
 async def append(engine: Engine, arguments: Payload) -> Payload:
@@ -244,7 +237,6 @@ _REQUIRED = {
     "grown": {"session"},
     "capture": {"files"},
     "titles": {"ids"},
-    "echoes": {"items"},
     "append": {"content"},
     "forget": {"target"},
     "restore": {"target"},
@@ -276,7 +268,6 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "transcripts": (transcripts, {"client", "file"}),
     "capture": (capture, {"files", "dry_run"}),
     "titles": (titles, {"ids"}),
-    "echoes": (echoes, {"items"}),
     "append": (append, _APPEND),
     "forget": (forget, {"target", "reason", "source", "session", "personal"}),
     "restore": (restore, {"target", "source", "session", "personal"}),

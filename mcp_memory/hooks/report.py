@@ -1,26 +1,16 @@
-"""The report: what the hooks put in front of agents, from the lines of their log, and what came back of it. Pure."""
+"""The report: what the hooks put in front of agents, from the lines of their log. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_memory.errors import DeadlineExceeded
 
 LATE = frozenset({"over_budget", DeadlineExceeded.code})
 """The causes of a call that would have taken longer than it may: the command's own clock, or the daemon's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """What one call gave; `at` is ISO 8601, `notes` are ids. `echoes`: which of them came back in the words of the
-    answer that followed, None where that is not known; that is overlap, and not use."""
-
-    at: str
-    notes: tuple[str, ...]
-    echoes: Mapping[str, bool | None] = field(default_factory=dict[str, bool | None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +27,12 @@ class SessionReport:
     failed: int
     tokens: int
     notes: tuple[str, ...]
-    injections: tuple[Injection, ...] = ()
-
-    def echo(self, note: str) -> bool | None:
-        """Whether it came back in any answer; None where of none that is known."""
-        known = {each.echoes.get(note) for each in self.injections} - {None}
-        return any(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class HooksReport:
     """`sessions`, the latest last. Times are of the whole process, in milliseconds, and None without a call; `failures`
-    by cause count what belongs to no session, too. Of `injected` notes, once for each time, `echoed` came back in the
-    answer that followed, and of `echo_unknown` nobody knows."""
+    by cause count what belongs to no session, too."""
 
     sessions: tuple[SessionReport, ...] = ()
     prompts: int = 0
@@ -67,9 +50,6 @@ class HooksReport:
     starts: int = 0
     asked_prompts: int = 0
     """All that there were of each, with those that failed."""
-    injected: int = 0
-    echoed: int = 0
-    echo_unknown: int = 0
 
 
 def report(lines: Iterable[Mapping[str, Any]], sessions: int) -> HooksReport:
@@ -110,26 +90,6 @@ def late(calls: Iterable[Mapping[str, Any]]) -> int:
     return sum(line.get("outcome") == "failed" and line.get("cause") in LATE for line in calls)
 
 
-def asked(found: HooksReport) -> list[dict[str, Any]]:
-    """What a memory is to be asked about echoes: an item for each injection."""
-    return [
-        {"client": session.client, "session": session.session, "at": each.at, "notes": list(each.notes)}
-        for session in found.sessions
-        for each in session.injections
-    ]
-
-
-def answered(found: HooksReport, echoes: Sequence[Mapping[str, bool | None]]) -> HooksReport:
-    """The report with the answers to what was `asked`, in that order."""
-    rest = iter(echoes)
-    sessions = tuple(
-        replace(session, injections=tuple(replace(each, echoes=next(rest)) for each in session.injections))
-        for session in found.sessions
-    )
-    counts = Counter(echo for each in echoes for echo in each.values())
-    return replace(found, sessions=sessions, injected=counts.total(), echoed=counts[True], echo_unknown=counts[None])
-
-
 def _of(event: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [line for line in lines if line.get("event") == event]
 
@@ -146,7 +106,6 @@ def _session(client: str, name: str, lines: Sequence[Mapping[str, Any]]) -> Sess
         failed=outcomes["failed"],
         tokens=int(sum(_number(line, "tokens") for line in lines)),
         notes=tuple(dict.fromkeys(note for line in lines for note in _notes(line))),
-        injections=tuple(Injection(str(line.get("at", "")), _notes(line)) for line in lines if _notes(line)),
     )
 
 

@@ -36,7 +36,7 @@ from mcp_memory.text.escape_invisible import visible, visible_in
 log = logging.getLogger(__name__)
 
 _OF_A_PERSON = (
-    "accept adopt capture compact doctor echoes erase export fix forgotten glean held import inbox log lost recover "
+    "accept adopt capture compact doctor erase export fix forgotten glean held import inbox log lost recover "
     "restore_all review runs share show transcripts"
 )
 PERSONS_OWN = frozenset(_OF_A_PERSON.split())

@@ -15,10 +15,9 @@ from mcp_memory.cli.engine_call import ask
 from mcp_memory.cli.options import Common, as_json, located
 from mcp_memory.hooks import hook_log, run
 from mcp_memory.hooks.command import USAGE
-from mcp_memory.hooks.report import LATE, HooksReport, SessionReport, answered, asked, report
+from mcp_memory.hooks.report import LATE, HooksReport, SessionReport, report
 from mcp_memory.text.pluralize import counted
 
-_ECHOES = {True: "echoed", False: "no echo", None: "not known"}
 _LATE = "it would have taken longer than [hooks] allows, as on a busy machine"
 _MEANT = dict.fromkeys(LATE, _LATE)
 
@@ -54,15 +53,9 @@ def hooks() -> None:
 def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
     """What each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
 
-    And whether it came back in the agent's next answer: a note echoes where two telling words that stand side by side
-    in it, not both said in the session before, stand so in the answer. That is overlap and not use: who uses a note in
-    other words echoes nothing, and a long answer on the same subject echoes about one note in six by chance. Not known
-    where the session was not captured ([capture] is off), or not yet; where the note is gone, or is longer than 4,000
-    characters; and where all that it tells had been said before.
-
     \b
     mcp-memory hooks report --sessions 3
-    mcp-memory hooks report --json | jq '{injected, echoed, echo_unknown}'
+    mcp-memory hooks report --json | jq .failures
     """
     settings = common.settings()
     files = [hook_log.fallback(os.environ), str(settings.state.hooks)]
@@ -71,7 +64,6 @@ def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
     notes: Mapping[str, Any] = {}
     if ids:
         notes = ask(settings, "titles", {"ids": ids})["notes"]
-        found = answered(found, ask(settings, "echoes", {"items": asked(found)})["echoes"])
     if as_json:
         emit({**asdict(found), "titles": notes})
         return
@@ -87,7 +79,7 @@ def _draw(session: SessionReport, notes: Mapping[str, Any]) -> None:
     for note in session.notes:
         known = notes.get(note)
         name = f"{known['path']}  {known['title']}" if known else f"{note}  (forgotten, or gone)"
-        say(f"    {_ECHOES[session.echo(note)]:<9}  {name}")
+        say(f"    {name}")
 
 
 def _sum_up(found: HooksReport) -> None:
@@ -96,11 +88,6 @@ def _sum_up(found: HooksReport) -> None:
     if found.prompts:
         tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
         say(f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}")
-    if found.injected:
-        known = found.injected - found.echo_unknown
-        told = [f"{found.echoed} of {counted(known, 'note')} came back in the words of the answer"] if known else []
-        told += [f"not known of {counted(found.echo_unknown, 'note')}"] if found.echo_unknown else []
-        say(f"overlap     {'; '.join(told)} (overlap, not use: see --help)")
     for what, late, of in (
         ("session start", found.late_starts, found.starts),
         ("prompt", found.late_prompts, found.asked_prompts),
