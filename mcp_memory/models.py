@@ -42,7 +42,7 @@ class Status(StrEnum):
     DELETED = "deleted"
 
 
-class Shelf(StrEnum):
+class NoteState(StrEnum):
     """Where a note stands for search and recall: only `ACTIVE` is looked at unless asked otherwise."""
 
     ACTIVE = "active"
@@ -111,7 +111,7 @@ class NoteRecord:
     signature: str
     title: str
     kind: str
-    shelf: Shelf
+    shelf: NoteState
     project: str | None = None
     tags: tuple[str, ...] = ()
     session: str | None = None
@@ -134,7 +134,7 @@ class NoteRecord:
 class Filters:
     """A closed set, applied inside each leg of a search: k rows come back whenever k match."""
 
-    shelves: frozenset[Shelf] = frozenset({Shelf.ACTIVE})
+    shelves: frozenset[NoteState] = frozenset({NoteState.ACTIVE})
     path_prefix: str | None = None
     """A folder (`notes/fix` or `notes/fix/`) or one file."""
     kinds: frozenset[str] | None = None
@@ -208,7 +208,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class FilteredOut:
     """A passage that would be among the hits, but for filters."""
 
     id: NoteId
@@ -232,7 +232,7 @@ class SearchResult:
     note: str | None = None
     """One line for the reader, say which filter emptied the set."""
     signs: Mapping[str, float] = field(default_factory=dict[str, float])
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[FilteredOut, ...] = ()
     """Told where the ranking is explained; best first."""
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.segments import Segment, Spoken
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.segments import SessionSegment, SpokenTurn
 from mcp_memory.errors import StorageFailed
 from mcp_memory.runtime.private_files import make_private, replace_file
 
@@ -23,7 +23,7 @@ DIGEST_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
+class Checkpoint:
     """`name` is the transcript's, see `Place.name`."""
 
     client: str
@@ -33,8 +33,8 @@ class Bookmark:
     """Whether `offset` lies in a line that is too long to be read."""
     mark: str = ""
     """Of the bytes before `offset`: a file that has others there is another one."""
-    context: Context = field(default_factory=Context)
-    threads: Mapping[str, Segment] = field(default_factory=dict[str, Segment])
+    context: ReaderContext = field(default_factory=ReaderContext)
+    threads: Mapping[str, SessionSegment] = field(default_factory=dict[str, SessionSegment])
     seen: int = 0
     """How many messages were captured; so many digests of them count."""
     restarts: int = 0
@@ -53,41 +53,41 @@ class Bookmark:
         return {**plain, "context": self.context.payload(), "threads": threads}
 
     @classmethod
-    def of(cls, payload: Mapping[str, Any]) -> Bookmark:
+    def from_payload(cls, payload: Mapping[str, Any]) -> Checkpoint:
         threads = {
-            name: Segment(number, tuple(Spoken.of(each) for each in spoken))
+            name: SessionSegment(number, tuple(SpokenTurn.from_payload(each) for each in spoken))
             for name, (number, spoken) in payload["threads"].items()
         }
         plain = {name: payload[name] for name in _PLAIN}
-        return cls(**plain, context=Context.of(payload["context"]), threads=threads)
+        return cls(**plain, context=ReaderContext.from_payload(payload["context"]), threads=threads)
 
 
 _PLAIN = ("client", "name", "offset", "within", "mark", "seen", "restarts", "unreadable", "captured_at")
 
 
-class Bookmarks:
+class Checkpoints:
     """All of them. One process at a time, which holds the vault's lock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def of(self, client: str, name: str) -> Bookmark:
+    def read(self, client: str, name: str) -> Checkpoint:
         """A new one where there is none, or where it is no longer readable: leaves then come out as they were. Raises
         StorageFailed."""
         file = self._file(name)
         try:
-            return _read(file) or Bookmark(client, name)
+            return _read(file) or Checkpoint(client, name)
         except FileNotFoundError:
-            return Bookmark(client, name)
+            return Checkpoint(client, name)
         except OSError as error:
             raise _failed(error, file) from error
 
-    def keep(self, bookmark: Bookmark) -> None:
+    def keep(self, bookmark: Checkpoint) -> None:
         """Make one durable where there is none yet, so that the transcript is not forgotten. Raises StorageFailed."""
         if not self._file(bookmark.name).exists():
             self.move(bookmark, ())
 
-    def move(self, bookmark: Bookmark, digests: Collection[bytes]) -> Bookmark:
+    def move(self, bookmark: Checkpoint, digests: Collection[bytes]) -> Checkpoint:
         """Make it durable, with the digests of what was captured since; returns it with these counted. Raises
         StorageFailed."""
         file = self._file(bookmark.name)
@@ -105,7 +105,7 @@ class Bookmarks:
             raise _failed(error, file) from error
         return moved
 
-    def seen(self, bookmark: Bookmark) -> frozenset[bytes]:
+    def seen(self, bookmark: Checkpoint) -> frozenset[bytes]:
         """The digests of what was captured of it. Raises StorageFailed."""
         file = self._file(bookmark.name).with_suffix(".seen")
         try:
@@ -116,9 +116,9 @@ class Bookmarks:
             raise _failed(error, file) from error
         return frozenset(data[at : at + DIGEST_BYTES] for at in range(0, len(data), DIGEST_BYTES))
 
-    def every(self) -> Sequence[Bookmark]:
+    def read_all(self) -> Sequence[Checkpoint]:
         """Those that can be read."""
-        found: list[Bookmark] = []
+        found: list[Checkpoint] = []
         for file in sorted(self._folder.glob("*.json")):
             try:
                 bookmark = _read(file)
@@ -127,7 +127,7 @@ class Bookmarks:
             found += [bookmark] if bookmark else []
         return found
 
-    def drop(self, bookmark: Bookmark) -> None:
+    def drop(self, bookmark: Checkpoint) -> None:
         """Raises StorageFailed."""
         file = self._file(bookmark.name)
         try:
@@ -140,10 +140,10 @@ class Bookmarks:
         return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
-def _read(file: Path) -> Bookmark | None:
+def _read(file: Path) -> Checkpoint | None:
     """None for what is no bookmark of this version. Raises OSError."""
     try:
-        return Bookmark.of(json.loads(file.read_bytes()))
+        return Checkpoint.from_payload(json.loads(file.read_bytes()))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -28,7 +28,7 @@ _AROUND = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpokenTurn:
     """A turn that may be kept, and the byte of its transcript at which its line begins."""
 
     turn: Turn
@@ -39,7 +39,7 @@ class Spoken:
         return [turn.speaker, turn.text, turn.at.isoformat() if turn.at else None, turn.session, self.offset]
 
     @classmethod
-    def of(cls, payload: Sequence[Any]) -> Spoken:
+    def from_payload(cls, payload: Sequence[Any]) -> SpokenTurn:
         speaker, text, at, session, offset = payload
         return cls(Turn(speaker, text, datetime.fromisoformat(at) if at else None, session), offset)
 
@@ -50,28 +50,28 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SessionSegment:
     """`number` counts from 1."""
 
     number: int = 1
-    spoken: tuple[Spoken, ...] = ()
+    spoken: tuple[SpokenTurn, ...] = ()
 
-    def grown(self, more: Iterable[Spoken]) -> list[Segment]:
+    def grown(self, more: Iterable[SpokenTurn]) -> list[SessionSegment]:
         """This one with what has room in it, and those that follow; only the last can grow any more."""
-        done: list[Segment] = []
+        done: list[SessionSegment] = []
         number, held = self.number, list(self.spoken)
         length = sum(each.length for each in held)
         for each in more:
             if held and length + each.length > MOST_CHARS:
-                done.append(Segment(number, tuple(held)))
+                done.append(SessionSegment(number, tuple(held)))
                 number, held, length = number + 1, [], 0
             held.append(each)
             length += each.length
-        return [*done, Segment(number, tuple(held))]
+        return [*done, SessionSegment(number, tuple(held))]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SegmentOrigin:
     """Where leaves come from: `name` is the transcript's, `thread` the session's or its sub-agent's."""
 
     client: str
@@ -87,12 +87,12 @@ class Origin:
         return f"{self.client}/{plain or 'session'}-{digest.hexdigest()[:8]}"
 
 
-def first_page_of(segment: Segment, origin: Origin) -> str:
+def first_page_of(segment: SessionSegment, origin: SegmentOrigin) -> str:
     """The path of its first leaf, where it has any."""
     return f"{origin.folder}/{segment.number:04}.md"
 
 
-def pages_of(segment: Segment, origin: Origin) -> Mapping[str, bytes]:
+def pages_of(segment: SessionSegment, origin: SegmentOrigin) -> Mapping[str, bytes]:
     """The leaves of a segment by their path in the source: one, or several for a turn that is too long for one."""
     leaves = leaves_of(each.turn for each in segment.spoken)
     return {
@@ -101,7 +101,7 @@ def pages_of(segment: Segment, origin: Origin) -> Mapping[str, bytes]:
     }
 
 
-def _page(leaf: Leaf, segment: Segment, origin: Origin) -> bytes:
+def _page(leaf: Leaf, segment: SessionSegment, origin: SegmentOrigin) -> bytes:
     meta = {
         "title": leaf.title,
         "kind": KIND,

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
-from mcp_memory.capture.checkpoint import DIGEST_BYTES, Bookmark
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.readers.lines import Line
-from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.readers.lines import TranscriptLine
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.readers.registry import messages_of
-from mcp_memory.capture.segments import Origin, Segment, Spoken, first_page_of, pages_of
-from mcp_memory.capture.tail import News
-from mcp_memory.capture.transcript_paths import Place
+from mcp_memory.capture.segments import SegmentOrigin, SessionSegment, SpokenTurn, first_page_of, pages_of
+from mcp_memory.capture.tail import NewLines
+from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.runtime.project import project_of
 from mcp_memory.text.secrets.redaction import redact
 
@@ -32,12 +32,12 @@ _SEAM_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CaptureStep:
     """What one stretch comes to. `bookmark` stands behind it, `digests` are of its messages, `secrets` were taken out.
     `at_end`: nothing more is to be had now."""
 
-    bookmark: Bookmark
-    messages: tuple[Message, ...]
+    bookmark: Checkpoint
+    messages: tuple[TranscriptMessage, ...]
     pages: Mapping[str, bytes]
     digests: tuple[bytes, ...]
     secrets: int
@@ -49,21 +49,21 @@ class Step:
 
 
 def step_of(
-    place: Place,
-    news: News,
-    bookmark: Bookmark,
+    place: TranscriptPath,
+    news: NewLines,
+    bookmark: Checkpoint,
     seen: Collection[bytes],
     *,
     zone: tzinfo,
     now: datetime,
     tool_output: bool,
-) -> Step:
+) -> CaptureStep:
     """`seen` are the digests of what was captured before, where the file has ever been another one."""
     stretch = news.stretch
     if news.restarted:
-        context = Context(delegated=bookmark.context.delegated)
+        context = ReaderContext(delegated=bookmark.context.delegated)
         bookmark = replace(bookmark, context=context, restarts=bookmark.restarts + 1)
-    context = Context.of(bookmark.context.payload())
+    context = ReaderContext.from_payload(bookmark.context.payload())
     context.session = context.session or place.session
     read = _Reading(place.client, context, seen, zone, tool_output=tool_output)
     messages = [message for line in stretch.lines for message in read.new(line)]
@@ -71,12 +71,12 @@ def step_of(
     pages: dict[str, bytes] = {}
     project = project_of(context.folder)
     for thread, spoken in _by_thread(messages, tool_output=tool_output).items():
-        segments = threads.get(thread, Segment()).grown(spoken)
-        origin = Origin(place.client, place.name, thread or place.inner.stem, project)
+        segments = threads.get(thread, SessionSegment()).grown(spoken)
+        origin = SegmentOrigin(place.client, place.name, thread or place.inner.stem, project)
         for segment in segments:
             pages |= pages_of(segment, origin)
         threads[thread] = segments[-1]
-    return Step(
+    return CaptureStep(
         replace(
             bookmark,
             offset=stretch.next_offset,
@@ -95,21 +95,21 @@ def step_of(
     )
 
 
-def standing(place: Place, bookmark: Bookmark, has: Callable[[str], bool]) -> Bookmark:
+def without_removed(place: TranscriptPath, bookmark: Checkpoint, has: Callable[[str], bool]) -> Checkpoint:
     """Without the turns of leaves that somebody has removed since: they are not written again. `has`: whether a leaf is
     there."""
 
-    def kept(thread: str, segment: Segment) -> Segment:
-        origin = Origin(place.client, place.name, thread or place.inner.stem, None)
+    def kept(thread: str, segment: SessionSegment) -> SessionSegment:
+        origin = SegmentOrigin(place.client, place.name, thread or place.inner.stem, None)
         is_gone = segment.spoken and not has(first_page_of(segment, origin))
-        return Segment(segment.number + 1) if is_gone else segment
+        return SessionSegment(segment.number + 1) if is_gone else segment
 
     return replace(bookmark, threads={thread: kept(thread, each) for thread, each in bookmark.threads.items()})
 
 
 class _Reading:
     def __init__(
-        self, client: str, context: Context, seen: Collection[bytes], zone: tzinfo, *, tool_output: bool
+        self, client: str, context: ReaderContext, seen: Collection[bytes], zone: tzinfo, *, tool_output: bool
     ) -> None:
         self._client = client
         self._context = context
@@ -120,14 +120,14 @@ class _Reading:
         self.secrets = 0
         self.unreadable = 0
 
-    def new(self, line: Line) -> Sequence[Message]:
+    def new(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
         """What the line holds and was not captured before."""
         messages = messages_of(self._client, line.data, line.offset, self._context)
         if messages is None:
             self.unreadable += 1
         return [each for message in messages or () if (each := self._unseen(self._clean(message)))]
 
-    def _clean(self, message: Message) -> Message:
+    def _clean(self, message: TranscriptMessage) -> TranscriptMessage:
         turn = message.turn
         at = turn.at.astimezone(self._zone) if turn.at else None
         if message.role is Role.TOOL and not message.failed and not self._tool_output:
@@ -140,7 +140,7 @@ class _Reading:
             text = f"{text[:most].rstrip()} …"
         return replace(message, turn=replace(turn, text=text, at=at))
 
-    def _unseen(self, message: Message) -> Message | None:
+    def _unseen(self, message: TranscriptMessage) -> TranscriptMessage | None:
         digest = _digest(message)
         if digest in self._seen:
             return None
@@ -148,7 +148,7 @@ class _Reading:
         return message
 
 
-def _digest(message: Message) -> bytes:
+def _digest(message: TranscriptMessage) -> bytes:
     """Of what makes a message the same one wherever it stands."""
     turn = message.turn
     at = turn.at.timestamp() if turn.at else ""
@@ -156,9 +156,9 @@ def _digest(message: Message) -> bytes:
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
-def _by_thread(messages: Sequence[Message], *, tool_output: bool) -> dict[str, list[Spoken]]:
-    found: dict[str, list[Spoken]] = {}
+def _by_thread(messages: Sequence[TranscriptMessage], *, tool_output: bool) -> dict[str, list[SpokenTurn]]:
+    found: dict[str, list[SpokenTurn]] = {}
     for message in messages:
         if tool_output or message.role is not Role.TOOL:
-            found.setdefault(message.turn.session or "", []).append(Spoken(message.turn, message.offset))
+            found.setdefault(message.turn.session or "", []).append(SpokenTurn(message.turn, message.offset))
     return found

@@ -25,7 +25,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class TranscriptPath:
     """One transcript: a file below its client's folder, and of a database one `session` in it."""
 
     client: str
@@ -47,12 +47,12 @@ class Place:
         return f"{self.file}#{self.session}" if self.session else str(self.file)
 
 
-class Places:
+class TranscriptPaths:
     def __init__(self, folders: Mapping[str, str]) -> None:
         """`folders` by client; one that is not there holds nothing."""
         self._roots = {client: Path(os.path.expanduser(folder)) for client, folder in folders.items()}  # noqa: PTH111 -- raises nothing
 
-    def place(self, client: str, file: str) -> Place:
+    def place(self, client: str, file: str) -> TranscriptPath:
         """Judged by the words alone. Raises InvalidInput for a client that writes none that we know, Refused for a path
         outside its folder."""
         root = self._root(client)
@@ -61,7 +61,7 @@ class Places:
             raise Refused("this is no transcript's path", hint=f"transcripts of {client} lie in {root}")
         for base in (root, _resolved(root)):
             if Path(path).is_relative_to(base):
-                place = Place(client, root, PurePosixPath(Path(path).relative_to(base)), session)
+                place = TranscriptPath(client, root, PurePosixPath(Path(path).relative_to(base)), session)
                 if place.is_database or (place.inner.suffix == ".jsonl" and not session):
                     return place
         raise Refused(f"{path[:200]} is no transcript of {client}", hint=f"those lie in {root}; see [capture.folders]")
@@ -76,7 +76,7 @@ class Places:
         raise Refused(f"{file[:200]} lies in no client's folder", hint="see [capture.folders] in the configuration")
 
     @contextmanager
-    def opened(self, place: Place) -> Generator[int]:
+    def opened(self, place: TranscriptPath) -> Generator[int]:
         """A descriptor for reading. Raises NotFound, Refused for a link or what is no file of ours, StorageFailed."""
         with _naming(place):
             folder = os.open(_resolved(place.root), _FOLDER)
@@ -96,11 +96,11 @@ class Places:
         finally:
             os.close(descriptor)
 
-    def every(self, client: str) -> list[Place]:
+    def paths_of_client(self, client: str) -> list[TranscriptPath]:
         """All files in a client's folder that may be transcripts, the latest last. Follows no link. Raises
         InvalidInput."""
         root = self._root(client)
-        found: list[tuple[float, Place]] = []
+        found: list[tuple[float, TranscriptPath]] = []
         for folder, _, names in os.walk(_resolved(root)):
             for name in names:
                 inner = PurePosixPath(os.path.relpath(os.path.join(folder, name), _resolved(root)))  # noqa: PTH118 -- by the thousand
@@ -110,7 +110,7 @@ class Places:
                     except OSError:
                         continue
                     if stat.S_ISREG(at.st_mode) and len(found) < MOST_FILES:
-                        found.append((at.st_mtime, Place(client, root, inner)))
+                        found.append((at.st_mtime, TranscriptPath(client, root, inner)))
         return [place for _, place in sorted(found)]
 
     def _root(self, client: str) -> Path:
@@ -122,7 +122,7 @@ class Places:
     def clients(self) -> Iterable[str]:
         return self._roots.keys()
 
-    def beside(self, place: Place) -> list[Place]:
+    def beside(self, place: TranscriptPath) -> list[TranscriptPath]:
         """The transcripts of a session's sub-agents, where the client writes them into files of their own."""
         folder = place.file.with_suffix("") / "subagents"
         try:
@@ -130,7 +130,7 @@ class Places:
         except OSError:
             return []
         inner = place.inner.with_suffix("") / "subagents"
-        return [Place(place.client, place.root, inner / name) for name in names if name.endswith(".jsonl")]
+        return [TranscriptPath(place.client, place.root, inner / name) for name in names if name.endswith(".jsonl")]
 
 
 def _resolved(root: Path) -> Path:
@@ -139,7 +139,7 @@ def _resolved(root: Path) -> Path:
 
 
 @contextmanager
-def _naming(place: Place) -> Generator[None]:
+def _naming(place: TranscriptPath) -> Generator[None]:
     try:
         yield
     except FileNotFoundError as error:

@@ -17,7 +17,7 @@ from mcp_memory.runtime.private_files import replace_file
 DAY_S = 86_400.0
 
 
-class LeafShelf:
+class TranscriptStore:
     """Written by captures alone; who reads it goes by way of the vault's sources."""
 
     def __init__(self, folder: Path, *, keep_days: int, keep_bytes: int) -> None:
@@ -36,7 +36,7 @@ class LeafShelf:
     def has(self, path: str) -> bool:
         return (self.folder / path).exists()
 
-    def put(self, pages: Mapping[str, bytes]) -> int:
+    def write(self, pages: Mapping[str, bytes]) -> int:
         """Each whole or not at all; the same bytes again change nothing. Returns how many were new or other ones.
         Raises StorageFailed."""
         written = 0

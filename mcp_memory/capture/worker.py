@@ -12,13 +12,13 @@ from typing import Any
 import anyio
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.service import MOST_TRIES, STEP_S, Taker
+from mcp_memory.capture.service import MOST_TRIES, STEP_S, CaptureService
 from mcp_memory.capture.tail import sessions
-from mcp_memory.capture.transcript_paths import Place
+from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import Problem
 from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import Traffic
+from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.threads import in_thread, place_of
 
 LOOK_S = 20.0
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Followed:
+class FollowedTranscripts:
     """A transcript that a hook has named. `due`: to be captured however little is new; `delegated`: another agent runs
     the session. Times are monotonic."""
 
@@ -50,25 +50,30 @@ class Followed:
     failures: int = 0
 
 
-class Capturer:
+class CaptureWorker:
     """One task of the engine."""
 
     def __init__(
-        self, config: CaptureConfig, taker: Taker, traffic: Traffic, health: Health, look_s: float = LOOK_S
+        self,
+        config: CaptureConfig,
+        taker: CaptureService,
+        traffic: IdleDetector,
+        health: Health,
+        look_s: float = LOOK_S,
     ) -> None:
         self.taker = taker
         self._config = config
         self._traffic = traffic
         self._health = health
         self._look_s = look_s
-        self._followed: dict[Place, Followed] = {}
+        self._followed: dict[TranscriptPath, FollowedTranscripts] = {}
         self._woken = anyio.Event()
         self._problems: dict[str, Problem] = {}
         self._pruned_at: float | None = None
 
     # -- what hooks say ----------------------------------------------------------------------------------------
 
-    def note(self, client: str, file: str, *, due: bool, delegated: bool = False) -> Place | None:
+    def note(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
         """A transcript has grown, or will. Touches no disk, and never fails: somebody's hook waits. None where it is
         not captured: capture is off, or it is none that we know; then `problems` says so."""
         if not self._config.enabled or client not in self.taker.places.clients:
@@ -98,9 +103,9 @@ class Capturer:
                 break
             try:
                 place = self.taker.places.place(self.taker.places.client_of(name), name)
-                taken = await (self.taker.would_take(place) if dry_run else self.taker.take(place))
+                taken = await (self.taker.would_take(place) if dry_run else self.taker.capture_next(place))
                 while not taken.at_end and monotonic() < until:
-                    taken = taken.then(await self.taker.take(place))
+                    taken = taken.then(await self.taker.capture_next(place))
                 reports.append(taken.payload())
                 self._problems.pop(name, None)
             except McpMemoryError as error:
@@ -141,8 +146,8 @@ class Capturer:
             with anyio.move_on_after(self._look_s):
                 await self._woken.wait()
 
-    def _follow(self, place: Place, *, due: bool, delegated: bool = False) -> None:
-        known = self._followed.pop(place, None) or Followed(due, 0.0)
+    def _follow(self, place: TranscriptPath, *, due: bool, delegated: bool = False) -> None:
+        known = self._followed.pop(place, None) or FollowedTranscripts(due, 0.0)
         known.due, known.heard_at = known.due or due, monotonic()
         known.delegated = known.delegated or delegated
         self._followed[place] = known  # the one that was heard of last comes last
@@ -160,10 +165,10 @@ class Capturer:
             due, followed.due = followed.due, False
             beside = await in_thread(partial(self.taker.places.beside, place), what="looking for sub-agents")
             for each in (place, *beside):
-                known = followed if each == place else Followed(due, 0.0)
+                known = followed if each == place else FollowedTranscripts(due, 0.0)
                 await self._attempt(each, known, due=due)
 
-    async def _attempt(self, place: Place, followed: Followed, *, due: bool) -> None:
+    async def _attempt(self, place: TranscriptPath, followed: FollowedTranscripts, *, due: bool) -> None:
         look = partial(sessions, self.taker.places, place)
         try:
             for each in await in_thread(look, what="looking at sessions"):
@@ -182,18 +187,18 @@ class Capturer:
             followed.failures = 0
             self._problems.pop(place.name, None)
 
-    async def _is_worth_it(self, place: Place, followed: Followed) -> bool:
+    async def _is_worth_it(self, place: TranscriptPath, followed: FollowedTranscripts) -> bool:
         """Whether so much is new that it should not wait for the end of the turn."""
         look = partial(self.taker.waiting, place, self._config.least_messages, followed.size)
         found, is_many = await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
         return is_many or found.new_bytes >= self._config.least_bytes
 
-    async def _whole(self, place: Place, *, delegated: bool) -> None:
+    async def _whole(self, place: TranscriptPath, *, delegated: bool) -> None:
         """To its end; whoever is being served comes first."""
         while True:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
-            if (await self.taker.take(place, delegated=delegated)).at_end:
+            if (await self.taker.capture_next(place, delegated=delegated)).at_end:
                 return
 
     def _problem(self, name: str, reason: str) -> None:

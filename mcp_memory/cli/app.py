@@ -13,7 +13,7 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, fail
-from mcp_memory.cli.options import Common, located
+from mcp_memory.cli.options import CommonOptions, located
 from mcp_memory.cli.shell_hints import for_shell
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
 
@@ -103,7 +103,7 @@ def commands(ctx: click.Context) -> None:
     mcp-memory search "uv or pip"          find it
     mcp-memory doctor                      what is wrong, and what to do
     """
-    ctx.ensure_object(Common)
+    ctx.ensure_object(CommonOptions)
 
 
 def run() -> int:

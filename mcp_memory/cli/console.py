@@ -39,12 +39,12 @@ def head(line: str) -> None:
     print(f"\x1b[1m{visible(line)}\x1b[0m" if is_styled() else visible(line))
 
 
-def tell(line: str) -> None:
+def print_status(line: str) -> None:
     """Progress and remarks, on standard error."""
     print(visible(line), file=sys.stderr, flush=True)
 
 
 def fail(message: str, hint: str | None) -> None:
-    tell(f"mcp-memory: {message}")
+    print_status(f"mcp-memory: {message}")
     if hint:
-        tell(f"  → {hint}")
+        print_status(f"  → {hint}")

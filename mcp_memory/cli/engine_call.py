@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mcp_memory.cli.console import tell
+from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import engine_client
 from mcp_memory.errors import NotFound
 from mcp_memory.settings.settings import Settings
@@ -17,7 +17,7 @@ def ask(
 ) -> Any:
     """One operation's answer. Raises Busy when another process that is no daemon uses the vault for long."""
     own = partial(_in_process, settings)
-    return engine_client.ask(settings, operation, arguments, own, deadline_s=deadline_s, on_wait=tell)
+    return engine_client.ask(settings, operation, arguments, own, deadline_s=deadline_s, on_wait=print_status)
 
 
 def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
@@ -39,6 +39,6 @@ async def _perform(settings: Settings, operation: str, arguments: Mapping[str, A
     from mcp_memory.engine.factory import open_engine
     from mcp_memory.engine.requests import perform
 
-    async with open_engine(engine_config(settings), watch=False, progress=tell) as engine:
+    async with open_engine(engine_config(settings), watch=False, progress=print_status) as engine:
         await engine.settled()
         return await perform(engine, operation, arguments)

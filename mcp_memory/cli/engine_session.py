@@ -7,13 +7,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from mcp_memory.cli.console import tell
+from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import engine_client
 from mcp_memory.library.in_process import InProcess
 from mcp_memory.settings.settings import Settings
 
 
-class Session:
+class EngineSession:
     """For a `with` block."""
 
     def __init__(self, settings: Settings) -> None:
@@ -27,12 +27,14 @@ class Session:
         if self._own:  # also where somebody has started a daemon meanwhile: it waits for the lock, which is ours
             return self._own.perform(operation, arguments, deadline_s)
         own = partial(self._in_process, deadline_s=deadline_s)
-        answer = engine_client.ask(self._settings, operation, arguments, own, deadline_s=deadline_s, on_wait=tell)
+        answer = engine_client.ask(
+            self._settings, operation, arguments, own, deadline_s=deadline_s, on_wait=print_status
+        )
         self.is_served = self._own is None
         return answer
 
     def _in_process(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
-        self._own = InProcess(self._settings, tell)
+        self._own = InProcess(self._settings, print_status)
         return self._own.perform(operation, arguments, deadline_s)
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Common:
+class CommonOptions:
     """What a command works on; settings are read when it asks for them."""
 
     vault: str | None = None
@@ -60,7 +60,7 @@ def located(command: F) -> F:
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    common = ctx.ensure_object(Common)
+    common = ctx.ensure_object(CommonOptions)
     if value is not None and param.name:
         ctx.obj = replace(common, **{param.name: value})
 

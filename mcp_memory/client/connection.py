@@ -8,7 +8,7 @@ from time import monotonic
 
 from mcp_memory import errors
 from mcp_memory.client.credentials import PERSON, Credentials
-from mcp_memory.client.http_connection import Channel
+from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, McpMemoryError, NotRunning
 
 TYPE_CHECKING = False  # as in `typing`
@@ -83,7 +83,7 @@ class Address:
             raise NotRunning("no daemon runs for this vault", hint="mcp-memory start") from error
 
 
-class Connection:
+class DaemonConnection:
     """One daemon. Each call opens a connection of its own and has one deadline for all of it."""
 
     def __init__(self, address: Address, credentials: Credentials, *, client: str = PERSON) -> None:
@@ -105,7 +105,7 @@ class Connection:
                 "Content-Type": "application/json",
             }
             body = json.dumps(dict(arguments)).encode()
-            with Translated(deadline_s):
+            with TranslatedError(deadline_s):
                 status, said = channel.exchange("POST", API + operation, headers, body, monotonic() + deadline_s)
                 answer = json_object(said)
         if status == 200:
@@ -113,15 +113,15 @@ class Connection:
         raise error_of(status, answer)
 
 
-def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> Channel:
+def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> HttpConnection:
     """A connection whose other end has proved itself to be this vault's daemon.
 
     Raises NotRunning when nobody, or somebody else, answers there, Busy for a daemon whose connections are all in use,
     and DeadlineExceeded.
     """
     until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
-    with Translated(deadline_s):
-        channel = Channel(address.uds or (address.host, address.port), address.authority, until)
+    with TranslatedError(deadline_s):
+        channel = HttpConnection(address.uds or (address.host, address.port), address.authority, until)
         try:
             status, said = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
             if status == 200 and json_object(said).get("proof") == credentials.proof(nonce, address.name):
@@ -135,7 +135,7 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
     raise NotRunning(f"what answers at {address.name} is not this vault's daemon", hint="mcp-memory start")
 
 
-class Translated:
+class TranslatedError:
     """What goes wrong on a connection within the block, in the user's words: NotRunning or DeadlineExceeded."""
 
     def __init__(self, deadline_s: float) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address, proved
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.client.http_connection import Channel
+from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.client.versions import is_newer
 from mcp_memory.errors import NotRunning
 
@@ -19,7 +19,7 @@ PROOF_S = 10.0
 MOST_IDLE = 4
 
 
-class Channels:
+class ConnectionPool:
     """Thread-safe. `file` is the daemon's address; `reach` returns once a daemon answers that need not be replaced, and
     starts one where none does."""
 
@@ -27,11 +27,11 @@ class Channels:
         self._file = file
         self._credentials = credentials
         self._reach = reach
-        self._idle: list[Channel] = []
+        self._idle: list[HttpConnection] = []
         self._changing = threading.Lock()
         self._reaching = threading.Lock()
 
-    def take(self) -> Channel:
+    def acquire(self) -> HttpConnection:
         """The caller's alone, until it is given back or closed. Raises NotRunning, DeadlineExceeded, what `reach`
         raises."""
         if channel := self._used_before():
@@ -43,21 +43,21 @@ class Channels:
                 self._reach()
         return self.found()
 
-    def found(self) -> Channel:
+    def found(self) -> HttpConnection:
         """A new one; no daemon is started. Raises NotRunning, also where the daemon is to be replaced."""
         address = Address.read(self._file)
         if is_newer(__version__, than=address.version):
             raise NotRunning(f"the daemon is of the older version {address.version}", hint="mcp-memory start")
         return proved(address, self._credentials, deadline_s=PROOF_S)
 
-    def give_back(self, channel: Channel) -> None:
+    def give_back(self, channel: HttpConnection) -> None:
         with self._changing:
             if len(self._idle) < MOST_IDLE:
                 self._idle.append(channel)
                 return
         channel.close()
 
-    def _used_before(self) -> Channel | None:
+    def _used_before(self) -> HttpConnection | None:
         with self._changing:
             while self._idle:
                 channel = self._idle.pop()

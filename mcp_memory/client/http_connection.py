@@ -23,7 +23,7 @@ MAX_ANSWER_BYTES = 64_000_000
 READ_BYTES = 65_536
 
 
-class Channel:
+class HttpConnection:
     """Connected once it is made. Not for two threads at once, but for `hang_up`.
 
     All raise TimeoutError at the deadline `until` (of time.monotonic), OSError where nobody listens or the peer hangs
@@ -41,7 +41,7 @@ class Channel:
             self._socket.close()
             raise
 
-    def __enter__(self) -> Channel:
+    def __enter__(self) -> HttpConnection:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -26,7 +26,7 @@ INTERNAL_ERROR = -32603
 Id = str | int | float
 
 
-class Message(NamedTuple):
+class RpcMessage(NamedTuple):
     """One line. `id` is None for a notification, and for an answer, which the daemon never asks for."""
 
     line: bytes
@@ -45,7 +45,7 @@ class Message(NamedTuple):
         return named if isinstance(named, Id) else None
 
 
-class Unreadable(InvalidInput):
+class UnreadableMessage(InvalidInput):
     """A line that is no message. `answer` is what its sender is told, in the protocol."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -53,22 +53,22 @@ class Unreadable(InvalidInput):
         self.answer = _dumped({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
 
 
-def read(line: bytes) -> Message:
+def read(line: bytes) -> RpcMessage:
     """Raises Unreadable."""
     try:
         given: object = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(-32700, "the line is no JSON") from error
+        raise UnreadableMessage(-32700, "the line is no JSON") from error
     table = _table(given)
     message_id, method = table.get("id"), table.get("method", "")
     is_named = isinstance(message_id, Id) and not isinstance(message_id, bool)
     is_answer = not method and ("result" in table or "error" in table)
     if not isinstance(method, str) or not (method or is_answer) or not (is_named or "id" not in table):
-        raise Unreadable(-32600, "the line is no JSON-RPC message; one object a line, no batches")
-    return Message(line, None if is_answer else message_id, method, _table(table.get("params")))
+        raise UnreadableMessage(-32600, "the line is no JSON-RPC message; one object a line, no batches")
+    return RpcMessage(line, None if is_answer else message_id, method, _table(table.get("params")))
 
 
-def headers_of(message: Message, negotiated: str | None) -> dict[str, str]:
+def headers_of(message: RpcMessage, negotiated: str | None) -> dict[str, str]:
     """What HTTP says of a message besides. `negotiated`: the revision that the handshake came to."""
     own = _table(message.params.get("_meta")).get(VERSION_KEY)
     if not isinstance(own, str):
@@ -84,7 +84,7 @@ def negotiated_in(answer: bytes) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def answer_from(message: Message, status: int, body: bytes) -> bytes:
+def answer_from(message: RpcMessage, status: int, body: bytes) -> bytes:
     """The daemon's answer to a request as one line; where it is none in the protocol, an error made of it."""
     if status == 200 and body.startswith(b"{"):
         return body.replace(b"\r", b" ").replace(b"\n", b" ")  # JSON has them between its tokens alone
@@ -100,7 +100,7 @@ def answer_from(message: Message, status: int, body: bytes) -> bytes:
     )
 
 
-def failure(message: Message, error: McpMemoryError) -> bytes:
+def failure(message: RpcMessage, error: McpMemoryError) -> bytes:
     """The error in the protocol."""
     told = {"code": INTERNAL_ERROR, "message": str(error), "data": {"code": error.code}}
     return _dumped({"jsonrpc": "2.0", "id": message.id, "error": told})

@@ -6,22 +6,22 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from mcp_memory.client.http_connection import Channel
-from mcp_memory.client.messages import Message
+from mcp_memory.client.http_connection import HttpConnection
+from mcp_memory.client.messages import RpcMessage
 
 
-class TakenBack(Exception):
+class CallCancelled(Exception):
     """The client has cancelled the request."""
 
 
-class Call:
+class PendingCall:
     """Carried by one thread, cancelled by another."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: RpcMessage) -> None:
         self.message = message
         self.cancelled = threading.Event()
         self.over = threading.Event()
-        self._channel: Channel | None = None
+        self._channel: HttpConnection | None = None
         self._changing = threading.Lock()
 
     def cancel(self) -> None:
@@ -32,7 +32,7 @@ class Call:
                 self._channel.hang_up()
 
     @contextmanager
-    def on(self, channel: Channel) -> Generator[None]:
+    def on(self, channel: HttpConnection) -> Generator[None]:
         """While the call waits on this channel, which is closed if anything goes wrong. Raises TakenBack."""
         try:
             self._hold(channel)
@@ -42,11 +42,11 @@ class Call:
             self._channel = None
             channel.close()
             if self.cancelled.is_set():
-                raise TakenBack from error
+                raise CallCancelled from error
             raise
 
-    def _hold(self, channel: Channel | None) -> None:
+    def _hold(self, channel: HttpConnection | None) -> None:
         with self._changing:
             if self.cancelled.is_set():
-                raise TakenBack
+                raise CallCancelled
             self._channel = channel

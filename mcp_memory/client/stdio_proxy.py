@@ -12,21 +12,21 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from mcp_memory.client.connection import MCP
-from mcp_memory.client.connection_pool import Channels
+from mcp_memory.client.connection_pool import ConnectionPool
 from mcp_memory.client.http_connection import Headers
 from mcp_memory.client.messages import (
     CANCELLED,
     LISTEN,
     Id,
-    Unreadable,
+    UnreadableMessage,
     answer_from,
     failure,
     headers_of,
     negotiated_in,
     read,
 )
-from mcp_memory.client.pending_call import Call, TakenBack
-from mcp_memory.client.subscription import Listening
+from mcp_memory.client.pending_call import CallCancelled, PendingCall
+from mcp_memory.client.subscription import Subscription
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
 
 CALL_S = 55.0
@@ -38,41 +38,41 @@ MOST_CALLS = 64
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
-class Lost(NotRunning):
+class DaemonLost(NotRunning):
     """The daemon ended while it worked on a call."""
 
 
-class Broken(McpMemoryError):
+class OutputBroken(McpMemoryError):
     """A fault of ours."""
 
     code = "internal"
 
 
-class Bridge:
+class StdioProxy:
     """`headers` are the client's own: token and project; `write` takes one line and must be thread-safe."""
 
     def __init__(
-        self, channels: Channels, headers: Callable[[], Mapping[str, str]], write: Callable[[bytes], None]
+        self, channels: ConnectionPool, headers: Callable[[], Mapping[str, str]], write: Callable[[bytes], None]
     ) -> None:
         self._channels = channels
         self._headers = headers
         self._write = write
         self._negotiated: str | None = None
-        self._under_way: dict[Id, Call] = {}
+        self._under_way: dict[Id, PendingCall] = {}
         self._room = threading.Semaphore(MOST_CALLS)
 
-    def take(self, line: bytes) -> None:
+    def forward(self, line: bytes) -> None:
         """Carry this line; its answer is written when it comes. Waits while too many calls are under way."""
         try:
             message = read(line)
-        except Unreadable as error:
+        except UnreadableMessage as error:
             self._write(error.answer)
             return
         if message.method == CANCELLED:
             if message.cancels is not None and (call := self._under_way.get(message.cancels)):
                 call.cancel()
             return
-        call = Call(message)
+        call = PendingCall(message)
         if message.id is not None:
             self._under_way[message.id] = call
         if message.method != LISTEN:
@@ -86,20 +86,20 @@ class Bridge:
             if call.message.method != LISTEN:
                 call.over.wait(max(0.0, until - monotonic()))
 
-    def _carry(self, call: Call) -> None:
+    def _carry(self, call: PendingCall) -> None:
         try:
             answer = self._listened(call) if call.message.method == LISTEN else self._asked(call)
-        except TakenBack:
+        except CallCancelled:
             answer = None
         except McpMemoryError as error:
             answer = failure(call.message, error)
         except Exception as error:  # the client must not wait for an answer that never comes
-            answer = failure(call.message, Broken(f"a bug of mcp-memory stdio: {type(error).__name__}"))
+            answer = failure(call.message, OutputBroken(f"a bug of mcp-memory stdio: {type(error).__name__}"))
         if call.message.method != LISTEN:
             self._room.release()
         self._end(call, answer)
 
-    def _end(self, call: Call, answer: bytes | None) -> None:
+    def _end(self, call: PendingCall, answer: bytes | None) -> None:
         number = call.message.id
         if number is not None:
             if answer and not call.cancelled.is_set():
@@ -108,17 +108,17 @@ class Bridge:
                 del self._under_way[number]
         call.over.set()
 
-    def _asked(self, call: Call) -> bytes:
+    def _asked(self, call: PendingCall) -> bytes:
         """The daemon's answer, asked for once more where it ended meanwhile and that cannot do harm."""
         try:
             return self._once(call)
-        except Lost:
+        except DaemonLost:
             if not call.message.is_safe_to_repeat:
                 raise
         return self._once(call)
 
-    def _once(self, call: Call) -> bytes:
-        message, channel = call.message, self._channels.take()
+    def _once(self, call: PendingCall) -> bytes:
+        message, channel = call.message, self._channels.acquire()
         until = monotonic() + CALL_S
         try:
             with call.on(channel):
@@ -128,7 +128,7 @@ class Bridge:
                 f"the memory daemon did not answer within {CALL_S:g} s", hint="mcp-memory status says what it does"
             ) from error
         except (OSError, ValueError) as error:
-            raise Lost(
+            raise DaemonLost(
                 "the memory daemon ended while it worked on this",
                 hint="call again with the same arguments: what is stored already is not stored twice, but for a log "
                 "entry of an earlier minute",
@@ -139,8 +139,8 @@ class Bridge:
             self._negotiated = negotiated_in(answer)
         return answer
 
-    def _listened(self, call: Call) -> bytes:
-        return Listening(call, self._channels, self._headers_of, self._write).run()
+    def _listened(self, call: PendingCall) -> bytes:
+        return Subscription(call, self._channels, self._headers_of, self._write).run()
 
-    def _headers_of(self, call: Call) -> Headers:
+    def _headers_of(self, call: PendingCall) -> Headers:
         return {**JSON, **self._headers(), **headers_of(call.message, self._negotiated)}

@@ -8,10 +8,10 @@ from time import monotonic
 from typing import Any
 
 from mcp_memory.client.connection import MCP
-from mcp_memory.client.connection_pool import Channels
-from mcp_memory.client.http_connection import Channel, Headers
+from mcp_memory.client.connection_pool import ConnectionPool
+from mcp_memory.client.http_connection import Headers, HttpConnection
 from mcp_memory.client.messages import ACKNOWLEDGED, answer_from
-from mcp_memory.client.pending_call import Call, TakenBack
+from mcp_memory.client.pending_call import CallCancelled, PendingCall
 from mcp_memory.errors import Busy, DeadlineExceeded, NotRunning
 
 ANSWER_S = 30.0
@@ -30,11 +30,15 @@ CHANGES = {
 }
 
 
-class Listening:
+class Subscription:
     """`headers` are those of its request; `write` takes one line."""
 
     def __init__(
-        self, call: Call, channels: Channels, headers: Callable[[Call], Headers], write: Callable[[bytes], None]
+        self,
+        call: PendingCall,
+        channels: ConnectionPool,
+        headers: Callable[[PendingCall], Headers],
+        write: Callable[[bytes], None],
     ) -> None:
         self._call = call
         self._channels = channels
@@ -45,17 +49,17 @@ class Listening:
     def run(self) -> bytes:
         """Write what the daemon says, until it refuses: that answer. Raises TakenBack, and before the daemon has
         agreed once NotRunning and DeadlineExceeded."""
-        refusal = self._listen(self._channels.take)
+        refusal = self._listen(self._channels.acquire)
         while refusal is None:
             if self._call.cancelled.wait(AGAIN_S):
-                raise TakenBack
+                raise CallCancelled
             try:
                 refusal = self._listen(self._channels.found)
             except (NotRunning, Busy, DeadlineExceeded):
                 continue
         return refusal
 
-    def _listen(self, connect: Callable[[], Channel]) -> bytes | None:
+    def _listen(self, connect: Callable[[], HttpConnection]) -> bytes | None:
         """One stream to its end. None where the daemon had agreed, so that it can be asked again."""
         channel, message = connect(), self._call.message
         try:

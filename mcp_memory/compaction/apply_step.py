@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mcp_memory.compaction.steps import Move, Relink, Remove, Step, Write
+from mcp_memory.compaction.steps import MoveStep, RelinkStep, RemoveStep, Step, WriteStep
 from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.markdown.link_targets import Redirect
@@ -16,43 +16,43 @@ from mcp_memory.vault.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedNotes:
     """What a step did: files that are there now, and places that are free."""
 
     files: tuple[NoteFile, ...] = ()
     gone: tuple[NotePath, ...] = ()
 
 
-def do(step: Step, vault: Vault) -> Touched:
+def do(step: Step, vault: Vault) -> TouchedNotes:
     """Raises what the vault raises; a step that was done before does nothing."""
     match step:
-        case Move():
-            return Touched((vault.filing.move(step.source, step.target, step.id),), (step.source,))
-        case Relink():
-            return Touched((vault.filing.relink(step.path, step.before, step.after, step.redirects),))
-        case Write():
-            return Touched((_write(step.path, step.text, step.before, vault),))
-        case Remove():
+        case MoveStep():
+            return TouchedNotes((vault.filing.move(step.source, step.target, step.id),), (step.source,))
+        case RelinkStep():
+            return TouchedNotes((vault.filing.relink(step.path, step.before, step.after, step.redirects),))
+        case WriteStep():
+            return TouchedNotes((_write(step.path, step.text, step.before, vault),))
+        case RemoveStep():
             return _removed(step.path, step.text, vault)
 
 
-def undo(step: Step, vault: Vault) -> Touched:
+def undo(step: Step, vault: Vault) -> TouchedNotes:
     """Raises what the vault raises: NotFound or PreconditionFailed where somebody changed it since."""
     match step:
-        case Move():
-            return Touched((_moved_back(step, vault),), (step.target,))
-        case Relink():
+        case MoveStep():
+            return TouchedNotes((_moved_back(step, vault),), (step.target,))
+        case RelinkStep():
             back = _reversed(step.redirects)
-            return Touched((vault.filing.relink(step.path, step.after, step.before, back),))
-        case Write():
+            return TouchedNotes((vault.filing.relink(step.path, step.after, step.before, back),))
+        case WriteStep():
             if step.before is None:
                 return _removed(step.path, step.text, vault)
-            return Touched((_write(step.path, step.before, step.text, vault),))
-        case Remove():
-            return Touched((_write(step.path, step.text, None, vault),))
+            return TouchedNotes((_write(step.path, step.before, step.text, vault),))
+        case RemoveStep():
+            return TouchedNotes((_write(step.path, step.text, None, vault),))
 
 
-def _moved_back(step: Move, vault: Vault) -> NoteFile:
+def _moved_back(step: MoveStep, vault: Vault) -> NoteFile:
     """Under another name where a later note has its old one."""
     stem, dot, ending = step.source.rpartition(".")
     is_page = step.source.endswith((f"/{PAGE}", f"/{PROPOSAL}"))  # under any other name it would be a note
@@ -71,10 +71,10 @@ def _write(path: NotePath, text: str, before: str | None, vault: Vault) -> NoteF
     return vault.filing.write_page(path, text.encode(), _expected(path, file, before, vault))
 
 
-def _removed(path: NotePath, text: str, vault: Vault) -> Touched:
+def _removed(path: NotePath, text: str, vault: Vault) -> TouchedNotes:
     if file := _read(path, vault):
         vault.filing.remove_page(path, _expected(path, file, text, vault))
-    return Touched(gone=(path,))
+    return TouchedNotes(gone=(path,))
 
 
 def _expected(path: NotePath, file: NoteFile | None, text: str, vault: Vault) -> Etag:
@@ -84,7 +84,7 @@ def _expected(path: NotePath, file: NoteFile | None, text: str, vault: Vault) ->
         raise NotFound(f"{path} is gone")
     if unmarked(file.text) == unmarked(text):
         return file.record.etag
-    if not vault.filing.wrote(file):
+    if not vault.filing.is_as_we_wrote(file):
         raise PreconditionFailed(f"{path} was changed by somebody else", hint="it stays as it is")
     if with_related(unmarked(file.text), "") != with_related(unmarked(text), ""):
         raise PreconditionFailed(f"{path} was written anew by a later run", hint="it stays as it is")

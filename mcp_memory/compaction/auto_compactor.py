@@ -12,15 +12,15 @@ from typing import Any
 import anyio
 
 from mcp_memory.compaction.compactor import Compactor
-from mcp_memory.compaction.pending_work import Outstanding
+from mcp_memory.compaction.pending_work import PendingWork
 from mcp_memory.compaction.progress import IDLE
 from mcp_memory.compaction.schedule import Schedule
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import Traffic
+from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.threads import place_of
-from mcp_memory.search.embedder_lifecycle import Model
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.plan import FRESH
 
@@ -46,14 +46,14 @@ QUIET = "something has changed: waiting until it is quiet"
 log = logging.getLogger(__name__)
 
 
-class Gardener:
+class AutoCompactor:
     """One task of the engine."""
 
     def __init__(
         self,
         compactor: Compactor,
-        model: Model,
-        traffic: Traffic,
+        model: EmbedderLifecycle,
+        traffic: IdleDetector,
         health: Health,
         config: TopicsConfig,
         clock: Callable[[], float] = monotonic,
@@ -153,7 +153,7 @@ class Gardener:
             again_in_s, rests = self._failed(place_of(error)), True
         self._schedule.end(again_in_s=again_in_s, rests=rests)
 
-    def _waiting(self, work: Outstanding) -> float | None:
+    def _waiting(self, work: PendingWork) -> float | None:
         """There is nothing to do, and why; in how many seconds to look again, if not at the next change."""
         again_in_s: float | None = None
         self._why_idle = NOTHING
@@ -165,7 +165,7 @@ class Gardener:
             again_in_s = self._config.quiet_s if self._model.embedder else self._config.longest_wait_s
         return again_in_s
 
-    async def _tended(self, work: Outstanding) -> tuple[float | None, bool]:
+    async def _tended(self, work: PendingWork) -> tuple[float | None, bool]:
         """In how many seconds to look again, and whether to rest until then. Raises what a run raises."""
 
         async def lull(unless: Callable[[], bool]) -> None:

@@ -14,28 +14,28 @@ from datetime import datetime
 from functools import partial
 
 from mcp_memory.compaction.execute_job import remove_vacant
-from mcp_memory.compaction.fallback_pages import Provisional
-from mcp_memory.compaction.housekeeping import Tender
-from mcp_memory.compaction.index_updates import Telling
-from mcp_memory.compaction.job_builder import Drafter
-from mcp_memory.compaction.job_runner import JOB_S, Carrier
+from mcp_memory.compaction.fallback_pages import FallbackPages
+from mcp_memory.compaction.housekeeping import Housekeeper
+from mcp_memory.compaction.index_updates import IndexUpdates
+from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.job_runner import JOB_S, JobRunner
 from mcp_memory.compaction.journal import RunJournal
-from mcp_memory.compaction.link_rewriter import Linkage
-from mcp_memory.compaction.page_refresh import Renewal
-from mcp_memory.compaction.pending_work import Left, Outstanding
-from mcp_memory.compaction.planner_view import Survey
+from mcp_memory.compaction.link_rewriter import LinkRewriter
+from mcp_memory.compaction.page_refresh import PageRefresh
+from mcp_memory.compaction.pending_work import PendingWork, WorkLeft
+from mcp_memory.compaction.planner_view import PlannerView
 from mcp_memory.compaction.preview import Preview
-from mcp_memory.compaction.progress import Course
-from mcp_memory.compaction.report import Report
-from mcp_memory.compaction.reversal import Reversal
-from mcp_memory.compaction.rounds import Filer, Pace
-from mcp_memory.compaction.run_lock import Turns
-from mcp_memory.compaction.scope import Scope
-from mcp_memory.compaction.stale_flags import Marking
-from mcp_memory.compaction.topic_index import Mapper
+from mcp_memory.compaction.progress import RunProgress
+from mcp_memory.compaction.report import RunReport
+from mcp_memory.compaction.reversal import RunUndo
+from mcp_memory.compaction.rounds import CompactionRounds, Pace
+from mcp_memory.compaction.run_lock import RunLock
+from mcp_memory.compaction.scope import RunScope
+from mcp_memory.compaction.stale_flags import StaleFlags
+from mcp_memory.compaction.topic_index import TopicIndex
 from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.reconciler import Indexer
+from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
@@ -54,8 +54,8 @@ class Compactor:
         vault: Vault,
         index: Index,
         writer: IndexWriter,
-        indexer: Indexer,
-        drafter: Drafter,
+        indexer: Reconciler,
+        drafter: JobBuilder,
         journal: RunJournal,
         config: TopicsConfig,
         health: Health,
@@ -69,23 +69,23 @@ class Compactor:
         self._journal = journal
         self._health = health
         self._clock = clock
-        self._turns = Turns()
-        self.provisional = Provisional(drafter.asked_in_s)
-        self.course = Course(health.progress)
-        self.left = Left()
+        self._turns = RunLock()
+        self.provisional = FallbackPages(drafter.asked_in_s)
+        self.course = RunProgress(health.progress)
+        self.left = WorkLeft()
         """By the last run that had its way with everything."""
-        self.survey = survey = Survey(vault, index, drafter, config, clock)
+        self.survey = survey = PlannerView(vault, index, drafter, config, clock)
         self.root = survey.root
-        linkage = Linkage(vault, lambda: writer.standing, lambda: writer.problems)
-        mapper = Mapper(vault, index, self.root, config.map_tokens, clock)
-        self._tender = tender = Tender(vault, index, drafter, journal, linkage, mapper)
-        self._marking = Marking(vault, writer, self.root, lambda: survey.look()[0], clock)
-        self._carrier = carrier = Carrier(vault, index, indexer, journal, Telling(writer))
-        self._filer = Filer(vault, survey, drafter, linkage, carrier, self.provisional, self.course, draft_s)
-        self._renewal = Renewal(survey, drafter, tender, carrier, self.provisional, self.course, draft_s)
-        self._reversal = Reversal(vault, journal, carrier)
+        linkage = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
+        mapper = TopicIndex(vault, index, self.root, config.map_tokens, clock)
+        self._tender = tender = Housekeeper(vault, index, drafter, journal, linkage, mapper)
+        self._marking = StaleFlags(vault, writer, self.root, lambda: survey.tree_and_fresh()[0], clock)
+        self._carrier = carrier = JobRunner(vault, index, indexer, journal, IndexUpdates(writer))
+        self._filer = CompactionRounds(vault, survey, drafter, linkage, carrier, self.provisional, self.course, draft_s)
+        self._renewal = PageRefresh(survey, drafter, tender, carrier, self.provisional, self.course, draft_s)
+        self._reversal = RunUndo(vault, journal, carrier)
 
-    async def run(self, topic: str | None = None) -> Report:
+    async def run(self, topic: str | None = None) -> RunReport:
         """For a person. `topic`: only what touches this one.
 
         Raises NotFound where that is none, Busy while another person's is under way, Refused for a vault that cannot be
@@ -98,7 +98,7 @@ class Compactor:
                 await in_thread(self._journal.go_on, what="the journal")
             return report
 
-    async def tend(self, lull: Lull) -> Report | None:
+    async def tend(self, lull: Lull) -> RunReport | None:
         """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. None where one has
         taken a run back, and asked for none since. Raises as `run`."""
 
@@ -110,16 +110,16 @@ class Compactor:
             held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
             return None if held else await self._worked(pace)
 
-    async def undo(self, run: str) -> Report:
+    async def undo(self, run: str) -> RunReport:
         """Take a run back, latest job first; what somebody changed since stays as it is and is named.
 
         Raises NotFound, Busy and as `run`.
         """
         async with self._alone(self._turns.of_a_person()):
             await self._ready()
-            report = await self._reversal.of(run)
+            report = await self._reversal.undo(run)
             # The map of a later run does not know of it.
-            mended = Report(await self._named(), left=report.left)
+            mended = RunReport(await self._named(), left=report.left)
             await self._renewal.touch(mended, lambda tree: self._tender.relate(mended.run, tree))
             await self._renewal.touch(mended, self._tender.draw)
             report.kept += mended.kept
@@ -147,7 +147,7 @@ class Compactor:
                 await self._ended(run)
             return done
 
-    async def outstanding(self, *, whole: bool) -> Outstanding:
+    async def outstanding(self, *, whole: bool) -> PendingWork:
         """What a run would find to do; of the pages only where the `whole` tree is looked at. Raises
         IndexUnavailable."""
         look = partial(
@@ -171,29 +171,29 @@ class Compactor:
             finally:
                 self.course.rest()
 
-    async def _worked(self, pace: Pace, topic: str | None = None) -> Report:
+    async def _worked(self, pace: Pace, topic: str | None = None) -> RunReport:
         await self._ready()
         await self._carrier.finish()
         self._health.faults.pop("compaction", None)
-        report = Report(await self._named())
-        tree, fresh = await in_thread(self.survey.look, what="looking at the topics")
-        scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
+        report = RunReport(await self._named())
+        tree, fresh = await in_thread(self.survey.tree_and_fresh, what="looking at the topics")
+        scope = RunScope.named(topic, tree, self.root) if topic is not None else RunScope()
         seen = await self._filer.file(report, scope, pace)
         await self._renewal.touch(report, self._tender.clear)
         tried = await self._renewal.renew(report, scope, pace)
         if not report.cut:
             await self._finish_off(report)
-        _, fresh = await in_thread(self.survey.look, what="looking at the topics")
+        _, fresh = await in_thread(self.survey.tree_and_fresh, what="looking at the topics")
         report.waiting = len(fresh)
-        if scope == Scope() and not report.cut and not report.given_up:
-            self.left = await in_thread(lambda: self.survey.left(seen, tried), what="looking at the topics")
+        if scope == RunScope() and not report.cut and not report.given_up:
+            self.left = await in_thread(lambda: self.survey.work_left(seen, tried), what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
         await in_thread(lambda: remove_vacant(self._vault, self.root), what="removing folders")
         if report.done or report.kept:
             await self._ended(report.run)
         return report
 
-    async def _finish_off(self, report: Report) -> None:
+    async def _finish_off(self, report: RunReport) -> None:
         """What is not of one topic alone."""
         while await self._renewal.touch(report, lambda tree: self._tender.rename(report.run, tree)):
             pass
@@ -202,7 +202,7 @@ class Compactor:
 
     async def _named(self) -> str:
         """A name for a run."""
-        return await in_thread(lambda: self._journal.named(self._clock()), what="reading the journal")
+        return await in_thread(lambda: self._journal.new_name(self._clock()), what="reading the journal")
 
     async def _ended(self, run: str) -> None:
         self.course.ended(run, await in_thread(lambda: self._journal.entries(run), what="reading the journal"))

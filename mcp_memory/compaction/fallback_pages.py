@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import inf
 from time import monotonic
 
-from mcp_memory.compaction.journal import Entry
-from mcp_memory.compaction.report import Report
+from mcp_memory.compaction.journal import JobEntry
+from mcp_memory.compaction.report import RunReport
 from mcp_memory.models import NotePath
 from mcp_memory.topics.topic_tree import Topic
 
@@ -16,7 +16,7 @@ AGAIN_S = 6 * 3600.0
 brings the same answer, and each costs a call."""
 
 
-class Provisional:
+class FallbackPages:
     """Which of them may be tried now. `asked_in_s` is the summarizer's, `clock` in monotonic seconds."""
 
     def __init__(self, asked_in_s: Callable[[], float], clock: Callable[[], float] = monotonic) -> None:
@@ -34,7 +34,7 @@ class Provisional:
         asked_in_s = self._asked_in_s()
         return None if asked_in_s == inf else asked_in_s or AGAIN_S
 
-    def note_of(self, entry: Entry, report: Report) -> None:
+    def note_of(self, entry: JobEntry, report: RunReport) -> None:
         """A job was done; if its page was to be written by the model, and was not, the report says so."""
         if not entry.problem:
             return

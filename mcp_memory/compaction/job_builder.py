@@ -9,21 +9,32 @@ from typing import Any
 
 from ulid import ULID
 
-from mcp_memory.compaction.journal import Entry, key_of
-from mcp_memory.compaction.steps import Move, Step, Write
+from mcp_memory.compaction.journal import JobEntry, key_of
+from mcp_memory.compaction.steps import MoveStep, Step, WriteStep
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.paths import fold
 from mcp_memory.summarizers.audit import Audit, audit
-from mcp_memory.summarizers.base import Request, Source, Summarizer, Summary
+from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import title_of
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import PAGE, PROPOSAL, Child, Page, covers, gist, link, related_part, render, with_related
+from mcp_memory.topics.page import (
+    PAGE,
+    PROPOSAL,
+    PageChild,
+    TopicPageText,
+    covers,
+    gist,
+    link,
+    related_part,
+    render,
+    with_related,
+)
 from mcp_memory.topics.plan import next_number
 from mcp_memory.topics.topic_tree import Topic, as_child, leaf
 from mcp_memory.vault.note_file import NoteFile, short_slug
@@ -41,14 +52,14 @@ DROPPED_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class PlannedMove:
     """What goes into a topic: notes, and whole topics."""
 
     leaves: Sequence[NoteRecord] = ()
     topics: Sequence[Topic] = ()
 
 
-class Drafter:
+class JobBuilder:
     """Synchronous, for worker threads; outside any lock."""
 
     def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Callable[[], datetime]) -> None:
@@ -57,7 +68,7 @@ class Drafter:
         self._summarizer = summarizer
         self._clock = clock
 
-    def founding(self, parent: NotePath, siblings: Iterable[str], moving: Moving) -> Entry:
+    def founding(self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove) -> JobEntry:
         """A new topic in the folder `parent`, beside these names. Raises NotFound where a source is gone, and what the
         vault and the summarizer raise."""
         sources = self._sources(moving.topics, moving.leaves)
@@ -71,17 +82,17 @@ class Drafter:
         entry = _entry("found", moving, str(parent), [*steps, page], said, audit_of(page, sources))
         return replace(entry, problem=summary.problem)
 
-    def joining(self, topic: Topic, moving: Moving) -> Entry:
+    def joining(self, topic: Topic, moving: PlannedMove) -> JobEntry:
         """More notes or topics for a topic; its page becomes stale and is made anew with the other stale ones."""
-        everything = Filters(shelves=frozenset(Shelf), path_prefix=topic.folder)
+        everything = Filters(shelves=frozenset(NoteState), path_prefix=topic.folder)
         taken = {note.path[len(topic.folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
         steps, _ = self._moves(topic.folder, moving, taken)
         return _entry("join", moving, topic.folder, steps, f"{topic.name}: {_counted(moving)} more", None)
 
-    def renewing(self, topic: Topic) -> Entry | None:
+    def renewing(self, topic: Topic) -> JobEntry | None:
         """The page of a topic that changed; None where a person wrote it."""
         before = self._vault.read(topic.page_path) if topic.page else None
-        if before and not self._vault.filing.wrote(before):
+        if before and not self._vault.filing.is_as_we_wrote(before):
             return None
         sources = self._sources(*topic.sources)
         summary = self._summary(sources, topic.depth, *_so_far(topic, before))
@@ -91,57 +102,61 @@ class Drafter:
         step = self._page(topic.folder, page_id, replace(summary, title=title), topic.children, before)
         said = f"{topic.name}: page {'made anew' if before else 'made'}"
         key = key_of(f"renew {topic.folder}", [topic.covers])
-        return Entry(key, said, [step], _told(audit_of(step, sources)), problem=summary.problem)
+        return JobEntry(key, said, [step], _told(audit_of(step, sources)), problem=summary.problem)
 
     def asked_in_s(self) -> float:
         """As `Summarizer.asked_in_s`."""
         return self._summarizer.asked_in_s()
 
-    def proposing(self, topic: Topic) -> Entry:
+    def proposing(self, topic: Topic) -> JobEntry:
         """What we would say in place of a person's own page, in a file beside it."""
         before = self._vault.read(topic.proposal.path) if topic.proposal else None
         sources = self._sources(*topic.sources)
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, self._summary(sources, topic.depth), topic.children, before, PROPOSAL)
         said = f"{topic.page_path} is a person's own and out of date: {topic.proposal_path} says what we would"
-        return Entry(proposal_key(topic), said, [step], _told(audit_of(step, sources)))
+        return JobEntry(proposal_key(topic), said, [step], _told(audit_of(step, sources)))
 
     def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
         from words of their own, whoever is to summarise them."""
-        sources = [*(Source(title, "") for title in topics), *self._sources((), notes)]
+        sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
         title = title_of(sources, self._common(sources))
         return _named(siblings, title), title
 
     # -- below -------------------------------------------------------------------------------------------------
 
-    def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[Source]:
+    def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Raises NotFound for a note that is not as the index knows it: the next run sees what became of it."""
-        sources = [Source(topic.title, gist(self._vault.read(topic.page_path).body)) for topic in topics if topic.page]
+        sources = [
+            SummarySource(topic.title, gist(self._vault.read(topic.page_path).body)) for topic in topics if topic.page
+        ]
         for record in leaves:
             file = self._vault.read(record.path)
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
-            sources.append(Source(record.title, file.body))
+            sources.append(SummarySource(record.title, file.body))
         return sources
 
     def _summary(
-        self, sources: Sequence[Source], depth: int, previous: str = "", changed: Set[int] = frozenset()
+        self, sources: Sequence[SummarySource], depth: int, previous: str = "", changed: Set[int] = frozenset()
     ) -> Summary:
         length = sum(len(source.text) for source in sources) // 4
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
-        return self._summarizer.summarize(Request(sources, budget, depth, self._common(sources), previous, changed))
+        return self._summarizer.summarize(
+            SummaryRequest(sources, budget, depth, self._common(sources), previous, changed)
+        )
 
-    def _common(self, sources: Sequence[Source]) -> Mapping[str, float]:
+    def _common(self, sources: Sequence[SummarySource]) -> Mapping[str, float]:
         said = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
         whole = max(1, self._index.watermark().chunks)
         return {word: count / whole for word, count in self._index.frequencies(said).items()}
 
-    def _moves(self, folder: NotePath, moving: Moving, taken: Iterable[str]) -> tuple[list[Step], list[Child]]:
+    def _moves(self, folder: NotePath, moving: PlannedMove, taken: Iterable[str]) -> tuple[list[Step], list[PageChild]]:
         """The steps, and what the topic's page will list."""
         names = {fold(name) for name in taken}
         steps: list[Step] = []
-        children: list[Child] = []
+        children: list[PageChild] = []
         for topic in moving.topics:
             target = NotePath(f"{folder}/{_free(topic.name, names)}")
             for each in topic.walk():
@@ -152,7 +167,7 @@ class Drafter:
                 children.append(_at(as_child(topic), f"{target}/{PAGE}"))
         for record in moving.leaves:
             name = _free(record.path.rpartition("/")[2], names)
-            steps.append(Move(record.id, record.path, NotePath(f"{folder}/{name}")))
+            steps.append(MoveStep(record.id, record.path, NotePath(f"{folder}/{name}")))
             children.append(_at(leaf(record), f"{folder}/{name}"))
         return steps, children
 
@@ -161,21 +176,21 @@ class Drafter:
         folder: NotePath,
         page_id: NoteId,
         summary: Summary,
-        children: Sequence[Child],
+        children: Sequence[PageChild],
         before: NoteFile | None,
         name: str = PAGE,
-    ) -> Write:
+    ) -> WriteStep:
         now = self._clock().replace(microsecond=0)
         path = NotePath(f"{folder}/{name}")
         text = unlinked(summary.text, path)
         created = (before.record.created if before else None) or now
-        page = Page(
+        page = TopicPageText(
             page_id, path, summary.title, text, summary.by, children, created, now, provisional=summary.provisional
         )
         written = render(page).decode()
         if before is None:
-            return Write(path, written)
-        return Write(path, with_related(written, related_part(before.text)), before.text)
+            return WriteStep(path, written)
+        return WriteStep(path, with_related(written, related_part(before.text)), before.text)
 
 
 def proposal_key(topic: Topic) -> str:
@@ -204,16 +219,18 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     return ids.issuperset(told) and all(each in page.text for each in links)
 
 
-def audit_of(page: Write, sources: Sequence[Source]) -> Audit:
+def audit_of(page: WriteStep, sources: Sequence[SummarySource]) -> Audit:
     """Of all that a reader of the page sees, the titles and dates of its links too."""
     document = frontmatter.parse(page.text)
     told = f"{document.meta['title']}\n\n{document.body}"
     return audit(told, [f"{source.title}\n\n{source.text}" for source in sources])
 
 
-def _entry(verb: str, moving: Moving, place: str, steps: Sequence[Step], about: str, lost: Audit | None) -> Entry:
+def _entry(
+    verb: str, moving: PlannedMove, place: str, steps: Sequence[Step], about: str, lost: Audit | None
+) -> JobEntry:
     told = [f"{record.id} {record.etag}" for record in moving.leaves] + [topic.covers for topic in moving.topics]
-    return Entry(key_of(f"{verb} {place}", told), about, steps, _told(lost) if lost else {})
+    return JobEntry(key_of(f"{verb} {place}", told), about, steps, _told(lost) if lost else {})
 
 
 def _told(lost: Audit) -> dict[str, Any]:
@@ -221,11 +238,11 @@ def _told(lost: Audit) -> dict[str, Any]:
     return {"kept": round(lost.share, 3), "of": lost.kept + len(lost.dropped), "dropped": dropped}
 
 
-def _move(record: NoteRecord, folder: str) -> Move:
-    return Move(record.id, record.path, NotePath(f"{folder}/{record.path.rpartition('/')[2]}"))
+def _move(record: NoteRecord, folder: str) -> MoveStep:
+    return MoveStep(record.id, record.path, NotePath(f"{folder}/{record.path.rpartition('/')[2]}"))
 
 
-def _at(child: Child, path: str) -> Child:
+def _at(child: PageChild, path: str) -> PageChild:
     return replace(child, path=NotePath(path))
 
 
@@ -249,6 +266,6 @@ def _named(siblings: Iterable[str], title: str) -> str:
     return f"{next_number(names):02}-{next((each for each in slugs if each not in taken), slugs[0])}"
 
 
-def _counted(moving: Moving) -> str:
+def _counted(moving: PlannedMove) -> str:
     said = [counted(len(moving.leaves), "note")] if moving.leaves else []
     return " and ".join(said + ([counted(len(moving.topics), "topic")] if moving.topics else []))

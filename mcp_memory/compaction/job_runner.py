@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mcp_memory.compaction.execute_job import PASSED_OVER, carry_out, finish, stoppable
-from mcp_memory.compaction.index_updates import Telling
-from mcp_memory.compaction.journal import Entry, RunJournal
+from mcp_memory.compaction.index_updates import IndexUpdates
+from mcp_memory.compaction.journal import JobEntry, RunJournal
 from mcp_memory.compaction.undo import take_back
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.reconciler import Indexer
+from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.vault import Vault
 
@@ -17,17 +17,19 @@ JOB_S = 600.0
 """For filing one job, or those that a crash left."""
 
 
-class Carrier:
+class JobRunner:
     """To be used by one at a time."""
 
-    def __init__(self, vault: Vault, index: Index, indexer: Indexer, journal: RunJournal, telling: Telling) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, indexer: Reconciler, journal: RunJournal, telling: IndexUpdates
+    ) -> None:
         self._vault = vault
         self._index = index
         self._indexer = indexer
         self._journal = journal
         self._telling = telling
 
-    async def carry_out(self, run: str, entry: Entry) -> None:
+    async def carry_out(self, run: str, entry: JobEntry) -> None:
         """Raises as `carry_out`. Nobody waits for a thread that files on by itself: it ends with the step that is under
         way."""
         with stoppable(self._telling.from_thread) as tell:
@@ -43,7 +45,7 @@ class Carrier:
                 lambda: finish(self._vault, self._journal, self._telling.from_thread), deadline_s=JOB_S, what="filing"
             )
 
-    async def take_back(self, entry: Entry, pages: Mapping[str, str]) -> list[str]:
+    async def take_back(self, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
         """All of a job's steps, the latest first; what could not be taken back, and why. `pages` as for `take_back`.
         Raises StorageFailed: the same call again does the rest."""
         left: list[str] = []
@@ -53,7 +55,7 @@ class Carrier:
                     touched = await in_thread(
                         lambda step=step: take_back(step, self._vault, self._index, pages), what="taking a step back"
                     )
-                    await self._telling.tell(touched)
+                    await self._telling.update(touched)
                 except PASSED_OVER as error:
                     left.append(error.message)
         return left

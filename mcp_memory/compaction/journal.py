@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.compaction.steps import Move, Relink, Remove, Step, Write, as_json, from_json
+from mcp_memory.compaction.steps import MoveStep, RelinkStep, RemoveStep, Step, WriteStep, as_json, from_json
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -30,7 +30,7 @@ KEPT_RUNS = 100
 """Older ones can no longer be undone."""
 
 
-class Fate(StrEnum):
+class JobOutcome(StrEnum):
     ANNOUNCED = "announced"
     DONE = "done"
     ABORTED = "aborted"
@@ -39,7 +39,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JobEntry:
     """One job of a run. `key` is made of what the job does, so that the same job has the same key."""
 
     key: str
@@ -48,14 +48,14 @@ class Entry:
     steps: Sequence[Step]
     lost: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The loss audit of the page that the job writes."""
-    fate: Fate = Fate.ANNOUNCED
+    fate: JobOutcome = JobOutcome.ANNOUNCED
     problem: str = ""
     """Why the page is provisional; not kept."""
 
     @property
     def page(self) -> NotePath:
         """The page that the job writes last."""
-        return next(step.path for step in reversed(self.steps) if isinstance(step, Write))
+        return next(step.path for step in reversed(self.steps) if isinstance(step, WriteStep))
 
 
 def key_of(verb: str, told: Iterable[str]) -> str:
@@ -79,13 +79,13 @@ class RunJournal:
             return []
         return sorted(names, key=lambda name: (_order(name), name))
 
-    def named(self, now: datetime) -> str:
+    def new_name(self, now: datetime) -> str:
         """A name for a run that begins now, later than all others, whatever the clock has done since."""
         name = f"{now:%Y%m%dT%H%M%S}"
         latest, number = max(map(_order, self.runs()), default=("", 0))
         return name if name > latest else f"{latest}-{number + 1}"
 
-    def entries(self, run: str) -> list[Entry]:
+    def entries(self, run: str) -> list[JobEntry]:
         """In their order. Raises NotFound. Half a line, which a crash leaves, was never begun."""
         try:
             lines = self._file(run).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -93,54 +93,58 @@ class RunJournal:
             raise NotFound(
                 f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.runs()[-3:]) or 'none'}"
             ) from None
-        found: dict[str, Entry] = {}
+        found: dict[str, JobEntry] = {}
         for line in lines:
             try:
                 said = json.loads(line)
                 key = said["key"]
                 if "steps" in said:
                     steps = [from_json(step) for step in said["steps"]]
-                    found[key] = Entry(key, said["about"], steps, said["lost"])
+                    found[key] = JobEntry(key, said["about"], steps, said["lost"])
                 else:
                     known = found[key]
-                    found[key] = replace(known, fate=Fate(said["fate"]))
+                    found[key] = replace(known, fate=JobOutcome(said["fate"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
 
-    def every(self) -> list[tuple[str, list[Entry]]]:
+    def runs_with_jobs(self) -> list[tuple[str, list[JobEntry]]]:
         """The runs with their jobs, oldest first."""
         return [(run, self.entries(run)) for run in self.runs()]
 
     def written(self, run: str) -> set[NoteId]:
         """The pages that a run wrote, wherever they are by now; none for one that did nothing."""
         entries = self.entries(run) if run in self.runs() else []
-        texts = [step.text for entry in entries for step in entry.steps if isinstance(step, Write)]
+        texts = [step.text for entry in entries for step in entry.steps if isinstance(step, WriteStep)]
         return {NoteId(page_id) for text in texts if (page_id := _id_of(text))}
 
-    def unfinished(self) -> list[tuple[str, Entry]]:
+    def unfinished(self) -> list[tuple[str, JobEntry]]:
         """The jobs that were begun and not ended, with their runs."""
-        return [(run, entry) for run, some in self.every() for entry in some if entry.fate is Fate.ANNOUNCED]
+        return [
+            (run, entry) for run, some in self.runs_with_jobs() for entry in some if entry.fate is JobOutcome.ANNOUNCED
+        ]
 
     def did(self, key: str) -> bool:
         """Whether a job of this key is done, and was not taken back."""
-        return any(entry.key == key and entry.fate is Fate.DONE for _, some in self.every() for entry in some)
+        return any(
+            entry.key == key and entry.fate is JobOutcome.DONE for _, some in self.runs_with_jobs() for entry in some
+        )
 
-    def announce(self, run: str, entry: Entry) -> None:
+    def announce(self, run: str, entry: JobEntry) -> None:
         """To be called before the first step. Raises StorageFailed; then nothing may be done."""
         steps = [as_json(step) for step in entry.steps]
         self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "lost": dict(entry.lost)})
 
-    def end(self, run: str, key: str, fate: Fate) -> None:
+    def end(self, run: str, key: str, fate: JobOutcome) -> None:
         """Raises StorageFailed; then the next start does the job's steps again, which does nothing."""
         self._append(run, {"key": key, "fate": fate})
 
-    def about(self, ids: Collection[NoteId]) -> list[str]:
+    def runs_mentioning(self, ids: Collection[NoteId]) -> list[str]:
         """The runs that may hold words of one of these notes: that moved it, wrote a page from it, or a page from such
         a page."""
-        entries = dict(self.every())
+        entries = dict(self.runs_with_jobs())
         pages = [step.text for some in entries.values() for entry in some for step in entry.steps
-                 if isinstance(step, Write | Remove)]  # fmt: skip
+                 if isinstance(step, WriteStep | RemoveStep)]  # fmt: skip
         told: set[str] = set(ids)
         while more := {page_id for text in pages if _names(text, told) and (page_id := _id_of(text))} - told:
             told |= more
@@ -171,7 +175,7 @@ class RunJournal:
     def prune(self) -> None:
         """Leave the latest `KEPT_RUNS` and those with something unfinished."""
         for run in self.runs()[:-KEPT_RUNS]:
-            if all(entry.fate is not Fate.ANNOUNCED for entry in self.entries(run)):
+            if all(entry.fate is not JobOutcome.ANNOUNCED for entry in self.entries(run)):
                 self._file(run).unlink(missing_ok=True)
 
     def _append(self, run: str, said: Mapping[str, Any]) -> None:
@@ -190,19 +194,19 @@ def _order(run: str) -> tuple[str, int]:
     return (match[1], int(match[2] or 1)) if match else ("", 0)
 
 
-def _mentions(entry: Entry, ids: Collection[str]) -> bool:
+def _mentions(entry: JobEntry, ids: Collection[str]) -> bool:
     return any(_names(_told(step), ids) for step in entry.steps)
 
 
 def _told(step: Step) -> str:
     match step:
-        case Move():
+        case MoveStep():
             return step.id
-        case Write():
+        case WriteStep():
             return f"{step.text}{step.before or ''}"
-        case Remove():
+        case RemoveStep():
             return step.text
-        case Relink():
+        case RelinkStep():
             return ""  # it stands beside the moves of what its links lead to
 
 

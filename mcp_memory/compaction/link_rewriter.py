@@ -8,17 +8,17 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from mcp_memory.compaction.journal import Entry
-from mcp_memory.compaction.steps import Move, Relink, Write
+from mcp_memory.compaction.journal import JobEntry
+from mcp_memory.compaction.steps import MoveStep, RelinkStep, WriteStep
 from mcp_memory.errors import NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import Etag, NotePath, Shelf
+from mcp_memory.models import Etag, NotePath, NoteState
 from mcp_memory.text.markdown.link_targets import destinations, endings, redirected, redirects
 from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 
-class Linkage:
+class LinkRewriter:
     """Where the links of each file lead, as far as it has any; a file is read again when its bytes are other ones.
     Reads files: for worker threads; one that nobody waits for any more may still be at work beside the next."""
 
@@ -37,18 +37,18 @@ class Linkage:
         self._from: dict[str, set[NotePath]] = defaultdict(set)
         self._lock = threading.Lock()
 
-    def followed(self, entry: Entry) -> tuple[Entry, dict[NotePath, int]]:
+    def followed(self, entry: JobEntry) -> tuple[JobEntry, dict[NotePath, int]]:
         """A job whose moves are followed by the links in files that we own; and how many links to what it moves there
         are in those that we do not. Files whose page the job writes anew are its own affair.
 
         Raises StorageFailed for a file that cannot be read now: nobody knows where its links lead.
         """
-        moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, Move)}
+        moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, MoveStep)}
         if not moved:
             return entry, {}
         standing = self._standing()
-        written = {step.path for step in entry.steps if isinstance(step, Write)}
-        relinks: list[Relink] = []
+        written = {step.path for step in entry.steps if isinstance(step, WriteStep)}
+        relinks: list[RelinkStep] = []
         foreign: dict[NotePath, int] = {}
 
         def exists(path: str) -> bool:
@@ -57,17 +57,17 @@ class Linkage:
         for path in sorted({*map(NotePath, moved), *self._linking_to(moved, standing)}):
             target = moved.get(path, path)
             file = self._read(path)
-            if file is None or target in written or file.record.shelf is Shelf.DELETED:
+            if file is None or target in written or file.record.shelf is NoteState.DELETED:
                 continue
             found = redirects(file.text, file.body_start, path, moved, exists)
             if not found:
                 continue
             if self._vault.filing.owns(file):
                 after = etag_of(redirected(file.body, found).encode())
-                relinks.append(Relink(target, etag_of(file.body.encode()), after, found))
+                relinks.append(RelinkStep(target, etag_of(file.body.encode()), after, found))
             else:
                 foreign[path] = len(found)
-        at = max(number for number, step in enumerate(entry.steps) if isinstance(step, Move)) + 1
+        at = max(number for number, step in enumerate(entry.steps) if isinstance(step, MoveStep)) + 1
         return replace(entry, steps=[*entry.steps[:at], *relinks, *entry.steps[at:]]), foreign
 
     def is_sound(self, path: NotePath) -> bool:

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from mcp_memory.compaction.fallback_pages import Provisional
-from mcp_memory.compaction.housekeeping import Tender
-from mcp_memory.compaction.job_builder import Drafter
-from mcp_memory.compaction.job_runner import JOB_S, Carrier
-from mcp_memory.compaction.journal import Entry
+from mcp_memory.compaction.fallback_pages import FallbackPages
+from mcp_memory.compaction.housekeeping import Housekeeper
+from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.job_runner import JOB_S, JobRunner
+from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.pending_work import Mark
-from mcp_memory.compaction.planner_view import Survey
-from mcp_memory.compaction.progress import Course
-from mcp_memory.compaction.report import Report
+from mcp_memory.compaction.planner_view import PlannerView
+from mcp_memory.compaction.progress import RunProgress
+from mcp_memory.compaction.report import RunReport
 from mcp_memory.compaction.rounds import Pace
-from mcp_memory.compaction.scope import Scope
+from mcp_memory.compaction.scope import RunScope
 from mcp_memory.compaction.serializers import told_of_proposal
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.topic_tree import Topic
 
-Draft = Callable[[Sequence[Topic]], Entry | None]
+Draft = Callable[[Sequence[Topic]], JobEntry | None]
 
 
-class Renewal:
+class PageRefresh:
     """To be used alone."""
 
     def __init__(
         self,
-        survey: Survey,
-        drafter: Drafter,
-        tender: Tender,
-        carrier: Carrier,
-        provisional: Provisional,
-        course: Course,
+        survey: PlannerView,
+        drafter: JobBuilder,
+        tender: Housekeeper,
+        carrier: JobRunner,
+        provisional: FallbackPages,
+        course: RunProgress,
         draft_s: float,
     ) -> None:
         """`draft_s`: how long drafting a page may take."""
@@ -46,14 +46,14 @@ class Renewal:
         self._course = course
         self._draft_s = draft_s
 
-    async def renew(self, report: Report, scope: Scope, pace: Pace) -> Collection[Mark]:
+    async def renew(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[Mark]:
         """Each page is made from pages below it that are fresh already; so the tree is looked at after each level.
         Returns which topics were tried, as they were then. Raises IndexUnavailable."""
         tried: dict[NotePath, str] = {}
         while not report.cut:
-            tree, _ = await in_thread(self._survey.look, what="looking at the topics")
+            tree, _ = await in_thread(self._survey.tree_and_fresh, what="looking at the topics")
             due = [topic for top in tree for topic in top.walk()
-                   if topic.folder not in tried and scope.holds(topic.folder, self._survey.root)
+                   if topic.folder not in tried and scope.includes(topic.folder, self._survey.root)
                    and (topic.stale or self._provisional.may_improve(topic))]  # fmt: skip
             lowest = min((topic.depth for topic in due), default=0)
             if not lowest:
@@ -71,10 +71,10 @@ class Renewal:
                     report.give_up(error)
         return tried.items()
 
-    async def touch(self, report: Report, draft: Draft) -> bool:
+    async def touch(self, report: RunReport, draft: Draft) -> bool:
         """What is not of one topic alone, so that it ends no run; whether anything was done."""
         try:
-            tree, _ = await in_thread(self._survey.look, what="looking at the topics")
+            tree, _ = await in_thread(self._survey.tree_and_fresh, what="looking at the topics")
             if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
                 await self._carrier.carry_out(report.run, entry)
                 report.kept.append(entry.about)
@@ -83,7 +83,7 @@ class Renewal:
             report.give_up(error)
         return False
 
-    async def _one(self, report: Report, topic: Topic) -> None:
+    async def _one(self, report: RunReport, topic: Topic) -> None:
         entry = await in_thread(lambda: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising")
         if entry is None:
             entry = await in_thread(lambda: self._tender.propose(topic), deadline_s=self._draft_s, what="summarising")

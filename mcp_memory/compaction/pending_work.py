@@ -14,7 +14,7 @@ Mark = tuple[NotePath, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Outstanding:
+class PendingWork:
     fresh: int = 0
     """Notes that no run has seen yet, without those of the tail."""
     without_vectors: int = 0
@@ -33,14 +33,14 @@ class Outstanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class WorkLeft:
     """What a run has left as it was, and another one would leave too."""
 
     fresh: Collection[Mark] = field(default_factory=frozenset[Mark])
     stale: Collection[Mark] = field(default_factory=frozenset[Mark])
 
     @classmethod
-    def by(cls, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> Left:
+    def after_run(cls, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> WorkLeft:
         return cls(frozenset(map(_note_mark, fresh)), frozenset(tried))
 
     def new(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.compaction.job_builder import Drafter
-from mcp_memory.compaction.pending_work import Left, Mark, Outstanding, beyond_tail
+from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.pending_work import Mark, PendingWork, WorkLeft, beyond_tail
 from mcp_memory.compaction.preview import Preview, Sketch
-from mcp_memory.compaction.scope import Scope
+from mcp_memory.compaction.scope import RunScope
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import TOPICS
-from mcp_memory.topics.plan import FRESH, Job, plan
+from mcp_memory.topics.plan import FRESH, PlanJob, plan
 from mcp_memory.topics.topic_tree import Topic, grow, movable
 from mcp_memory.vault.vault import Vault
 
@@ -30,11 +30,11 @@ MOST_ROUNDS = 20
 MOST_NOTES = 1_000_000
 
 
-class Survey:
+class PlannerView:
     """Synchronous, for worker threads. Each method reads the index, and raises IndexUnavailable."""
 
     def __init__(
-        self, vault: Vault, index: Index, drafter: Drafter, config: TopicsConfig, clock: Callable[[], datetime]
+        self, vault: Vault, index: Index, drafter: JobBuilder, config: TopicsConfig, clock: Callable[[], datetime]
     ) -> None:
         self._vault = vault
         self._index = index
@@ -43,13 +43,13 @@ class Survey:
         self._clock = clock
         self.root = vault.layout.in_home(TOPICS)
 
-    def look(self) -> tuple[list[Topic], list[NoteRecord]]:
+    def tree_and_fresh(self) -> tuple[list[Topic], list[NoteRecord]]:
         """The tree, and the fresh notes that may move."""
         records = self._records(self.root)
-        tree = grow(records, self.root, self._vault.filing.made, self._vault.filing.is_as_written)
+        tree = grow(records, self.root, self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         return tree, self._fresh(records)
 
-    def planned(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[Job]:
+    def planned(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[PlanJob]:
         """The next round."""
         paths = [note.path for note in movable(tree, fresh)]
         return plan([path[len(self.root) + 1 :] for path in paths], self._meanings(paths), self._config)
@@ -57,11 +57,11 @@ class Survey:
     def previewed(self, topic: str | None) -> Preview:
         """What a run would leave, or one for this topic alone. Raises NotFound where that is none, and for a note that
         changes meanwhile."""
-        tree, fresh = self.look()
-        scope = Scope.of(topic, tree, self.root) if topic is not None else Scope()
+        tree, fresh = self.tree_and_fresh()
+        scope = RunScope.named(topic, tree, self.root) if topic is not None else RunScope()
         sketch = Sketch(self.root, tree, fresh)
-        sketch.work(self._meanings(sketch.movable), self._config, self._drafter.name, MOST_ROUNDS, scope.wants)
-        preview = sketch.done(self._vault.filing.made, self._vault.filing.is_as_written)
+        sketch.run_rounds(self._meanings(sketch.movable), self._config, self._drafter.name, MOST_ROUNDS, scope.wants)
+        preview = sketch.done(self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         if not scope.folder:
             return preview
         below = [each for top in preview.tree for each in top.walk()]
@@ -69,29 +69,31 @@ class Survey:
 
     def outstanding(
         self,
-        left: Left,
+        left: WorkLeft,
         may_improve: Callable[[Topic], bool],
         is_due: Callable[[Sequence[Topic]], bool],
         *,
         whole: bool,
-    ) -> Outstanding:
+    ) -> PendingWork:
         """What there would be to do, besides what was left; of the pages only where the `whole` tree is looked at."""
-        tree, fresh = self.look() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
+        tree, fresh = self.tree_and_fresh() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
         new = left.new(beyond_tail(fresh, self._config.fresh_tail_count))
         known = len(self._with_vectors(new))
         provisional = [topic for top in tree for topic in top.walk() if topic.provisional]
         improvable = sum(map(may_improve, provisional))
         stale = len(left.newly_stale(tree))
-        return Outstanding(known, len(new) - known, stale, len(provisional), improvable, whole and is_due(tree))
+        return PendingWork(known, len(new) - known, stale, len(provisional), improvable, whole and is_due(tree))
 
-    def left(self, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> Left:
+    def work_left(self, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> WorkLeft:
         """What a run has looked at: these fresh notes, and topics whose pages it has `tried`."""
-        return Left.by(self._with_vectors(beyond_tail(fresh, self._config.fresh_tail_count)), tried)
+        return WorkLeft.after_run(self._with_vectors(beyond_tail(fresh, self._config.fresh_tail_count)), tried)
 
     # -- below -------------------------------------------------------------------------------------------------
 
     def _records(self, folder: str) -> list[NoteRecord]:
-        wanted = Filters(shelves=frozenset({Shelf.ACTIVE, Shelf.SUMMARY}), path_prefix=folder, now=self._clock())
+        wanted = Filters(
+            shelves=frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=folder, now=self._clock()
+        )
         return self._index.notes(wanted, limit=MOST_NOTES)
 
     def _fresh(self, records: Sequence[NoteRecord]) -> list[NoteRecord]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.plan import FRESH, Job, after, plan
+from mcp_memory.topics.plan import FRESH, PlanJob, after, plan
 from mcp_memory.topics.topic_tree import Ours, Topic, grow, movable
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class Sketch:
         self.movable = [note.path for note in movable(tree, fresh)]
         self._counting = [rows[path] for path in self.movable]
 
-    def work(
+    def run_rounds(
         self,
         vectors: NDArray[np.float32],
         config: TopicsConfig,
         named: Named,
         most_rounds: int,
-        wanted: Callable[[Job], bool],
+        wanted: Callable[[PlanJob], bool],
     ) -> None:
         """Do what a run does with the jobs that are wanted, round by round. `vectors`: one of each note in
         `movable`."""
@@ -84,10 +84,10 @@ class Sketch:
             {now: before for now, before in came_from.items() if now != before and now not in new},
         )
 
-    def _do(self, jobs: Sequence[Job], named: Named) -> None:
+    def _do(self, jobs: Sequence[PlanJob], named: Named) -> None:
         rows = {place: row for row, place in enumerate(self._places)}
         beside: dict[str, list[str]] = {job.parent: self._folders_in(job.parent) for job in jobs}
-        names: dict[Job, str] = {}
+        names: dict[PlanJob, str] = {}
         pages: list[tuple[str, NoteRecord]] = []
         for job in (job for job in jobs if job.into is None):
             notes = [self._records[rows[path]] for path in job.leaves]
@@ -111,7 +111,7 @@ class Sketch:
 
 
 def _page(path: str, title: str) -> NoteRecord:
-    return NoteRecord(NotePath(path), NoteId(""), Etag(""), "", title, "summary", Shelf.SUMMARY)
+    return NoteRecord(NotePath(path), NoteId(""), Etag(""), "", title, "summary", NoteState.SUMMARY)
 
 
 def _folder(path: str) -> str:

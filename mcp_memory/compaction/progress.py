@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_memory.compaction.journal import Entry
+from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.report import gist_of
 from mcp_memory.runtime.health import Progress
 
@@ -13,20 +13,20 @@ IDLE = "idle"
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
+class LastRun:
     """A run: its name, which is when it began, by this device's clock (`20261121T093005`); and what it did."""
 
     run: str
     about: str
 
 
-class Course:
+class RunProgress:
     """`whole` shows it with the engine's other work."""
 
     def __init__(self, whole: Progress) -> None:
         self._whole = whole
         self.now = Progress()
-        self.last: Last | None = None
+        self.last: LastRun | None = None
         """The last one that did anything."""
 
     def step(self, phase: str, done: int = 0, total: int = 0) -> None:
@@ -36,6 +36,6 @@ class Course:
     def rest(self) -> None:
         self.step(IDLE)
 
-    def ended(self, run: str, entries: Sequence[Entry]) -> None:
+    def ended(self, run: str, entries: Sequence[JobEntry]) -> None:
         if entries:
-            self.last = Last(run, gist_of(entries))
+            self.last = LastRun(run, gist_of(entries))

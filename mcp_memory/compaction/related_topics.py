@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.compaction.journal import Entry, key_of
-from mcp_memory.compaction.steps import Write
+from mcp_memory.compaction.journal import JobEntry, key_of
+from mcp_memory.compaction.steps import WriteStep
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -26,7 +26,7 @@ LEAST_COSINE = 0.65
 .40 to .62 (all-MiniLM-L6-v2)."""
 
 
-def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, index: Index) -> Entry | None:
+def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, index: Index) -> JobEntry | None:
     """The pages whose list is to be made anew: of those just `written`, and of those with a link that leads nowhere or
     does not name its topic as it is called now. A relation alone makes no page stale, so none waits for another.
 
@@ -41,13 +41,13 @@ def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, i
         file = vault.read(topic.page_path)
         part = related_part(file.text)
         is_due = not part or file.record.id in written or not _holds(topic.page_path, part, titles)
-        if is_due and vault.filing.wrote(file):
+        if is_due and vault.filing.is_as_we_wrote(file):
             texts[topic.page_path] = file.text
     steps = [step for step in _rewritten(topics, texts, index) if step.text != step.before]
     if not steps:
         return None
     told = (f"{step.path} {related_part(step.text)}" for step in steps)
-    return Entry(key_of("relate", told), f"related topics on {counted(len(steps), 'page')}", steps)
+    return JobEntry(key_of("relate", told), f"related topics on {counted(len(steps), 'page')}", steps)
 
 
 def nearest(at: int, folders: Sequence[str], directions: NDArray[np.float32]) -> list[int]:
@@ -63,7 +63,7 @@ def nearest(at: int, folders: Sequence[str], directions: NDArray[np.float32]) ->
     return chosen
 
 
-def _rewritten(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index) -> Iterator[Write]:
+def _rewritten(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index) -> Iterator[WriteStep]:
     if not texts:
         return
     directions = np.stack([_direction(topic, index) for topic in topics])
@@ -71,7 +71,7 @@ def _rewritten(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
             near = [(topics[each].title, topics[each].page_path) for each in nearest(at, folders, directions)]
-            yield Write(topic.page_path, with_related(text, render_related(topic.page_path, near)), text)
+            yield WriteStep(topic.page_path, with_related(text, render_related(topic.page_path, near)), text)
 
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from mcp_memory.compaction.journal import Entry, key_of
-from mcp_memory.compaction.steps import Remove
+from mcp_memory.compaction.journal import JobEntry, key_of
+from mcp_memory.compaction.steps import RemoveStep
 from mcp_memory.models import NoteRecord
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
 
 
-def clearing(tree: Sequence[Topic], vault: Vault) -> Entry | None:
+def clearing(tree: Sequence[Topic], vault: Vault) -> JobEntry | None:
     """None where there is nothing to clear. What a person wrote stays. Reads files: for a worker thread. Raises
     NotFound where a page has just gone."""
     topics = [topic for top in tree for topic in top.walk() if topic.ours]
@@ -21,10 +21,10 @@ def clearing(tree: Sequence[Topic], vault: Vault) -> Entry | None:
     empty = [topic.name for topic in topics if _is_empty(topic) and topic.page in pages]
     said = f"no note is left in {', '.join(empty)}" if empty else "proposals that nobody waits for"
     files = [vault.read(page.path) for page in pages]
-    steps = [Remove(file.record.path, file.text) for file in files if vault.filing.wrote(file)]
+    steps = [RemoveStep(file.record.path, file.text) for file in files if vault.filing.is_as_we_wrote(file)]
     if not steps:
         return None
-    return Entry(key_of("clear", (f"{page.path} {page.etag}" for page in pages)), f"removed: {said}", steps)
+    return JobEntry(key_of("clear", (f"{page.path} {page.etag}" for page in pages)), f"removed: {said}", steps)
 
 
 def _done_with(topic: Topic, as_written: Callable[[NoteRecord], bool]) -> Iterator[NoteRecord]:

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
-from mcp_memory.compaction.journal import Entry, key_of
-from mcp_memory.compaction.steps import Move
+from mcp_memory.compaction.journal import JobEntry, key_of
+from mcp_memory.compaction.steps import MoveStep
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import short_slug
@@ -16,7 +16,7 @@ from mcp_memory.vault.vault import Vault
 _WORD = re.compile(r"[^\W_]+")
 
 
-def renaming(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> Entry | None:
+def renaming(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> JobEntry | None:
     """One folder under the name that its page's title gives it, with its number; None where no name is at fault. Else
     names stay: only topics with a page that was just `written`, and with nothing in them that does not move along.
 
@@ -38,9 +38,9 @@ def renaming(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -
             continue
         inside = {path for path in files if path.startswith(f"{topic.folder}/")}
         if inside == {record.path for record in records} and all(vault.filing.may_move(r.path, r.id) for r in records):
-            steps = [Move(r.id, r.path, NotePath(folder + r.path[len(topic.folder) :])) for r in records]
+            steps = [MoveStep(r.id, r.path, NotePath(folder + r.path[len(topic.folder) :])) for r in records]
             told = (f"{record.id} {record.path}" for record in records)
-            return Entry(key_of(f"rename {folder}", told), f"a topic is {name} now", steps)
+            return JobEntry(key_of(f"rename {folder}", told), f"a topic is {name} now", steps)
     return None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mcp_memory.compaction.execute_job import PASSED_OVER
-from mcp_memory.compaction.journal import Entry, Fate
-from mcp_memory.compaction.steps import Move, Write
+from mcp_memory.compaction.journal import JobEntry, JobOutcome
+from mcp_memory.compaction.steps import MoveStep, WriteStep
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
@@ -16,7 +16,7 @@ from mcp_memory.topics.plan import FRESH
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """Lines are for people."""
 
     run: str
@@ -51,11 +51,11 @@ class Report:
             self.failed.append(error.message)
 
 
-def gist_of(entries: Iterable[Entry]) -> str:
+def gist_of(entries: Iterable[JobEntry]) -> str:
     """What a run did, in a line."""
-    steps = [step for entry in entries if entry.fate is Fate.DONE for step in entry.steps]
-    filed = sum(isinstance(step, Move) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
-    written = len({step.path for step in steps if isinstance(step, Write) and step.path.endswith(f"/{PAGE}")})
+    steps = [step for entry in entries if entry.fate is JobOutcome.DONE for step in entry.steps]
+    filed = sum(isinstance(step, MoveStep) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
+    written = len({step.path for step in steps if isinstance(step, WriteStep) and step.path.endswith(f"/{PAGE}")})
     said = [f"{counted(filed, 'note')} filed"] if filed else []
     said += [f"{counted(written, 'page')} written"] if written else []
     return ", ".join(said) or "taken back"

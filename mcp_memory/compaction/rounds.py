@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from mcp_memory.compaction.fallback_pages import Provisional
-from mcp_memory.compaction.job_builder import Drafter, Moving
-from mcp_memory.compaction.job_runner import JOB_S, Carrier
-from mcp_memory.compaction.journal import Entry
-from mcp_memory.compaction.link_rewriter import Linkage
-from mcp_memory.compaction.planner_view import MOST_ROUNDS, Survey
-from mcp_memory.compaction.progress import Course
-from mcp_memory.compaction.report import Report
-from mcp_memory.compaction.scope import Scope
+from mcp_memory.compaction.fallback_pages import FallbackPages
+from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
+from mcp_memory.compaction.job_runner import JOB_S, JobRunner
+from mcp_memory.compaction.journal import JobEntry
+from mcp_memory.compaction.link_rewriter import LinkRewriter
+from mcp_memory.compaction.planner_view import MOST_ROUNDS, PlannerView
+from mcp_memory.compaction.progress import RunProgress
+from mcp_memory.compaction.report import RunReport
+from mcp_memory.compaction.scope import RunScope
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.topics.plan import Job
+from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
 
@@ -24,18 +24,18 @@ Pace = Callable[[], Awaitable[bool]]
 """Is waited for before each job; False where the run is to end there."""
 
 
-class Filer:
+class CompactionRounds:
     """To be used alone."""
 
     def __init__(
         self,
         vault: Vault,
-        survey: Survey,
-        drafter: Drafter,
-        linkage: Linkage,
-        carrier: Carrier,
-        provisional: Provisional,
-        course: Course,
+        survey: PlannerView,
+        drafter: JobBuilder,
+        linkage: LinkRewriter,
+        carrier: JobRunner,
+        provisional: FallbackPages,
+        course: RunProgress,
         draft_s: float,
     ) -> None:
         """`draft_s`: how long drafting a job may take."""
@@ -48,13 +48,13 @@ class Filer:
         self._course = course
         self._draft_s = draft_s
 
-    async def file(self, report: Report, scope: Scope, pace: Pace) -> Sequence[NoteRecord]:
+    async def file(self, report: RunReport, scope: RunScope, pace: Pace) -> Sequence[NoteRecord]:
         """Each round plans from the tree as the last one left it. Returns the fresh notes that the last plan was made
         of. Raises IndexUnavailable, DeadlineExceeded."""
         fresh: Sequence[NoteRecord] = ()
         for _ in range(MOST_ROUNDS):
             self._course.step("planning")
-            tree, fresh = await in_thread(self._survey.look, what="looking at the topics")
+            tree, fresh = await in_thread(self._survey.tree_and_fresh, what="looking at the topics")
             planned = await in_thread(lambda: self._survey.planned(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
             jobs = [job for job in planned if scope.wants(job)]
             if not jobs or not await self._carry_out(report, tree, fresh, jobs, pace):
@@ -62,7 +62,7 @@ class Filer:
         return fresh
 
     async def _carry_out(
-        self, report: Report, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[Job], pace: Pace
+        self, report: RunReport, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[PlanJob], pace: Pace
     ) -> int:
         """How many were done."""
         root = self._survey.root
@@ -76,7 +76,7 @@ class Filer:
             if not await pace():
                 report.cut = True
                 return 0
-            moving = Moving([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
+            moving = PlannedMove([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
                 report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
                 continue
@@ -87,8 +87,8 @@ class Filer:
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
 
             def draft(
-                job: Job = job, moving: Moving = moving, parent: NotePath = parent
-            ) -> tuple[Entry, dict[NotePath, int]]:
+                job: PlanJob = job, moving: PlannedMove = moving, parent: NotePath = parent
+            ) -> tuple[JobEntry, dict[NotePath, int]]:
                 if job.into is not None:
                     return self._linkage.followed(self._drafter.joining(topics[job.into], moving))
                 return self._linkage.followed(self._drafter.founding(parent, names[parent], moving))

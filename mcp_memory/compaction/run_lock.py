@@ -10,7 +10,7 @@ import anyio
 from mcp_memory.errors import Busy
 
 
-class Turns:
+class RunLock:
     """A person's turn waits for what a crash left and for the next job of a run in the background, which takes
     moments; another person's is not waited for."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.compaction.journal import Entry, Fate
+from mcp_memory.compaction.journal import JobEntry, JobOutcome
 from mcp_memory.compaction.preview import Preview
 from mcp_memory.models import NoteRecord
 from mcp_memory.topics.page import PROPOSAL
@@ -101,7 +101,7 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
     }
 
 
-def run_payload(run: str, entries: Sequence[Entry]) -> Payload:
+def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
     """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done. `facts`: of
     all that the sources of its pages state, how many the pages tell; which ones is not said, since they are words of
     notes that may be forgotten by now."""
@@ -109,16 +109,16 @@ def run_payload(run: str, entries: Sequence[Entry]) -> Payload:
     return {
         "run": run,
         "jobs": len(entries),
-        "done": fates.count(Fate.DONE),
-        "undone": fates.count(Fate.UNDONE),
-        "unfinished": fates.count(Fate.ANNOUNCED),
+        "done": fates.count(JobOutcome.DONE),
+        "undone": fates.count(JobOutcome.UNDONE),
+        "unfinished": fates.count(JobOutcome.ANNOUNCED),
         "facts": _facts(entries),
-        "about": [entry.about for entry in entries if entry.fate is not Fate.ABORTED],
+        "about": [entry.about for entry in entries if entry.fate is not JobOutcome.ABORTED],
     }
 
 
-def _facts(entries: Sequence[Entry]) -> Payload:
-    audits = [entry.lost for entry in entries if entry.lost and entry.fate is not Fate.ABORTED]
+def _facts(entries: Sequence[JobEntry]) -> Payload:
+    audits = [entry.lost for entry in entries if entry.lost and entry.fate is not JobOutcome.ABORTED]
     return {"kept": sum(round(each["kept"] * each["of"]) for each in audits), "of": sum(each["of"] for each in audits)}
 
 

@@ -15,7 +15,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 
-class Marking:
+class StaleFlags:
     """Looks at the tree only where a file of it has changed since the last time, or the day has: notes expire."""
 
     def __init__(
@@ -41,13 +41,13 @@ class Marking:
         if state == self._seen:
             return
         for file in await in_thread(lambda: list(self._changed()), what="marking pages"):
-            await self._writer.put(file)
+            await self._writer.index_note(file)
         self._seen = state  # what has changed since is for the next sweep, our own marks with it
 
     def _state(self) -> int:
         """Of all filed notes and their pages; what is fresh belongs to no page."""
         inside, fresh = f"{self._root}/", f"{self._root}/{FRESH}/"
-        standing = self._writer.standing.items()
+        standing = self._writer.indexed_etags.items()
         filed = frozenset(each for each in standing if each[0].startswith(inside) and not each[0].startswith(fresh))
         return hash((self._clock().date(), filed))
 

@@ -11,7 +11,7 @@ from mcp_memory.text.markdown.link_targets import Redirect
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MoveStep:
     """A note, or a topic's page with its folder, goes to another folder."""
 
     id: NoteId
@@ -20,7 +20,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Relink:
+class RelinkStep:
     """Targets of links in a body are written anew, in their order. `before` and `after` are hashes of the body: what
     its frontmatter says of it meanwhile is nobody's business."""
 
@@ -31,7 +31,7 @@ class Relink:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteStep:
     """A page is written. `before` is what stood there, None for nothing."""
 
     path: NotePath
@@ -40,16 +40,18 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class RemoveStep:
     """A page goes; `text` is what it says."""
 
     path: NotePath
     text: str
 
 
-Step = Move | Relink | Write | Remove
+Step = MoveStep | RelinkStep | WriteStep | RemoveStep
 
-_KINDS: Mapping[str, type[Step]] = {kind.__name__.lower(): kind for kind in (Move, Relink, Write, Remove)}
+_KINDS: Mapping[str, type[Step]] = {
+    kind.__name__.lower(): kind for kind in (MoveStep, RelinkStep, WriteStep, RemoveStep)
+}
 
 
 def as_json(step: Step) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from ulid import ULID
 
-from mcp_memory.compaction.journal import Entry, key_of
-from mcp_memory.compaction.steps import Remove, Write
+from mcp_memory.compaction.journal import JobEntry, key_of
+from mcp_memory.compaction.steps import RemoveStep, WriteStep
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.map import Spot, render_map
+from mcp_memory.topics.map import MapEntry, render_map
 from mcp_memory.topics.page import MAP, etag_of, gist
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
@@ -23,7 +23,7 @@ from mcp_memory.vault.withheld_pages import quotes_forgotten
 Clock = Callable[[], datetime]
 
 
-class Mapper:
+class TopicIndex:
     """Reads files and the index: for worker threads. Writes nothing."""
 
     def __init__(self, vault: Vault, index: Index, root: str, budget_tokens: int, clock: Clock) -> None:
@@ -34,14 +34,14 @@ class Mapper:
         self._clock = clock
         self.path = NotePath(f"{root}/{MAP}")
 
-    def draft(self, tree: Sequence[Topic]) -> Entry | None:
+    def draft(self, tree: Sequence[Topic]) -> JobEntry | None:
         """None where the map is right, or a person's own."""
         before = self._standing()
-        if before and not self._vault.filing.wrote(before):
+        if before and not self._vault.filing.is_as_we_wrote(before):
             return None
         if not tree:
             return (
-                Entry(key_of("unmap", [before.text]), "no topic is left", [Remove(self.path, before.text)])
+                JobEntry(key_of("unmap", [before.text]), "no topic is left", [RemoveStep(self.path, before.text)])
                 if before
                 else None
             )
@@ -54,8 +54,8 @@ class Mapper:
             return None
         text = self._rendered(map_id, spots, created, now)
         said = f"map of {counted(len(spots), 'topic')}"
-        return Entry(
-            key_of("map", [etag_of(text.encode())]), said, [Write(self.path, text, before.text if before else None)]
+        return JobEntry(
+            key_of("map", [etag_of(text.encode())]), said, [WriteStep(self.path, text, before.text if before else None)]
         )
 
     def _standing(self) -> NoteFile | None:
@@ -64,18 +64,18 @@ class Mapper:
         except NotFound:
             return None
 
-    def _spots(self, topic: Topic, level: int) -> Iterator[Spot]:
+    def _spots(self, topic: Topic, level: int) -> Iterator[MapEntry]:
         """The topic, then those below. Of a page that may quote what was forgotten nothing is told."""
         page = topic.page
         if page and quotes_forgotten(self._vault.read(page.path).text, self._vault, self._index):
             page = None
         title, path = (page.title, page.path) if page else (topic.name, None)
-        yield Spot(page.id if page else None, title, path, level, topic.notes, *topic.span)
+        yield MapEntry(page.id if page else None, title, path, level, topic.notes, *topic.span)
         for each in topic.topics:
             yield from self._spots(each, level + 1)
 
-    def _rendered(self, map_id: NoteId, spots: Sequence[Spot], created: datetime, updated: datetime) -> str:
-        def said(spot: Spot) -> str:
+    def _rendered(self, map_id: NoteId, spots: Sequence[MapEntry], created: datetime, updated: datetime) -> str:
+        def said(spot: MapEntry) -> str:
             return gist(self._vault.read(spot.page).body) if spot.page else ""
 
         return render_map(map_id, self.path, spots, said, self._budget_tokens, created, updated)

@@ -34,7 +34,7 @@ daemon has ended meanwhile and closed the socket."""
 TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 1\r\n\r\n"
 
 
-class Connections:
+class ConnectionLimits:
     """All connections of one daemon. `waiting` has those whose client's turn it is, the longest wait first."""
 
     def __init__(self, *, most: int, patience_s: float) -> None:
@@ -43,11 +43,15 @@ class Connections:
         self.for_all = most - min(RESERVE, most // 4)
         self.patience_s = patience_s
         self.draining = False
-        self.waiting: dict[Connection, None] = {}
-        self.full = Seldom(f"more than {most} connections (daemon.max_connections): the longest idle one was closed")
-        self.busy = Seldom(f"{most} connections are all being worked on: a new one was turned away")
-        self.exhausted = Seldom("no file descriptor or memory is left for a new connection: it waits")
-        self.slow = Seldom(f"a request or answer was cut off after {patience_s:g} s (daemon.transfer_timeout_s)")
+        self.waiting: dict[LimitedConnection, None] = {}
+        self.full = RateLimitedLog(
+            f"more than {most} connections (daemon.max_connections): the longest idle one was closed"
+        )
+        self.busy = RateLimitedLog(f"{most} connections are all being worked on: a new one was turned away")
+        self.exhausted = RateLimitedLog("no file descriptor or memory is left for a new connection: it waits")
+        self.slow = RateLimitedLog(
+            f"a request or answer was cut off after {patience_s:g} s (daemon.transfer_timeout_s)"
+        )
 
     def complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """The event loop's exception handler; its own writes a traceback for each connection it cannot accept.
@@ -62,10 +66,10 @@ class Connections:
 
     def protocol(self) -> type[asyncio.Protocol]:
         """For `uvicorn.Config(http=…)`, which makes one for each connection."""
-        return type("LimitedConnection", (Connection,), {"shared": self})
+        return type("LimitedConnection", (LimitedConnection,), {"shared": self})
 
 
-class Seldom:
+class RateLimitedLog:
     """A warning that may be due very often, and is written once a minute with how often it was."""
 
     def __init__(self, text: str) -> None:
@@ -80,13 +84,13 @@ class Seldom:
             self._times, self._silent_until_s = 0, time.monotonic() + SELDOM_S
 
 
-class Connection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """One connection. After each event it asks whose turn it is; a client's turn ends within its patience.
 
     Between two requests it is uvicorn's keep-alive time that counts.
     """
 
-    shared: Connections
+    shared: ConnectionLimits
     _patience: asyncio.TimerHandle | None = None
     _answered = False
     """Whether it has had an answer, and may now be idle."""

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import PERSON, Credentials
-from mcp_memory.daemon.instance import Held, is_held, only_instance
+from mcp_memory.daemon.instance import HeldLock, is_held, only_instance
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import Busy, NotRunning
 from mcp_memory.settings.settings import Settings
@@ -55,10 +55,10 @@ def ask(
     while True:
         try:
             return _answer(settings, operation, given, own, client, deadline_s)
-        except (Held, NotRunning) as error:
+        except (HeldLock, NotRunning) as error:
             if monotonic() >= until:
-                if isinstance(error, Held):
-                    raise Held(f"{error.message}, and did so for {wait_s:g} s", hint=error.hint) from None
+                if isinstance(error, HeldLock):
+                    raise HeldLock(f"{error.message}, and did so for {wait_s:g} s", hint=error.hint) from None
                 raise
             if not is_told:
                 on_wait(f"{error.message}; waiting up to {wait_s:g} s")
@@ -75,7 +75,7 @@ def _answer(
     except NotRunning:
         return own(operation, given)
     try:
-        connection = Connection(address, Credentials(settings.state.tokens), client=client)
+        connection = DaemonConnection(address, Credentials(settings.state.tokens), client=client)
         return connection.call(operation, given, deadline_s=deadline_s)
     except (NotRunning, Busy):
         if is_held(settings.state):

@@ -28,11 +28,11 @@ PREDECESSOR_S = 3 * LOOK_AFTER_S
 """How long a lock file that nobody has held yet is left to a daemon that may be running and have lost its own."""
 
 
-class Held(Busy):
+class HeldLock(Busy):
     """Another process holds the vault's lock."""
 
 
-class Instance:
+class InstanceLock:
     """The lock, held by this process until it is closed."""
 
     def __init__(self, state: StateFolder) -> None:
@@ -54,14 +54,14 @@ class Instance:
 
 
 @contextmanager
-def only_instance(state: StateFolder, *, known_vault: bool = False) -> Generator[Instance]:
+def only_instance(state: StateFolder, *, known_vault: bool = False) -> Generator[InstanceLock]:
     """Hold the vault's lock. Raises Held that names the process that has it.
 
     `known_vault`: it was served before, so a lock file that is missing may have been removed under a running daemon.
     """
     if known_vault:
         _leave_to_predecessor(state.lock)
-    instance = Instance(state)
+    instance = InstanceLock(state)
     try:
         state.daemon.unlink(missing_ok=True)  # of a daemon that was killed: its address must not pass for ours
         yield instance
@@ -161,11 +161,13 @@ def _taken(descriptor: int, kind: int, *, within_s: float) -> bool:
             return True
 
 
-def _held(state: StateFolder) -> Held:
+def _held(state: StateFolder) -> HeldLock:
     try:
         address = Address.read(state.daemon)
     except NotRunning:
         pid = holder(state)
-        return Held(f"another mcp-memory process (pid {pid}) uses this vault", hint=f"let it end; ps -p {pid} shows it")
+        return HeldLock(
+            f"another mcp-memory process (pid {pid}) uses this vault", hint=f"let it end; ps -p {pid} shows it"
+        )
     who = f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.place}"
-    return Held(who, hint="mcp-memory status")
+    return HeldLock(who, hint="mcp-memory status")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.detached_process import Detached
 from mcp_memory.client.versions import is_newer
@@ -35,11 +35,11 @@ KILL_AFTER_S = 3.0
 """How long one that hangs may take to end by itself. Whatever it has answered is on disk."""
 
 
-def running(settings: Settings) -> Connection | None:
+def running(settings: Settings) -> DaemonConnection | None:
     """A verified connection to this vault's daemon, or None. Raises DeadlineExceeded for one that hangs, Busy for one
     whose connections are all in use."""
     try:
-        connection = Connection(Address.read(settings.state.daemon), Credentials(settings.state.tokens))
+        connection = DaemonConnection(Address.read(settings.state.daemon), Credentials(settings.state.tokens))
         connection.verify()
     except NotRunning:
         return None
@@ -52,7 +52,7 @@ def running(settings: Settings) -> Connection | None:
 
 def launch(
     settings: Settings, arguments: list[str], *, tell: Callable[[str], None] = lambda _: None
-) -> tuple[Connection, bool]:
+) -> tuple[DaemonConnection, bool]:
     """The vault's daemon, started in the background if none runs; the flag says whether it was started now.
 
     One of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
@@ -90,7 +90,7 @@ def launch(
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
 
 
-def beside(settings: Settings) -> Connection | None:
+def beside(settings: Settings) -> DaemonConnection | None:
     """The daemon that holds the vault's lock, once it answers; None if the lock is free by then.
 
     Raises Busy when its holder does not answer: another command that works, or a daemon that hangs.
@@ -108,14 +108,14 @@ def beside(settings: Settings) -> Connection | None:
 
 
 def wait_ready(
-    connection: Connection, settings: Settings, on_status: Callable[[dict[str, Any]], None]
+    connection: DaemonConnection, settings: Settings, on_status: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
     """Poll until the first index is complete; every status is passed on, for a progress bar.
 
     Raises DeadlineExceeded when nothing moves any more; the daemon goes on.
     """
     embedder = settings.embedder
-    patience = Patience(time.monotonic(), loading_s=embedder.hub_timeout_s + embedder.compile_timeout_s)
+    patience = StartWait(time.monotonic(), loading_s=embedder.hub_timeout_s + embedder.compile_timeout_s)
     while True:
         status = connection.call("status", {}, deadline_s=30)
         on_status(status)
@@ -129,7 +129,7 @@ def wait_ready(
         time.sleep(0.2)
 
 
-class Patience:
+class StartWait:
     """How long to wait for a first index. What each sweep repeats is no progress, only what was not there before."""
 
     def __init__(self, now_s: float, *, loading_s: float) -> None:
@@ -232,7 +232,7 @@ def _turn(settings: Settings) -> Generator[Callable[[], bool]]:
         os.close(descriptor)
 
 
-def _answering(settings: Settings) -> Connection | None:
+def _answering(settings: Settings) -> DaemonConnection | None:
     """`running`, where one that has the port already, and imports what it needs to answer, is none yet."""
     with suppress(DeadlineExceeded, Busy):
         return running(settings)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcp_memory.daemon import settings_in_force
-from mcp_memory.daemon.instance import Held, end_holder, holder, only_instance
+from mcp_memory.daemon.instance import HeldLock, end_holder, holder, only_instance
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import MARKER, StateFolder
@@ -40,7 +40,7 @@ def follow(settings: Settings) -> None:
                 if not state.port.exists():
                     state.make()
                     _move(old.root, state.root)
-        except Held:
+        except HeldLock:
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)

@@ -13,7 +13,7 @@ import anyio
 
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.instance import LOOK_AFTER_S, Instance
+from mcp_memory.daemon.instance import LOOK_AFTER_S, InstanceLock
 from mcp_memory.daemon.listen import keep_port
 from mcp_memory.errors import McpMemoryError, NotRunning
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -25,13 +25,13 @@ DEADLINE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Presence:
+class RuntimeFiles:
     """`on_fault` hears why the state folder cannot be mended, and None each time that it was."""
 
     def __init__(
         self,
         state: StateFolder,
-        instance: Instance,
+        instance: InstanceLock,
         address: Address,
         credentials: Credentials,
         on_fault: Callable[[str | None], None],

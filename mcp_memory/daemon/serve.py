@@ -16,7 +16,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.fd_limit import connections_that_fit
-from mcp_memory.daemon.instance import Instance, only_instance
+from mcp_memory.daemon.instance import InstanceLock, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
@@ -90,7 +90,7 @@ def _unwind(_signal: int, _frame: FrameType | None) -> None:
 
 async def _serve(
     settings: Settings,
-    instance: Instance,
+    instance: InstanceLock,
     listening: socket.socket,
     address: Address,
     on_listening: Ready,
@@ -102,13 +102,13 @@ async def _serve(
     import uvicorn
 
     from mcp_memory.daemon.compose import engine_config
-    from mcp_memory.daemon.connections import Connections
-    from mcp_memory.daemon.runtime_files import Presence
+    from mcp_memory.daemon.connections import ConnectionLimits
+    from mcp_memory.daemon.runtime_files import RuntimeFiles
     from mcp_memory.engine.factory import open_engine
     from mcp_memory.runtime.threads import in_thread
     from mcp_memory.server.app import asgi_app, build_server, preload
-    from mcp_memory.server.http_guard import GateConfig
-    from mcp_memory.server.subscriptions import Live
+    from mcp_memory.server.http_guard import HttpGuardConfig
+    from mcp_memory.server.subscriptions import Subscriptions
 
     class Server(uvicorn.Server):
         """Signals are ours: uvicorn would raise them again and turn a clean end into a killed process."""
@@ -142,10 +142,10 @@ async def _serve(
     most = connections_that_fit(daemon.max_connections, accepted_at_once=ACCEPTED_AT_ONCE)
     if most < daemon.max_connections:
         log.warning("room for %d connections, not %d: the system allows no more files", most, daemon.max_connections)
-    connections = Connections(most=most, patience_s=daemon.transfer_timeout_s)
+    connections = ConnectionLimits(most=most, patience_s=daemon.transfer_timeout_s)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(connections.complain)
-    gate = GateConfig.for_port(
+    gate = HttpGuardConfig.for_port(
         address.port,
         host=daemon.host,
         hosts=daemon.allowed_hosts,
@@ -165,7 +165,7 @@ async def _serve(
             hooks=settings.hooks,
             hooks_log=settings.state.hooks,
         )
-        live = Live(engine)
+        live = Subscriptions(engine)
         live.serve(mcp)
         server = Server(
             uvicorn.Config(
@@ -188,7 +188,7 @@ async def _serve(
         # For good: a second one must not kill a daemon that has answered its last call and closes the index.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, drain)
-        presence = Presence(settings.state, instance, address, credentials, engine.upkeep.state_fault)
+        presence = RuntimeFiles(settings.state, instance, address, credentials, engine.upkeep.state_fault)
 
         async def leave_to_successor() -> None:
             await presence.keep()

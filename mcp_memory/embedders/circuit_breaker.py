@@ -23,7 +23,7 @@ AT_ONCE = 4
 """More questions wait for these: they would only share the same cores."""
 
 
-class PatientEmbedder:
+class CircuitBreakerEmbedder:
     """Implements `Embedder` for people who wait, around one that may hang. At most `AT_ONCE` threads wait for it."""
 
     def __init__(self, embedder: Embedder) -> None:

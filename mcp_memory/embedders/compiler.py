@@ -41,7 +41,7 @@ LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxrunt
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Job:
+class CompileJob:
     """What the child is asked to do; travels as JSON."""
 
     name: str
@@ -54,13 +54,13 @@ class Job:
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Job:
+    def from_json(cls, text: str) -> CompileJob:
         values: dict[str, Any] = json.loads(text)
         values["recipe"] = Recipe(**values["recipe"])
         return cls(**values)
 
 
-def compile_model(job: Job, say: Say) -> None:
+def compile_model(job: CompileJob, say: Say) -> None:
     """Leaves a whole compiled model in `job.target`; does nothing where there is one.
 
     Raises EmbedderUnavailable where the original cannot be loaded. A model that loads but cannot be compiled
@@ -81,7 +81,7 @@ def compile_model(job: Job, say: Say) -> None:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _compile_into(work: Path, job: Job, say: Say) -> None:
+def _compile_into(work: Path, job: CompileJob, say: Say) -> None:
     say(f"loading {job.name} to compile it (once)")
     model = onnx_export.load(ModelSource(job.name, Path(job.folder), job.revision), for_export=True)
     query_prompt, document_prompt = onnx_export.prompts(model)
@@ -214,5 +214,5 @@ if __name__ == "__main__":
     telemetry.switch_off()
     os.nice(5)  # whoever waits for an answer goes first
     with answering() as tell:
-        compile_model(Job.from_json(sys.argv[1]), lambda line: tell({"progress": line}))
+        compile_model(CompileJob.from_json(sys.argv[1]), lambda line: tell({"progress": line}))
         tell({"result": {}})

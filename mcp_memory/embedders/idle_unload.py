@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 
-class RestingEmbedder:
+class IdleUnloadEmbedder:
     """Implements `Embedder` around one that `reopen` makes anew; thread-safe. Who comes while it is opened waits."""
 
     resident = True

@@ -8,7 +8,7 @@ from pathlib import Path
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.child import run_child
 from mcp_memory.embedders.compiled import CompiledModel, Recipe, folder_for, read_compiled
-from mcp_memory.embedders.compiler import Job
+from mcp_memory.embedders.compiler import CompileJob
 from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import ModelSource, locate
 from mcp_memory.embedders.onnx import OnnxEmbedder
@@ -56,7 +56,7 @@ def compiled_model(
     if compiled := read_compiled(target):
         return compiled
     source.check()
-    job = Job(source.name, str(source.folder), source.revision, str(target), recipe)
+    job = CompileJob(source.name, str(source.folder), source.revision, str(target), recipe)
     run_child(
         "mcp_memory.embedders.compiler",
         [job.to_json()],

@@ -10,22 +10,22 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from mcp_memory.compaction.auto_compactor import Gardener
+from mcp_memory.compaction.auto_compactor import AutoCompactor
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Index, Watermark
-from mcp_memory.indexing.reconciler import Indexer
+from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import Model
-from mcp_memory.vault.lost_entries import SERIOUS, Lost
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
+from mcp_memory.vault.lost_entries import SERIOUS, LostEntry
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.vault import Vault
 
 
-class Upkeep:
+class Admin:
     """Works on the parts of one engine; holds no state of its own."""
 
     def __init__(
@@ -36,10 +36,10 @@ class Upkeep:
         index: Index,
         health: Health,
         writer: IndexWriter,
-        indexer: Indexer,
-        model: Model,
+        indexer: Reconciler,
+        model: EmbedderLifecycle,
         watcher: Watcher,
-        gardener: Gardener,
+        gardener: AutoCompactor,
         clock: Callable[[], datetime],
     ) -> None:
         self._root = root
@@ -62,23 +62,23 @@ class Upkeep:
             self._vault.settle()
             self._vault.shared.compare()
             if not self._indexer.pruning_paused:
-                standing = self._writer.standing
+                standing = self._writer.indexed_etags
                 self._vault.prune_undo(set(standing.values()), standing.keys())
             with suppress(IndexUnavailable):  # the next sweep tries again, and tells who asks the index
                 self._index.cut_log()
 
         await in_thread(tidy, deadline_s=60, what="looking after the vault")
 
-    async def lost(self) -> list[Lost]:
+    async def lost_entries(self) -> list[LostEntry]:
         """Entries that we added to a shared file and that it no longer holds."""
         return await in_thread(self._vault.shared.compare, deadline_s=60, what="comparing shared files")
 
-    async def recover(self, wanted: Sequence[str], *, dismiss: bool = False) -> list[Lost]:
+    async def recover(self, wanted: Sequence[str], *, dismiss: bool = False) -> list[LostEntry]:
         """Add lost entries again, or leave them be from now on: those with these ids or paths, oldest first.
 
         Raises NotFound for a name that no lost entry has, and what an append raises.
         """
-        lost = [each for each in await self.lost() if not {each.id, each.added.path}.isdisjoint(wanted)]
+        lost = [each for each in await self.lost_entries() if not {each.id, each.added.path}.isdisjoint(wanted)]
         for name in wanted:
             if not any(name in {each.id, each.added.path} for each in lost):
                 raise NotFound(f"no lost entry {name}", hint="mcp-memory recover lists them")
@@ -88,7 +88,7 @@ class Upkeep:
                 await in_thread(lambda each=each: shared.dismiss(each), deadline_s=30, what="writing the journal")
                 continue
             stored = await in_thread(lambda each=each: shared.put_back(each), deadline_s=30, what="writing the log")
-            await self._writer.put(stored.file)
+            await self._writer.index_note(stored.file)
         self._model.wake()
         return lost
 

@@ -14,19 +14,19 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Etag, Filters, NoteId, NotePath, Outcome, Passage, Problem, Receipt
-from mcp_memory.recall.cross_session_updates import News
+from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import Model
-from mcp_memory.search.near_duplicates import Similar
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
+from mcp_memory.search.near_duplicates import NearDuplicates
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.kinds import LOG
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.write_result import Stored
+from mcp_memory.vault.write_result import WriteResult
 
 MOST_SIMILAR = 5
 
 
-class Appending:
+class Appender:
     """Any number of appends at once; each keeps one deadline for writing and indexing together."""
 
     def __init__(
@@ -34,9 +34,9 @@ class Appending:
         vault: Vault,
         index: Index,
         writer: IndexWriter,
-        model: Model,
+        model: EmbedderLifecycle,
         watcher: Watcher,
-        news: News,
+        news: CrossSessionUpdates,
         clock: Callable[[], datetime],
         deadline_s: float,
     ) -> None:
@@ -44,7 +44,7 @@ class Appending:
         self._index = index
         self._writer = writer
         self._model = model
-        self._similar = Similar(index)
+        self._similar = NearDuplicates(index)
         self._watcher = watcher
         self._news = news
         self._clock = clock
@@ -56,7 +56,7 @@ class Appending:
 
         async def look() -> None:
             filters = Filters(now=self._clock(), project=draft.project)
-            near.extend(await self._similar.to(draft.content, filters))
+            near.extend(await self._similar.find(draft.content, filters))
 
         failed: McpMemoryError | None = None
         receipt = _UNKNOWN
@@ -90,15 +90,15 @@ class Appending:
         record = stored.file.record
         return Receipt(_hit_id(stored), record.path, record.etag, stored.outcome, indexed)
 
-    async def _index_now(self, stored: Stored, old: NotePath | None, latest: float) -> str:
+    async def _index_now(self, stored: WriteResult, old: NotePath | None, latest: float) -> str:
         """Index what was just written, until `latest` (monotonic seconds); else the sweep does it, and the receipt
         says so. Its vectors are made behind the answer: words find it until then."""
         path = stored.file.record.path
         try:
             with anyio.fail_after(max(0.1, latest - monotonic())):
-                complete = await self._writer.put(stored.file)
+                complete = await self._writer.index_note(stored.file)
                 if old:
-                    await self._writer.put(
+                    await self._writer.index_note(
                         await in_thread(lambda: self._vault.read(old), deadline_s=10, what="reading")
                     )
         except (McpMemoryError, TimeoutError) as error:
@@ -126,6 +126,6 @@ class Appending:
 _UNKNOWN = Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
 
 
-def _hit_id(stored: Stored) -> NoteId:
+def _hit_id(stored: WriteResult) -> NoteId:
     record = stored.file.record
     return NoteId(f"{record.path}#{stored.entry}") if stored.entry else record.id

@@ -19,7 +19,7 @@ async def glean(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
     """Take what is worth remembering from `messages`, in the plain form."""
     messages = read_plain(arguments["messages"].encode(), engine.vault.layout.tz)
     client, session = arguments.get("client", "default"), arguments["session"]
-    taken = await engine.intake.take(arguments["file"], client, session, messages, project=arguments.get("project"))
+    taken = await engine.intake.ingest(arguments["file"], client, session, messages, project=arguments.get("project"))
     return asdict(taken)
 
 

@@ -22,7 +22,7 @@ async def grown(engine: Engine, arguments: Payload) -> Payload:
 async def transcripts(engine: Engine, arguments: Payload) -> Payload:
     """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
     file, client = arguments.get("file"), arguments.get("client")
-    found = await (engine.capturer.taker.named(file, client) if file else engine.capturer.taker.found(client))
+    found = await (engine.capturer.taker.paths_in(file, client) if file else engine.capturer.taker.found(client))
     return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.extraction.config import GleaningConfig
+from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.git.config import GitConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
@@ -37,6 +37,6 @@ class EngineConfig:
     watch: WatchConfig = field(default_factory=WatchConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
-    gleaning: GleaningConfig = field(default_factory=GleaningConfig)
+    gleaning: ExtractionConfig = field(default_factory=ExtractionConfig)
     git: GitConfig = field(default_factory=GitConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Any, Literal
 
 from mcp_memory.models import NoteId, NotePath, Problem
-from mcp_memory.runtime.health import Commits
+from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.topics.page import PAGE, PROPOSAL
 from mcp_memory.vault.conflict_copies import original_of
-from mcp_memory.vault.lost_entries import Lost, Why
+from mcp_memory.vault.lost_entries import LostEntry, Why
 
 Severity = Literal["error", "warning", "info"]
 
@@ -33,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class VaultFacts:
     """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
     going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
     `compaction` says why it keeps failing; else they are None. `uncaptured` are transcripts that could not be read.
@@ -47,7 +47,7 @@ class Facts:
     overcome: Sequence[Problem] = ()
     leftovers: Sequence[Problem] = ()
     warnings: Sequence[str] = ()
-    lost: Sequence[Lost] = ()
+    lost: Sequence[LostEntry] = ()
     pruning_paused: str | None = None
     keywords_only: str | None = None
     noticing: str = ""
@@ -61,13 +61,13 @@ class Facts:
     """Lines of MEMORY.md: for how many a session start has room, and all."""
     inbox: int = 0
     """How many candidates wait, where that is many."""
-    commits: Commits | None = None
+    commits: CommitHealth | None = None
     open_objects: str | None = None
     """The folder of the person's git repository that other users can read, though they cannot read the notes."""
     uncaptured: Sequence[Problem] = ()
 
 
-def findings_of(facts: Facts) -> list[Finding]:
+def findings_of(facts: VaultFacts) -> list[Finding]:
     """The gravest first."""
     found = [
         *_vault(facts), *_lost(facts.lost), *_files(facts), *_copies(facts), *_proposals(facts), *_service(facts)
@@ -80,7 +80,7 @@ def by_severity(found: Iterable[Finding]) -> list[Finding]:
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def _vault(facts: Facts) -> Iterator[Finding]:
+def _vault(facts: VaultFacts) -> Iterator[Finding]:
     if facts.pruning_paused:
         yield Finding(
             "error",
@@ -120,8 +120,8 @@ _ABSENT: dict[Why, tuple[Severity, str]] = {
 }
 
 
-def _lost(lost: Sequence[Lost]) -> Iterator[Finding]:
-    def kind(each: Lost) -> tuple[str, Why]:
+def _lost(lost: Sequence[LostEntry]) -> Iterator[Finding]:
+    def kind(each: LostEntry) -> tuple[str, Why]:
         return each.added.path, each.why
 
     for (path, why), group in groupby(sorted(lost, key=kind), kind):
@@ -139,7 +139,7 @@ def _lost(lost: Sequence[Lost]) -> Iterator[Finding]:
         yield Finding(severity, f"{path} {words.format(named)}", remedy, fixable=why == "overwritten")
 
 
-def _files(facts: Facts) -> Iterator[Finding]:
+def _files(facts: VaultFacts) -> Iterator[Finding]:
     for problem in facts.problems:
         yield Finding("warning", f"{problem.path}: {problem.reason}", "repair or remove the file; the rest is indexed")
     for left in facts.leftovers:
@@ -154,7 +154,7 @@ def _files(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _copies(facts: Facts) -> Iterator[Finding]:
+def _copies(facts: VaultFacts) -> Iterator[Finding]:
     present = set(facts.paths)
     for path in facts.paths:
         original = None if path.startswith("@") else original_of(path)
@@ -167,7 +167,7 @@ def _copies(facts: Facts) -> Iterator[Finding]:
         yield Finding("warning", f"{path} is a conflict copy: another version of {original}", remedy)
 
 
-def _proposals(facts: Facts) -> Iterator[Finding]:
+def _proposals(facts: VaultFacts) -> Iterator[Finding]:
     for path in facts.paths:
         folder, slash, name = path.rpartition("/")
         if name == PROPOSAL and not path.startswith("@"):
@@ -180,7 +180,7 @@ def _proposals(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _service(facts: Facts) -> Iterator[Finding]:
+def _service(facts: VaultFacts) -> Iterator[Finding]:
     for fault in facts.faults:
         yield Finding("warning", f"{fault.path}: {fault.reason}", "mcp-memory doctor --fix", fixable=True)
     for fault in facts.overcome:

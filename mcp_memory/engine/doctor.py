@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from time import monotonic
 
-from mcp_memory.engine.diagnostics import Facts, Finding, findings_of
+from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find
@@ -38,7 +38,7 @@ async def treat(engine: Engine) -> list[str]:
     return done
 
 
-def gathered(engine: Engine) -> Facts:
+def gathered(engine: Engine) -> VaultFacts:
     """Reads disk and index: call it in a thread."""
     upkeep, indexer, vault = engine.upkeep, engine.indexer, engine.vault
     try:
@@ -46,7 +46,7 @@ def gathered(engine: Engine) -> Facts:
     except IndexUnavailable as error:
         ids, fault = {}, [Problem("index", error.message)]
     model = engine.model
-    return Facts(
+    return VaultFacts(
         root=str(vault.roots().get("", "")),
         paths=sorted(vault.list().files),
         ids=ids,

@@ -11,48 +11,48 @@ from typing import Any, Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from mcp_memory.capture.service import Taker
-from mcp_memory.capture.worker import Capturer
-from mcp_memory.compaction.auto_compactor import Gardener
+from mcp_memory.capture.service import CaptureService
+from mcp_memory.capture.worker import CaptureWorker
+from mcp_memory.compaction.auto_compactor import AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
-from mcp_memory.compaction.job_builder import Drafter
+from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.embedders.base import Progress
-from mcp_memory.engine.admin import Upkeep
-from mcp_memory.engine.append import Appending
+from mcp_memory.engine.admin import Admin
+from mcp_memory.engine.append import Appender
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.erase import Erasing, Erasure
-from mcp_memory.engine.forget import Forgetting
-from mcp_memory.extraction.candidate_ingest import Intake
-from mcp_memory.extraction.candidate_log import Register
+from mcp_memory.engine.erase import Eraser, Erasure
+from mcp_memory.engine.forget import Forgetter
+from mcp_memory.extraction.candidate_ingest import CandidateIngest
+from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.extraction.digest import Digest
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
-from mcp_memory.git.note_history import Past
+from mcp_memory.git.note_history import NoteHistory
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.embedding_backlog import Embedding
+from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.indexing.index_lag import Staleness
-from mcp_memory.indexing.mass_deletion_guard import UnacceptedLoss
-from mcp_memory.indexing.rebuild import Builder
-from mcp_memory.indexing.reconciler import Indexer
-from mcp_memory.indexing.watcher import Swept, Watcher
+from mcp_memory.indexing.index_lag import IndexLag
+from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
+from mcp_memory.indexing.rebuild import GenerationBuilder
+from mcp_memory.indexing.reconciler import Reconciler
+from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteRecord, Receipt, SearchResult
-from mcp_memory.recall.answer import Recaller
+from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
-from mcp_memory.recall.cross_session_updates import News
+from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.request import recall_request
-from mcp_memory.recall.seen_passages import Given
+from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import Traffic, served
+from mcp_memory.runtime.idle_detector import IdleDetector, served
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import Model
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from, moment_of
-from mcp_memory.search.note_lookup import Targets
+from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.choose import open_summarizer
-from mcp_memory.transfer.porting import Porting
+from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.shared_folders import SharedFolders
 from mcp_memory.vault.draft import Draft, creation, expiry
 from mcp_memory.vault.marker import Marker
@@ -76,59 +76,59 @@ class Engine:
         self.vault = vault
         self.health = Health()
         self.runs = RunJournal(config.state / "compaction")
-        loss = UnacceptedLoss(config.state / "unaccepted-loss")
+        loss = MassDeletionGuard(config.state / "unaccepted-loss")
         self.writer = IndexWriter(vault, index, config.chunking)
-        self.indexer = Indexer(vault, index, self.writer, loss, self.health)
-        builder = Builder(vault, index, self.writer, Embedding(index, self.health), loss, self.health)
-        self.model = Model(config.embedder, config.search.confidence, config.models, builder, self.health)
+        self.indexer = Reconciler(vault, index, self.writer, loss, self.health)
+        builder = GenerationBuilder(vault, index, self.writer, EmbeddingBacklog(index, self.health), loss, self.health)
+        self.model = EmbedderLifecycle(config.embedder, config.search.confidence, config.models, builder, self.health)
         self._swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
-        self._staleness = Staleness(vault, self.indexer, self.writer, self.watcher, self.health)
+        self._staleness = IndexLag(vault, self.indexer, self.writer, self.watcher, self.health)
         fresh = Freshness(vault, self.writer, config.chunking, self._staleness.is_lost)
         self.searcher = Searcher(
             index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
             self.watcher.hint, self.model.taught,
         )  # fmt: skip
-        self.recaller = Recaller(vault, index, self.searcher, config.recall, clock)
-        given = Given(config.state / "given")
-        register = Register(config.state / "gleaned.jsonl")
+        self.recaller = RecallAnswerer(vault, index, self.searcher, config.recall, clock)
+        given = SeenPassages(config.state / "given")
+        register = CandidateLog(config.state / "gleaned.jsonl")
         self.digest = Digest(index, register, clock)
-        news = News()
+        news = CrossSessionUpdates()
         self.briefer = Briefer(
-            self.recaller, index, self.model, given, news, config.recall, self._filters, self._staleness.told,
+            self.recaller, index, self.model, given, news, config.recall, self._filters, self._staleness.describe,
             self.digest,
         )  # fmt: skip
-        self._targets = Targets(index, vault.ledger)
-        self._appending = Appending(
+        self._targets = NoteLookup(index, vault.ledger)
+        self._appending = Appender(
             vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
         )
-        self._forgetting = Forgetting(vault, index, self.writer, self.model, self.watcher, config.vault)
+        self._forgetting = Forgetter(vault, index, self.writer, self.model, self.watcher, config.vault)
         shares = SharedFolders(config.state)
-        self.erasing = Erasing(vault, index, self.writer, config.state / "index", shares, self.runs)
+        self.erasing = Eraser(vault, index, self.writer, config.state / "index", shares, self.runs)
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
-            vault, index, self.writer, self.indexer, Drafter(vault, index, self._summarizer, clock),
+            vault, index, self.writer, self.indexer, JobBuilder(vault, index, self._summarizer, clock),
             self.runs, config.topics, self.health, clock, config.summarizer.summary_s,
         )  # fmt: skip
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
-        self.intake = Intake(
+        self.intake = CandidateIngest(
             vault, index, partial(self._appending.append, supersedes=None), self.neighbours, register,
             self._summarizer, config.gleaning, clock, prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
         self.review = Review(vault, index, self.writer, self._forget_for, self._targets, register, clock)
-        self.past = Past(vault, index)
-        self.traffic = Traffic()
-        self.gardener = Gardener(self.compactor, self.model, self.traffic, self.health, config.topics)
+        self.past = NoteHistory(vault, index)
+        self.traffic = IdleDetector()
+        self.gardener = AutoCompactor(self.compactor, self.model, self.traffic, self.health, config.topics)
         self.writer.listeners.append(self.gardener.changed)
-        hear = self.intake.hear if config.gleaning.automatic else None
-        taker = Taker(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
-        self.capturer = Capturer(config.capture, taker, self.traffic, self.health)
-        self.upkeep = Upkeep(
+        hear = self.intake.ingest_captured if config.gleaning.automatic else None
+        taker = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
+        self.capturer = CaptureWorker(config.capture, taker, self.traffic, self.health)
+        self.upkeep = Admin(
             config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
             self.gardener, clock,
         )  # fmt: skip
-        self.porting = Porting(vault, index, self.writer, self.upkeep.reconcile)
+        self.porting = Transfer(vault, index, self.writer, self.upkeep.reconcile)
 
     @property
     def phases(self) -> list[str]:
@@ -173,12 +173,12 @@ class Engine:
         )  # fmt: skip
         if mode != "keyword":
             await self.model.returned()
-        stale = self._staleness.told()  # it may be over when the answer, which knows nothing of that, is ready
+        stale = self._staleness.describe()  # it may be over when the answer, which knows nothing of that, is ready
         result = await self.searcher.search(
             checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
-        return replace(result, degraded=_joined(result.degraded, self._staleness.told() or stale))
+        return replace(result, degraded=_joined(result.degraded, self._staleness.describe() or stale))
 
     @served
     async def recall(
@@ -207,7 +207,7 @@ class Engine:
         filters = self._filters(kinds=asked.kinds, project=project)
         if asked.question is None:
             return (await self.recaller.start(filters.project, asked.budget_tokens, filters.kinds)).text
-        stale = self._staleness.told()
+        stale = self._staleness.describe()
         await self.model.returned()
         recalled = await self.recaller.question(
             asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence
@@ -315,7 +315,7 @@ class Engine:
         finally:
             await in_thread(self._index.close, deadline_s=5, what="closing the index")
 
-    async def _sweep(self) -> Swept | None:
+    async def _sweep(self) -> SweepResult | None:
         """None when the sweep failed, and `problems` says why."""
         try:
             with self.health.watching("sweep"):
@@ -329,7 +329,7 @@ class Engine:
                     place: each for place, each in swept.folders.items() if not place.startswith(f"@{TRANSCRIPTS}")
                 }
                 folders = {self.vault.absolute(folder): each for folder, each in watched.items()}
-                return Swept(folders, swept.changed + swept.gone)
+                return SweepResult(folders, swept.changed + swept.gone)
         finally:
             self._swept.set()
         return None

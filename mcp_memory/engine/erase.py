@@ -16,9 +16,9 @@ from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteId, NotePath, Shelf
+from mcp_memory.models import Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.storage.temp_names import SUFFIX, HiddenName
+from mcp_memory.storage.temp_names import SUFFIX, TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, with_related
@@ -49,7 +49,7 @@ class Erasure:
     beyond: Sequence[str] = field(default_factory=list[str])
 
 
-class Erasing:
+class Eraser:
     """Works on a whole note, or on one entry of a log."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Erasing:
             if await in_thread(lambda each=each: self._vault.is_gone(each), deadline_s=30, what="looking at the file"):
                 await self._writer.take_out(each)
             else:
-                await self._writer.put(
+                await self._writer.index_note(
                     await in_thread(lambda each=each: self._vault.read(each), deadline_s=30, what="reading")
                 )
         is_clean = await in_thread(self._index.purge, deadline_s=DEADLINE_S, what="cleaning the index")
@@ -107,7 +107,7 @@ class Erasing:
         holders = self._holders(path, entry)
         ids = self._ids(path, entry)
         traces = self._vault.traces(path, entry, ids)
-        if runs := self._runs.about(ids):
+        if runs := self._runs.runs_mentioning(ids):
             traces.append(f"the journal of {counted(len(runs), 'compaction')}, which no one can undo then")
         if not holders and not traces:
             what = f"no entry {entry} in {path}, nor in the recovery journal" if entry else f"no file {path}"
@@ -131,7 +131,7 @@ class Erasing:
             self._vault.erase(page)
         for each in holders:
             self._vault.erase(each, entry)
-        self._runs.forget(self._runs.about(ids))
+        self._runs.forget(self._runs.runs_mentioning(ids))
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)
@@ -139,12 +139,14 @@ class Erasing:
 
     def _our_pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
         """Those that are as we wrote them: they may say what the note says."""
-        return [page for page in self._pages(path, ids) if self._vault.filing.wrote(self._vault.read(page))]
+        return [page for page in self._pages(path, ids) if self._vault.filing.is_as_we_wrote(self._vault.read(page))]
 
     def _beside(self, pages: Sequence[NotePath]) -> list[NotePath]:
         """Pages of ours that name one of these as related."""
         topics = self._vault.layout.in_home(TOPICS)
-        others = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY}), path_prefix=topics), limit=MOST_PAGES)
+        others = self._index.notes(
+            Filters(shelves=frozenset({NoteState.SUMMARY}), path_prefix=topics), limit=MOST_PAGES
+        )
         found: list[NotePath] = []
         for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
             file = self._read(path)
@@ -157,7 +159,7 @@ class Erasing:
         """Of the topics above, with their proposals and the map, and of those that the note was in: all that were made
         from it, or from such a page."""
         root = self._vault.roots().get("")
-        found = self._index.notes(Filters(shelves=frozenset({Shelf.SUMMARY})), limit=MOST_PAGES)
+        found = self._index.notes(Filters(shelves=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES)
         pages = [page for page in found if not page.path.startswith("@")]
         sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
         told, made = set(ids), dict[NotePath, None]()
@@ -181,7 +183,7 @@ class Erasing:
         """The file, and the conflict copies of it, as far as they hold what is to go."""
         copies = [each for each in sorted(self._vault.list().files) if original_of(each) == path]
         files = {each: self._read(each) for each in (path, *copies)}
-        return [each for each, file in files.items() if file and (entry is None or marks.holds(file, entry))]
+        return [each for each, file in files.items() if file and (entry is None or marks.holds_entry(file, entry))]
 
     def _ids(self, path: NotePath, entry: str | None) -> set[NoteId]:
         if entry:
@@ -196,7 +198,7 @@ class Erasing:
 
     def _hidden(self) -> set[str]:
         root = self._vault.roots()[""]
-        return {file.relative_to(root).as_posix() for file in root.rglob(f"*{SUFFIX}") if HiddenName.parse(file.name)}
+        return {file.relative_to(root).as_posix() for file in root.rglob(f"*{SUFFIX}") if TempName.parse(file.name)}
 
     def _of_temporary(self, path: str) -> str:
         return f"a temporary file, perhaps with its bytes: {self._vault.roots()[''] / path}"
@@ -211,7 +213,7 @@ class Erasing:
     def _beyond(self, path: NotePath, entry: str | None, holders: Sequence[NotePath]) -> Iterator[str]:
         root = self._vault.roots()[""]
         file = None if entry else self._read(path)
-        for twin, etag in self._writer.standing.items():
+        for twin, etag in self._writer.indexed_etags.items():
             if file and etag == file.record.etag and twin not in holders:
                 yield f"the same bytes in {twin}: mcp-memory erase {shlex.quote(twin)}"
         for each in holders or [path]:
@@ -224,7 +226,7 @@ class Erasing:
         for folder in self._named_after(path):
             yield f"the name of the folder {folder}, as far as it is made of its words: mcp-memory compact renames it"
         for page in self._pages(path, self._ids(path, entry)):
-            if not self._vault.filing.wrote(self._vault.read(page)):
+            if not self._vault.filing.is_as_we_wrote(self._vault.read(page)):
                 yield f"the page {page}, which a person wrote on: look at it"
         for folder, topic in self._shares.telling_of({entry} if entry else self._ids(path, entry) | {path}):
             yield f"the folder {folder}, which {topic} was shared with: share it again or remove it"

@@ -16,22 +16,22 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.git.committer import Committer
-from mcp_memory.git.uncommitted import Pending
-from mcp_memory.git.write_observer import WitnessedBackend
+from mcp_memory.git.uncommitted import UncommittedFiles
+from mcp_memory.git.write_observer import ObservedBackend
 from mcp_memory.index import INDEXES
 from mcp_memory.models import TRANSCRIPTS, NotePath
-from mcp_memory.runtime.local_timezone import LocalZone
+from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.runtime.os_errors import failed
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.backends import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
-from mcp_memory.vault.append_journal import RecoveryJournal
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.append_journal import AppendJournal
+from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.ledger import Ledger
-from mcp_memory.vault.marker import MARKER, Guard, Marker, open_marker
+from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.welcome import write_welcome
 
@@ -47,7 +47,7 @@ async def open_engine(
     Raises ConfigInvalid, StorageFailed or IndexUnavailable where the vault cannot be opened.
     """
     now = clock or (lambda: datetime.now().astimezone())
-    zone = clock().tzinfo if clock else LocalZone()
+    zone = clock().tzinfo if clock else LocalTimezone()
     assert zone is not None
     STORAGE.get(config.vault.storage)  # an unknown name leaves no trace in vault or state folder
     open_index = INDEXES.get(config.index.engine)
@@ -56,7 +56,7 @@ async def open_engine(
         marker = await in_thread(
             lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
         )
-        pending = Pending(config.state / "uncommitted") if config.git.auto_commit else None
+        pending = UncommittedFiles(config.state / "uncommitted") if config.git.auto_commit else None
         vault = await in_thread(
             lambda: _open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
         )
@@ -103,22 +103,24 @@ def _log_folder(root: Path, home: str) -> str:
     return f"{home}/memory" if home and not (root / "memory").is_dir() else "memory"
 
 
-def _open_vault(config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: Pending | None) -> Vault:
+def _open_vault(
+    config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: UncommittedFiles | None
+) -> Vault:
     root = config.root.resolve()
     backend = open_storage(root, name=config.vault.storage, locks=config.state / "locks")
-    guard = Guard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
+    guard = MarkerGuard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
     folders = {name: _source(name, folder) for name, folder in config.vault.sources.items()} | _transcripts(config)
     prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
     vault = Vault(
-        backend if pending is None else WitnessedBackend(backend, pending.add),
+        backend if pending is None else ObservedBackend(backend, pending.add),
         {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
         warnings=prepared.warnings,
         leftovers=prepared.leftovers,
         layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
-        kinds=Kinds(config.kinds),
+        kinds=NoteKinds(config.kinds),
         ledger=Ledger(config.state / "ledger.jsonl"),
-        undo=Undo(config.state / "undo"),
-        recovery=RecoveryJournal(config.state / "recovery"),
+        undo=Tombstones(config.state / "undo"),
+        recovery=AppendJournal(config.state / "recovery"),
         config=config.vault,
         clock=clock,
         guard=guard,

@@ -11,9 +11,9 @@ from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, Refuse
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import Model
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.draft import one_line
@@ -25,11 +25,17 @@ LIST_S = 120.0
 MOST_FORGOTTEN = 1_000_000
 
 
-class Forgetting:
+class Forgetter:
     """Any number at once; each has one deadline for the file and one for the index."""
 
     def __init__(
-        self, vault: Vault, index: Index, writer: IndexWriter, model: Model, watcher: Watcher, config: VaultConfig
+        self,
+        vault: Vault,
+        index: Index,
+        writer: IndexWriter,
+        model: EmbedderLifecycle,
+        watcher: Watcher,
+        config: VaultConfig,
     ) -> None:
         self._vault = vault
         self._index = index
@@ -57,11 +63,11 @@ class Forgetting:
             raise
         try:
             with anyio.fail_after(self._config.write_deadline_s):
-                await self._writer.put(file)
+                await self._writer.index_note(file)
                 for twin in self._twins(file):
                     with suppress(NotFound):  # it was filed elsewhere, and is this very note
                         read = await in_thread(lambda twin=twin: self._vault.read(twin), what="reading")
-                        await self._writer.put(read)
+                        await self._writer.index_note(read)
         except (McpMemoryError, TimeoutError) as error:
             for twin in self._twins(file):
                 self._writer.doubt(twin)
@@ -79,7 +85,7 @@ class Forgetting:
         """What is forgotten and could be restored, the latest first: by this client, in this session, from then on."""
 
         def look() -> list[Tombstone]:
-            notes = self._index.notes(Filters(shelves=frozenset({Shelf.DELETED})), limit=MOST_FORGOTTEN)
+            notes = self._index.notes(Filters(shelves=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
             stones = self._vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
             return [
                 each
@@ -95,4 +101,6 @@ class Forgetting:
     def _twins(self, file: NoteFile) -> list[NotePath]:
         """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
         bytes_of = {self._vault.original(file), file.record.etag}
-        return [path for path, etag in self._writer.standing.items() if etag in bytes_of and path != file.record.path]
+        return [
+            path for path, etag in self._writer.indexed_etags.items() if etag in bytes_of and path != file.record.path
+        ]

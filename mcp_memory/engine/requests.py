@@ -29,7 +29,7 @@ from mcp_memory.git.note_history import PAST_S
 from mcp_memory.recall.flush import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
-from mcp_memory.transfer.porting import Destination, facts_of, incoming_of
+from mcp_memory.transfer.porting import ImportDestination, facts_of, incoming_of
 from mcp_memory.vault.marks import Caller
 
 BRIEF_MS = 5000
@@ -170,7 +170,7 @@ async def fix(engine: Engine, _: Payload) -> Payload:
 
 
 async def lost(engine: Engine, _: Payload) -> Payload:
-    return {"lost": [lost_payload(each) for each in await engine.upkeep.lost()]}
+    return {"lost": [lost_payload(each) for each in await engine.upkeep.lost_entries()]}
 
 
 async def recover(engine: Engine, arguments: Payload) -> Payload:
@@ -185,14 +185,14 @@ async def erase(engine: Engine, arguments: Payload) -> Payload:
 async def log(engine: Engine, arguments: Payload) -> Payload:
     """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
     target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
-    look = partial(engine.past.told, target, at, limit)
+    look = partial(engine.past.describe, target, at, limit)
     return await in_thread(look, deadline_s=PAST_S + 10, what="reading the history")
 
 
 async def take_in(engine: Engine, arguments: Payload) -> Payload:
     """`items` with `path`, `data` (base64) and `id`: for a `folder` below home, from the source `mark`; without these
     files of an exported vault, under their own paths."""
-    destination = Destination(arguments["folder"], arguments.get("mark", "")) if "folder" in arguments else None
+    destination = ImportDestination(arguments["folder"], arguments.get("mark", "")) if "folder" in arguments else None
     incoming = list(map(incoming_of, arguments["items"]))
     taken = await engine.porting.take_in(incoming, destination, dry_run=arguments.get("dry_run", False))
     return {"taken": [{"deed": each.deed.value, "path": each.path, "why": each.why} for each in taken]}

@@ -7,13 +7,13 @@ from typing import Any
 
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 from mcp_memory.text.escape_invisible import visible_in
-from mcp_memory.vault.lost_entries import Lost
+from mcp_memory.vault.lost_entries import LostEntry
 from mcp_memory.vault.marks import Tombstone
 
 Payload = dict[str, Any]
 
 
-def lost_payload(lost: Lost) -> Payload:
+def lost_payload(lost: LostEntry) -> Payload:
     return {"id": lost.id, "path": lost.added.path, "why": lost.why, "gist": lost.gist, "text": lost.text}
 
 

@@ -35,7 +35,7 @@ async def compact(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def runs(engine: Engine, _: Payload) -> Payload:
-    found = await in_thread(engine.runs.every, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    found = await in_thread(engine.runs.runs_with_jobs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
     return {"runs": [run_payload(run, entries) for run, entries in found]}
 
 
@@ -66,4 +66,4 @@ async def share(engine: Engine, arguments: Payload) -> Payload:
 
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
-    return await in_thread(engine.compactor.survey.look, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+    return await in_thread(engine.compactor.survey.tree_and_fresh, deadline_s=LOOK_DEADLINE_S, what="the topic tree")

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.metrics import Answer, auroc, share_below
-from mcp_memory.evaluation.sets import Question
+from mcp_memory.evaluation.metrics import RetrievalScore, auroc, share_below
+from mcp_memory.evaluation.sets import EvalQuestion
 from mcp_memory.recall.config import PhaseConfig
-from mcp_memory.search.calibration_fit import Tried, fitted
-from mcp_memory.search.confidence import Signs, confidence
+from mcp_memory.search.calibration_fit import CalibrationSample, fitted
+from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
 FEWEST = 20
@@ -41,13 +41,13 @@ class Calibration:
     """Of what can be answered and of what cannot, the shares below the new `weak_below` or `silent_below`."""
 
 
-def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model: str) -> Calibration:
+def calibrate(sets: Mapping[str, Sequence[RetrievalScore]], now: ConfidenceConfig, model: str) -> Calibration:
     """`model` is the name of the one that made the vectors. Raises InvalidInput for a set that has too few questions of
     one kind."""
     for name, answers in sets.items():
         check(name, [answer.question for answer in answers])
     tried = {
-        name: [Tried(Signs(**answer.signs), answer.question.answerable) for answer in answers]
+        name: [CalibrationSample(ConfidenceFeatures(**answer.signs), answer.question.answerable) for answer in answers]
         for name, answers in sets.items()
     }
     found = fitted(tried, now, model)
@@ -67,7 +67,7 @@ def calibrate(sets: Mapping[str, Sequence[Answer]], now: ConfidenceConfig, model
     )
 
 
-def check(name: str, questions: Sequence[Question]) -> None:
+def check(name: str, questions: Sequence[EvalQuestion]) -> None:
     """Raises InvalidInput for a set that has too few questions of one kind."""
     noun, words, mark = "questions", ("that cannot be answered", "that can be answered"), '"answerable": false'
     if any(question.is_prompt for question in questions):
@@ -101,7 +101,7 @@ def _bar(answerable: Sequence[Sequence[float]]) -> float | None:
     return min((round(float(np.quantile(each, SILENCED)), 3) for each in answerable), default=None)
 
 
-def _split(answers: Sequence[Answer], config: ConfidenceConfig) -> tuple[list[float], list[float]]:
+def _split(answers: Sequence[RetrievalScore], config: ConfidenceConfig) -> tuple[list[float], list[float]]:
     """The confidences of what can be answered, and of what cannot."""
-    sure = [(confidence(Signs(**answer.signs), config), answer.question.answerable) for answer in answers]
+    sure = [(confidence(ConfidenceFeatures(**answer.signs), config), answer.question.answerable) for answer in answers]
     return [each for each, yes in sure if yes], [each for each, yes in sure if not yes]

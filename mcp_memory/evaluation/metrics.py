@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.evaluation.sets import LineLengths, Question
+from mcp_memory.evaluation.sets import EvalQuestion, LineLengths
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 BUDGETS = (500, 1000, 2000)
@@ -24,7 +24,7 @@ Scores = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundEvidence:
     """A hit: where it stands, and the text that it shows."""
 
     path: str
@@ -35,25 +35,25 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RetrievalScore:
     """`confidence`: 0 to 1, that the question can be answered at all; `signs`: what that was taken from."""
 
-    question: Question
-    hits: Sequence[Found]
+    question: EvalQuestion
+    hits: Sequence[FoundEvidence]
     confidence: float
     latency_ms: float
     signs: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class RecallScore:
     """What `memory_recall` told within each of several budgets: the lines that each answer shows."""
 
-    question: Question
+    question: EvalQuestion
     shown: Mapping[int, set[Line]]
 
 
-def score(answer: Answer, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:
+def score(answer: RetrievalScore, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:
     """All metrics of an answerable question."""
     question, hits = answer.question, answer.hits
     gold = gold_lines(question, lengths)
@@ -70,7 +70,7 @@ def score(answer: Answer, lengths: LineLengths, budgets: Iterable[int] = BUDGETS
     return scores
 
 
-def recall_score(recall: Recall, lengths: LineLengths) -> dict[str, float]:
+def recall_score(recall: RecallScore, lengths: LineLengths) -> dict[str, float]:
     """The evidence within each budget, of which the whole answer is paid, frame and headers too."""
     gold = gold_lines(recall.question, lengths)
     return {evidence_at(budget): len(gold & shown) / len(gold) for budget, shown in recall.shown.items()}
@@ -81,7 +81,7 @@ def evidence_at(budget: int) -> str:
     return f"evidence@{budget}tok"
 
 
-def gold_lines(question: Question, lengths: LineLengths) -> set[Line]:
+def gold_lines(question: EvalQuestion, lengths: LineLengths) -> set[Line]:
     """Its first line always, of the others those that are not blank."""
     found: set[Line] = set()
     for span in question.gold:
@@ -113,11 +113,11 @@ def share_below(values: Sequence[float], bar: float) -> float:
     return sum(value < bar for value in values) / len(values)
 
 
-def _covered(hit: Found, gold: set[Line]) -> set[Line]:
+def _covered(hit: FoundEvidence, gold: set[Line]) -> set[Line]:
     return {line for line in gold if line[0] == hit.path and hit.start_line <= line[1] <= hit.end_line}
 
 
-def _ranks(question: Question, hits: Sequence[Found], gold: set[Line]) -> dict[str, float]:
+def _ranks(question: EvalQuestion, hits: Sequence[FoundEvidence], gold: set[Line]) -> dict[str, float]:
     """A hit's gain is the number of gold spans that it is the first to touch."""
     seen: set[int] = set()
     first, gained = 0, 0.0
@@ -136,7 +136,7 @@ def _ranks(question: Question, hits: Sequence[Found], gold: set[Line]) -> dict[s
     return {f"mrr@{RANKED}": 1 / first if first else 0.0, f"ndcg@{RANKED}": min(gained / ideal, 1.0)}
 
 
-def _seen(hits: Sequence[Found], gold: set[Line], budget: int, lengths: LineLengths) -> set[Line]:
+def _seen(hits: Sequence[FoundEvidence], gold: set[Line], budget: int, lengths: LineLengths) -> set[Line]:
     left, seen = float(budget * CHARS_PER_TOKEN), set[Line]()
     for hit in hits:
         for number, paid in _paid(hit, lengths):
@@ -148,7 +148,7 @@ def _seen(hits: Sequence[Found], gold: set[Line], budget: int, lengths: LineLeng
     return seen
 
 
-def _paid(hit: Found, lengths: LineLengths) -> list[tuple[int, float]]:
+def _paid(hit: FoundEvidence, lengths: LineLengths) -> list[tuple[int, float]]:
     """Each line of a hit and the characters spent on it: its share of what the hit shows."""
     known = lengths(hit.path)
     if known is None:

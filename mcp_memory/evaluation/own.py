@@ -16,7 +16,7 @@ from datetime import UTC
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.evaluation.running import after_last_log
-from mcp_memory.evaluation.sets import Question, QuestionSet, Span, notes_of
+from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan, QuestionSet, notes_of
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Chunk, Filters, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -25,11 +25,11 @@ from mcp_memory.storage.backends import open_storage
 from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.text.language.terms import STOP_WORDS
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.marker import home_of
 from mcp_memory.vault.note_file import Layout
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 
 TITLE, SHORTENED, REWORDED = "title", "shortened", "reworded"
 
@@ -52,19 +52,19 @@ def own_questions(config: EngineConfig, most: int, seed: int = 1) -> QuestionSet
     chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
     files = notes_of(vault)
     chance.shuffle(files)
-    found: dict[str, list[Question]] = {TITLE: [], SHORTENED: [], REWORDED: []}
+    found: dict[str, list[EvalQuestion]] = {TITLE: [], SHORTENED: [], REWORDED: []}
     for file in files:
         if all(len(known) >= most for known in found.values()):
             break
         for kind, words, span in _asked(NotePath(file.as_posix()), reader, filters, chance):
             if len(found[kind]) < most:
-                found[kind].append(Question(f"{kind}-{len(found[kind])}", words, "", kind, True, (span,)))
+                found[kind].append(EvalQuestion(f"{kind}-{len(found[kind])}", words, "", kind, True, (span,)))
     return QuestionSet("own", vault, [question for known in found.values() for question in known])
 
 
 def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
     """What reads the notes as an engine does, and what a search then asks of them."""
-    now, kinds = after_last_log(config.root), Kinds(config.kinds)
+    now, kinds = after_last_log(config.root), NoteKinds(config.kinds)
     zone, forgotten = now.tzinfo or UTC, config.state / "undo"
     with naming_the_cause(str(config.root)):
         layout = Layout(home_of(config.root), zone)
@@ -74,12 +74,14 @@ def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
         layout=layout,
         kinds=kinds,
         max_note_bytes=config.vault.max_note_bytes,
-        undo=Undo(forgotten) if forgotten.is_dir() else None,
+        undo=Tombstones(forgotten) if forgotten.is_dir() else None,
     )
     return reader, filters_from(now=now, tz=zone)
 
 
-def _asked(path: NotePath, reader: Reader, filters: Filters, chance: random.Random) -> Iterator[tuple[str, str, Span]]:
+def _asked(
+    path: NotePath, reader: Reader, filters: Filters, chance: random.Random
+) -> Iterator[tuple[str, str, GoldSpan]]:
     try:
         file = reader.read(path)
     except McpMemoryError:
@@ -90,12 +92,12 @@ def _asked(path: NotePath, reader: Reader, filters: Filters, chance: random.Rand
     chunks = [each.chunk for each in upsert.chunks]
     title = frontmatter.parse(file.text).meta.get("title")
     if chunks and isinstance(title, str) and not file.record.is_log and len(_telling(title)) >= 2:
-        yield TITLE, title, Span(path, chunks[0].start_line, chunks[-1].end_line)
+        yield TITLE, title, GoldSpan(path, chunks[0].start_line, chunks[-1].end_line)
     sentences = [(chunk, words) for chunk in chunks for words in _sentences(chunk)]
     for kind, ask in ((SHORTENED, _shortened), (REWORDED, _reworded)):
         if sentences:
             chunk, words = chance.choice(sentences)
-            yield kind, ask(words, chance), Span(path, chunk.start_line, chunk.end_line)
+            yield kind, ask(words, chance), GoldSpan(path, chunk.start_line, chunk.end_line)
 
 
 def _sentences(chunk: Chunk) -> Iterator[list[str]]:

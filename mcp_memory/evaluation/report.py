@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_memory.evaluation.bootstrap import Interval, interval, paired
-from mcp_memory.evaluation.metrics import Answer, Recall, auroc, recall_score, score, share_below
+from mcp_memory.evaluation.metrics import RecallScore, RetrievalScore, auroc, recall_score, score, share_below
 from mcp_memory.evaluation.sets import LineLengths
 from mcp_memory.search.confidence_config import UNSURE
 
@@ -19,7 +19,7 @@ THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class EvaluationReport:
     """`scores`: of each answerable question, by metric, in order. `kinds`: its category."""
 
     scores: Sequence[Mapping[str, float]]
@@ -51,8 +51,8 @@ class Report:
 
 
 def report(
-    answers: Sequence[Answer], lengths: Mapping[str, LineLengths], budgets: Sequence[int], bar: float = UNSURE
-) -> Report:
+    answers: Sequence[RetrievalScore], lengths: Mapping[str, LineLengths], budgets: Sequence[int], bar: float = UNSURE
+) -> EvaluationReport:
     """`lengths`: of each vault's lines, by the vault's name; `bar`: a threshold of confidence to be shown too."""
     asked = [answer for answer in answers if answer.question.answerable]
     sure = [answer.confidence for answer in asked]
@@ -61,7 +61,7 @@ def report(
         if not answer.question.answerable:
             others.setdefault(answer.question.category, []).append(answer.confidence)
     took = sorted(answer.latency_ms for answer in answers)
-    return Report(
+    return EvaluationReport(
         [score(answer, lengths[answer.question.vault], budgets) for answer in asked],
         [answer.question.category for answer in asked],
         {kind: found for kind, values in others.items() if (found := auroc(sure, values)) is not None},
@@ -71,18 +71,18 @@ def report(
     )
 
 
-def recall_report(told: Sequence[Recall], lengths: Mapping[str, LineLengths]) -> Report:
+def recall_report(told: Sequence[RecallScore], lengths: Mapping[str, LineLengths]) -> EvaluationReport:
     """Of the evidence alone."""
     scores = [recall_score(each, lengths[each.question.vault]) for each in told]
-    return Report(scores, [each.question.category for each in told], {}, {})
+    return EvaluationReport(scores, [each.question.category for each in told], {}, {})
 
 
-def difference(whole: Report, ablated: Report, metric: str) -> Interval:
+def difference(whole: EvaluationReport, ablated: EvaluationReport, metric: str) -> Interval:
     """What the ablated part adds to a metric: positive where it helps."""
     return paired(ablated.values(metric), whole.values(metric))
 
 
-def as_rows(answers: Sequence[Answer]) -> Iterator[str]:
+def as_rows(answers: Sequence[RetrievalScore]) -> Iterator[str]:
     """A run file's lines: what came back, best first, as JSON."""
     for answer in answers:
         hits = [
@@ -99,7 +99,7 @@ def as_rows(answers: Sequence[Answer]) -> Iterator[str]:
         yield json.dumps(row, ensure_ascii=False)
 
 
-def as_json(found: Report) -> dict[str, Any]:
+def as_json(found: EvaluationReport) -> dict[str, Any]:
     """Each figure with its interval, by category and metric."""
     return {
         "categories": {

@@ -17,9 +17,9 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.metrics import Answer, Found, Recall
+from mcp_memory.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
 from mcp_memory.evaluation.quoted import quoted_lines
-from mcp_memory.evaluation.sets import Question, QuestionSet, notes_of
+from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.searcher import SearchConfig
@@ -67,13 +67,13 @@ PARTS = ("words", "dense", "names", "spelling", *FUSION_PARTS, *BOOST_PARTS)
 
 async def run(
     questions: QuestionSet, config: EngineConfig, variants: Sequence[Variant], state: Path, tell: Tell
-) -> list[list[Answer]]:
+) -> list[list[RetrievalScore]]:
     """The answers of each variant, in the order of the questions. The vaults are copied; `config`'s root and state are
     not touched, and its sources not searched. What is in `state` from an earlier run of the same set is used again.
 
     Raises IndexUnavailable, EmbedderUnavailable and what opening a vault raises.
     """
-    answers: list[list[Answer]] = [[] for _ in variants]
+    answers: list[list[RetrievalScore]] = [[] for _ in variants]
     faults: dict[str, None] = {}
     async for asked in _vaults(questions, state, tell):
         for given, variant in zip(answers, variants, strict=True):
@@ -87,15 +87,15 @@ async def run(
 
 async def recall(
     questions: QuestionSet, config: EngineConfig, budgets: Sequence[int], state: Path, tell: Tell
-) -> list[Recall]:
+) -> list[RecallScore]:
     """What `memory_recall` tells about each answerable question within each budget (tokens), in the order of the
     questions. The rest is as in `run`."""
-    told: list[Recall] = []
+    told: list[RecallScore] = []
     async for asked in _vaults(questions, state, tell):
         async with _engine(asked, config, tell) as engine:
             for question in filter(lambda each: each.answerable, asked.questions):
                 answers = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
-                told.append(Recall(question, {budget: quoted_lines(text) for budget, text in answers.items()}))
+                told.append(RecallScore(question, {budget: quoted_lines(text) for budget, text in answers.items()}))
     places = {question.id: at for at, question in enumerate(questions.questions)}
     return sorted(told, key=lambda each: places[each.question.id])
 
@@ -105,7 +105,7 @@ class _Asked:
     """A vault's copy, what is asked about it, and when."""
 
     place: Path
-    questions: Sequence[Question]
+    questions: Sequence[EvalQuestion]
     now: datetime
 
 
@@ -162,14 +162,14 @@ async def _settled(engine: Engine, tell: Tell) -> None:
         tell(f"  {status['notes']} notes indexed, {status['pending']} of {status['chunks']} passages without a vector")
 
 
-async def _ask(engine: Engine, question: Question, mode: Mode, faults: dict[str, None]) -> Answer:
+async def _ask(engine: Engine, question: EvalQuestion, mode: Mode, faults: dict[str, None]) -> RetrievalScore:
     start = perf_counter()
     result = await engine.search(question.text, limit=HITS, mode=mode, is_prompt=question.is_prompt)
     took_ms = (perf_counter() - start) * 1000
     if result.degraded:
         faults[result.degraded] = None
-    hits = [Found(hit.path, hit.start_line, hit.end_line, hit.snippet, hit.score) for hit in result.hits]
-    return Answer(question, hits, result.confidence, took_ms, result.signs)
+    hits = [FoundEvidence(hit.path, hit.start_line, hit.end_line, hit.snippet, hit.score) for hit in result.hits]
+    return RetrievalScore(question, hits, result.confidence, took_ms, result.signs)
 
 
 def _copied(vault: Path, target: Path) -> int:

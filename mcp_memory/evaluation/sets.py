@@ -23,7 +23,7 @@ FIRST_BUDGET = "evidence@500tok"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class GoldSpan:
     """Lines of a note, both ends included."""
 
     path: str
@@ -32,7 +32,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EvalQuestion:
     """`vault` is the folder below `vault/`, or empty. `gold`: where the answer stands, if it is answerable."""
 
     id: str
@@ -40,7 +40,7 @@ class Question:
     vault: str = ""
     category: str = "all"
     answerable: bool = True
-    gold: tuple[Span, ...] = ()
+    gold: tuple[GoldSpan, ...] = ()
     is_prompt: bool = False
     """What a person told an agent: it may want nothing that is stored."""
 
@@ -51,13 +51,13 @@ class QuestionSet:
 
     name: str
     vaults: Path
-    questions: Sequence[Question]
+    questions: Sequence[EvalQuestion]
     baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, dict[str, float]])
     """Figures of others, by metric."""
 
-    def by_vault(self) -> dict[Path, list[Question]]:
+    def by_vault(self) -> dict[Path, list[EvalQuestion]]:
         """The questions of each vault, in order."""
-        found: dict[Path, list[Question]] = {}
+        found: dict[Path, list[EvalQuestion]] = {}
         for question in self.questions:
             found.setdefault(self.vaults / question.vault, []).append(question)
         return found
@@ -139,7 +139,7 @@ class _Golden:
             self._known[name] = frozenset(file.as_posix() for file in notes_of(folder)), LineLengths(folder)
         return self._known[name]
 
-    def span(self, gold: Mapping[str, Any] | str, vault: str) -> Span:
+    def span(self, gold: Mapping[str, Any] | str, vault: str) -> GoldSpan:
         """Raises InvalidInput for what is no place in the vault."""
         notes, lengths = self.vault(vault)
         path = validate_existing(gold if isinstance(gold, str) else str(gold["path"]))
@@ -156,10 +156,10 @@ class _Golden:
             raise InvalidInput(f"gold in {path!r} ends at line {end}, before it begins at {start}")
         if not 1 <= start <= end <= last:
             raise InvalidInput(f"gold names lines {start} to {end} of {path!r}, which has the lines 1 to {last}")
-        return Span(path, start, end)
+        return GoldSpan(path, start, end)
 
 
-def _question(line: str, golden: _Golden, place: str) -> Question:
+def _question(line: str, golden: _Golden, place: str) -> EvalQuestion:
     try:
         row = json.loads(line)
         conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
@@ -169,7 +169,7 @@ def _question(line: str, golden: _Golden, place: str) -> Question:
         if answerable and not gold:
             raise InvalidInput("an answerable question without gold")
         text = row["question"] if "question" in row else row["prompt"]
-        return Question(str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row)
+        return EvalQuestion(str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row)
     except InvalidInput as error:
         raise InvalidInput(f"{place}: {error.message}", hint="see mcp-memory eval --help") from error
     except KeyError as error:

@@ -12,7 +12,7 @@ from mcp_memory.text.secrets.redaction import redact
 MOST_TITLE_WORDS, MOST_TITLE_CHARS = 15, 100
 
 
-class Sort(StrEnum):
+class StatementKind(StrEnum):
     """Each is a kind of note."""
 
     PREFERENCE = "preference"
@@ -30,7 +30,7 @@ class Candidate:
     """`text` has no secret in it that is known by its shape. `offset` is the byte in its transcript at which the
     message begins; `outright`: the person states it, so that it counts at once."""
 
-    sort: Sort
+    sort: StatementKind
     title: str
     text: str
     score: float
@@ -49,7 +49,7 @@ class Candidate:
 
 
 def candidate(
-    sort: Sort,
+    sort: StatementKind,
     text: str,
     score: float,
     *,

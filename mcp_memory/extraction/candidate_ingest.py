@@ -16,19 +16,19 @@ from datetime import datetime, timedelta
 import anyio
 from ulid import ULID
 
-from mcp_memory.capture.readers.message import Message
-from mcp_memory.capture.service import Heard
+from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.service import CapturedMessages
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused, SummarizerUnavailable
-from mcp_memory.extraction.candidate import Candidate, Sort
-from mcp_memory.extraction.candidate_log import REJECTED, Fate, Register
-from mcp_memory.extraction.config import GleaningConfig
-from mcp_memory.extraction.contradiction import Likeness, likeness
+from mcp_memory.extraction.candidate import Candidate, StatementKind
+from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
+from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.extraction.contradiction import Relation, likeness
 from mcp_memory.extraction.extractor import glean
 from mcp_memory.extraction.language import is_local
 from mcp_memory.extraction.llm_extraction import asked, grounded
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NoteRecord, Outcome, Receipt, Shelf
+from mcp_memory.models import NoteId, NoteRecord, NoteState, Outcome, Receipt
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IngestResult:
     """Ids of notes: those that count at once, those that wait. `known` counts what memory held, or a person rejected;
     `problem` says why no language model was asked, where one should have been."""
 
@@ -65,7 +65,7 @@ class Taken:
     problem: str | None = None
 
 
-class Intake:
+class CandidateIngest:
     """Takes from one transcript at a time."""
 
     def __init__(
@@ -74,9 +74,9 @@ class Intake:
         index: Index,
         append: Append,
         neighbours: Neighbours,
-        register: Register,
+        register: CandidateLog,
         summarizer: Summarizer,
-        config: GleaningConfig,
+        config: ExtractionConfig,
         clock: Callable[[], datetime],
         *,
         prompt_tokens: int,
@@ -95,13 +95,13 @@ class Intake:
         self._ask_s = ask_s
         self._taking = anyio.Lock()
 
-    async def hear(self, heard: Heard) -> Taken:
+    async def ingest_captured(self, heard: CapturedMessages) -> IngestResult:
         """As `take`."""
-        return await self.take(heard.file, heard.client, heard.session, heard.messages, project=heard.project)
+        return await self.ingest(heard.file, heard.client, heard.session, heard.messages, project=heard.project)
 
-    async def take(
-        self, file: str, client: str, session: str, messages: Sequence[Message], *, project: str | None = None
-    ) -> Taken:
+    async def ingest(
+        self, file: str, client: str, session: str, messages: Sequence[TranscriptMessage], *, project: str | None = None
+    ) -> IngestResult:
         """`file` is the transcript that the messages' offsets are of; `session` any text.
 
         Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
@@ -116,11 +116,11 @@ class Intake:
             for each in wanted:
                 note_id, is_flood = id_of(each, client, session), len(active) >= MOST_AT_ONCE
                 fate = await self._stored(each, note_id, file, client, session, project, rejected, waits=is_flood)
-                if fate is Fate.ACTIVE:
+                if fate is CandidateOutcome.ACTIVE:
                     active.append(note_id)
-                elif fate is Fate.WAITING:
+                elif fate is CandidateOutcome.WAITING:
                     waiting.append(note_id)
-        return Taken(tuple(active), tuple(waiting), len(wanted) - len(active) - len(waiting), problem)
+        return IngestResult(tuple(active), tuple(waiting), len(wanted) - len(active) - len(waiting), problem)
 
     async def _stored(
         self,
@@ -133,27 +133,29 @@ class Intake:
         rejected: Sequence[_Rejected],
         *,
         waits: bool,
-    ) -> Fate:
+    ) -> CandidateOutcome:
         """What became of it just now; `KNOWN` where it is no news."""
-        if self._register.of(note_id):
-            return Fate.KNOWN
+        if self._register.find(note_id):
+            return CandidateOutcome.KNOWN
         if there := await self._standing(note_id):  # a crash came before the register, or it is another device's
-            fate = {Shelf.INBOX: Fate.WAITING, Shelf.DELETED: Fate.DROPPED}.get(there.shelf, Fate.ACTIVE)
+            fate = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}.get(
+                there.shelf, CandidateOutcome.ACTIVE
+            )
             await self._note(note_id, fate, session)
-            return Fate.KNOWN
+            return CandidateOutcome.KNOWN
         contrary: list[NoteRecord] = []
         is_known = any(each.rules_out(candidate) for each in rejected)
-        for near in [] if is_known else await self._neighbours.of(candidate.text, project=project):
+        for near in [] if is_known else await self._neighbours.nearest(candidate.text, project=project):
             match likeness(candidate.text, near.passage.chunk.text.strip(), near.cosine):
-                case Likeness.SAME:
+                case Relation.SAME:
                     is_known = True
-                case Likeness.CONTRARY if _is_standing(near.passage.note, candidate):
+                case Relation.CONTRARY if _is_standing(near.passage.note, candidate):
                     contrary.append(near.passage.note)
                 case _:
                     pass
         if is_known:
-            await self._note(note_id, Fate.KNOWN, session)
-            return Fate.KNOWN
+            await self._note(note_id, CandidateOutcome.KNOWN, session)
+            return CandidateOutcome.KNOWN
         at_once = self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
         waits = waits or not at_once or self._is_past(candidate, contrary)
         draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=waits)
@@ -161,12 +163,12 @@ class Intake:
             receipt = await self._append(draft)
         except Refused as error:  # what cannot be stored must not keep the rest from it
             log.warning("a candidate was refused: %s", error.code)
-            return Fate.KNOWN
+            return CandidateOutcome.KNOWN
         if receipt.outcome is Outcome.UNKNOWN:
             raise DeadlineExceeded("storing a candidate took too long", hint="the same call again does the rest")
-        fate = Fate.WAITING if waits else Fate.ACTIVE
+        fate = CandidateOutcome.WAITING if waits else CandidateOutcome.ACTIVE
         if receipt.outcome is Outcome.DUPLICATE:
-            fate = Fate.KNOWN
+            fate = CandidateOutcome.KNOWN
         await self._note(note_id, fate, session)
         return fate
 
@@ -211,7 +213,7 @@ class Intake:
             more=more,
         )
 
-    async def _asked(self, messages: Sequence[Message]) -> tuple[list[Candidate], str | None]:
+    async def _asked(self, messages: Sequence[TranscriptMessage]) -> tuple[list[Candidate], str | None]:
         if not self._config.language_model:
             return [], None
 
@@ -232,13 +234,13 @@ class Intake:
         found = await in_thread(lambda: self._index.note_by_id(note_id), deadline_s=10, what="looking for the note")
         return found[0] if found else None
 
-    async def _note(self, note_id: NoteId, fate: Fate, session: str) -> None:
+    async def _note(self, note_id: NoteId, fate: CandidateOutcome, session: str) -> None:
         at = self._clock().timestamp()
         await in_thread(lambda: self._register.note(note_id, fate, session, at), deadline_s=10, what="noting it")
 
     def _rejected(self) -> list[_Rejected]:
         found: list[_Rejected] = []
-        for each in self._register.having(REJECTED)[-MOST_REJECTED:]:
+        for each in self._register.with_outcomes(REJECTED)[-MOST_REJECTED:]:
             for record in self._index.note_by_id(each.id):
                 try:
                     found.append(_Rejected(self._vault.read(record.path).body.strip(), each.at))
@@ -257,7 +259,7 @@ class _Rejected:
     def rules_out(self, candidate: Candidate) -> bool:
         """What the person states outright again after that is their later word."""
         is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
-        return not is_later and likeness(candidate.text, self.text) is Likeness.SAME
+        return not is_later and likeness(candidate.text, self.text) is Relation.SAME
 
 
 def id_of(candidate: Candidate, client: str, session: str) -> NoteId:
@@ -267,9 +269,9 @@ def id_of(candidate: Candidate, client: str, session: str) -> NoteId:
 
 
 def _is_standing(note: NoteRecord, candidate: Candidate) -> bool:
-    return note.shelf is Shelf.ACTIVE and note.kind == candidate.sort
+    return note.shelf is NoteState.ACTIVE and note.kind == candidate.sort
 
 
 def _holds_anywhere(candidate: Candidate) -> bool:
     """Whether it is about the person, and so of no one project."""
-    return candidate.sort is Sort.PREFERENCE and not is_local(candidate.text)
+    return candidate.sort is StatementKind.PREFERENCE and not is_local(candidate.text)

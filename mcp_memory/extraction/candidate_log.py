@@ -16,7 +16,7 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
 
 
-class Fate(StrEnum):
+class CandidateOutcome(StrEnum):
     WAITING = "waiting"
     ACTIVE = "active"
     """Stated outright, and no session was told of it yet."""
@@ -30,42 +30,42 @@ class Fate(StrEnum):
     UNDONE = "undone"
 
 
-REJECTED = frozenset({Fate.DROPPED, Fate.UNDONE})
-AT_ONCE = frozenset({Fate.ACTIVE, Fate.TOLD})
+REJECTED = frozenset({CandidateOutcome.DROPPED, CandidateOutcome.UNDONE})
+AT_ONCE = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.TOLD})
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class LoggedCandidate:
     """`at` is in seconds since the epoch."""
 
     id: NoteId
-    fate: Fate
+    fate: CandidateOutcome
     session: str
     at: float
 
 
-class Register:
+class CandidateLog:
     """All of it in memory, each line durable before `note` returns. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         """Raises StorageFailed for a file that cannot be read."""
         self._file = file
         self._lock = threading.Lock()
-        self._known: dict[NoteId, Registered] = {}
+        self._known: dict[NoteId, LoggedCandidate] = {}
         self._load()
 
-    def of(self, note_id: NoteId) -> Registered | None:
+    def find(self, note_id: NoteId) -> LoggedCandidate | None:
         return self._known.get(note_id)
 
-    def having(self, fates: Iterable[Fate]) -> list[Registered]:
+    def with_outcomes(self, fates: Iterable[CandidateOutcome]) -> list[LoggedCandidate]:
         """In the order in which they came to these."""
         wanted = frozenset(fates)
         with self._lock:
             return sorted((each for each in self._known.values() if each.fate in wanted), key=lambda each: each.at)
 
-    def note(self, note_id: NoteId, fate: Fate, session: str, at: float) -> None:
+    def note(self, note_id: NoteId, fate: CandidateOutcome, session: str, at: float) -> None:
         """Raises StorageFailed; then nothing was noted in memory either."""
-        said = Registered(note_id, fate, session, at)
+        said = LoggedCandidate(note_id, fate, session, at)
         with self._lock, naming_the_cause(str(self._file)):
             append_line(self._file, json.dumps(asdict(said)).encode())
             self._known[note_id] = said
@@ -83,7 +83,9 @@ class Register:
         for line in lines:
             try:
                 said = json.loads(line)
-                entry = Registered(NoteId(said["id"]), Fate(said["fate"]), str(said["session"]), float(said["at"]))
+                entry = LoggedCandidate(
+                    NoteId(said["id"]), CandidateOutcome(said["fate"]), str(said["session"]), float(said["at"])
+                )
             except (ValueError, TypeError, KeyError):
                 continue  # cut short by a crash: that candidate is looked at again
             self._known[entry.id] = entry

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class GleaningConfig:
+class ExtractionConfig:
     """Section `[gleaning]`; `configs/default.toml` documents each key."""
 
     automatic: bool = True

@@ -23,27 +23,27 @@ ONE_SUBJECT_COSINE = 0.75
 _EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 
 
-class Likeness(Enum):
+class Relation(Enum):
     SAME = auto()
     CONTRARY = auto()
     OTHER = auto()
 
 
-def likeness(new: str, known: str, cosine: float = 0.0) -> Likeness:
+def likeness(new: str, known: str, cosine: float = 0.0) -> Relation:
     """Of two statements of one kind. A no is understood in English alone; in other languages numbers tell."""
     shared = overlap(telling(new), telling(known))
     of_new, of_known = facts(new), facts(known)
     exact = _exact(of_new) == _exact(of_known)
     polarity = bool(_negated(of_new)) == bool(_negated(of_known))
     if (shared >= SAME_WORDS or cosine >= SAME_COSINE) and exact and polarity:
-        return Likeness.SAME
+        return Relation.SAME
     if _denies(of_new, of_known, known) or _denies(of_known, of_new, new):
-        return Likeness.CONTRARY
+        return Relation.CONTRARY
     if shared >= ONE_SUBJECT_WORDS or cosine >= ONE_SUBJECT_COSINE:
         numbers = _exact(of_new, FactKind.NUMBER), _exact(of_known, FactKind.NUMBER)
         if not polarity or (all(numbers) and numbers[0] != numbers[1]):
-            return Likeness.CONTRARY
-    return Likeness.OTHER
+            return Relation.CONTRARY
+    return Relation.OTHER
 
 
 def _denies(facts_of_one: frozenset[Fact], facts_of_other: frozenset[Fact], other: str) -> bool:

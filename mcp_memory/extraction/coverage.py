@@ -18,7 +18,7 @@ _EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CoverageStatus:
     """A passage of memory; `waiting`: it is a candidate that nobody has accepted yet."""
 
     id: str
@@ -29,32 +29,32 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoveredCandidate:
     """`by` is what holds it, None where it would be lost."""
 
     candidate: Candidate
-    by: Standing | None
+    by: CoverageStatus | None
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    items: tuple[Covered, ...]
+    items: tuple[CoveredCandidate, ...]
 
     @property
-    def lost(self) -> list[Candidate]:
+    def not_held(self) -> list[Candidate]:
         return [each.candidate for each in self.items if each.by is None]
 
     @property
     def share_lost(self) -> float:
         """0 to 1; 0 where there was nothing to lose."""
-        return len(self.lost) / len(self.items) if self.items else 0.0
+        return len(self.not_held) / len(self.items) if self.items else 0.0
 
 
-def holder(text: str, found: Sequence[Standing]) -> Standing | None:
+def holder(text: str, found: Sequence[CoverageStatus]) -> CoverageStatus | None:
     """The best of the passages that hold a statement; what counts already before what waits."""
     said, exact = telling(text), {fact for fact in facts(text) if fact.kind in _EXACT}
 
-    def holds(one: Standing) -> float:
+    def holds(one: CoverageStatus) -> float:
         share = len(said & telling(one.text)) / len(said) if said else 0.0
         if share < HELD_WORDS and one.cosine < HELD_COSINE:
             return 0.0

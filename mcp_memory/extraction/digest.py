@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from mcp_memory.extraction.candidate_log import AT_ONCE, Fate, Register
+from mcp_memory.extraction.candidate_log import AT_ONCE, CandidateLog, CandidateOutcome
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NoteRecord, Shelf
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 
 MOST_LINES = 8
 
@@ -19,26 +19,28 @@ to be put before anybody, and who works with several agents sees it with each.""
 class Digest:
     """Looks at the index and writes the register: for worker threads."""
 
-    def __init__(self, index: Index, register: Register, clock: Callable[[], datetime]) -> None:
+    def __init__(self, index: Index, register: CandidateLog, clock: Callable[[], datetime]) -> None:
         self._index = index
         self._register = register
         self._clock = clock
 
-    def news(self, project: str | None) -> list[NoteRecord]:
+    def announcements(self, project: str | None) -> list[NoteRecord]:
         """Of what a session of this project may see, at most MOST_LINES notes; the others come next time."""
         filters = Filters(project=project, now=self._clock())
         since = self._clock().timestamp() - NAMED_S
         # What nobody was told of comes first, and of the rest the newest: there is room for a few.
-        known = sorted(self._register.having(AT_ONCE), key=lambda each: (each.fate is Fate.TOLD, -each.at))
-        fresh = [each.id for each in known if each.fate is Fate.ACTIVE or each.at > since]
+        known = sorted(
+            self._register.with_outcomes(AT_ONCE), key=lambda each: (each.fate is CandidateOutcome.TOLD, -each.at)
+        )
+        fresh = [each.id for each in known if each.fate is CandidateOutcome.ACTIVE or each.at > since]
         return [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
 
-    def told(self, ids: Sequence[NoteId]) -> None:
+    def mark_announced(self, ids: Sequence[NoteId]) -> None:
         """Raises StorageFailed."""
         for each in ids:
-            if (known := self._register.of(each)) and known.fate is Fate.ACTIVE:
-                self._register.note(each, Fate.TOLD, known.session, known.at)
+            if (known := self._register.find(each)) and known.fate is CandidateOutcome.ACTIVE:
+                self._register.note(each, CandidateOutcome.TOLD, known.session, known.at)
 
     def waiting(self) -> int:
         """How many candidates wait for a person."""
-        return len(self._index.notes(Filters(shelves=frozenset({Shelf.INBOX})), limit=10_000))
+        return len(self._index.notes(Filters(shelves=frozenset({NoteState.INBOX})), limit=10_000))

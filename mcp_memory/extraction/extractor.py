@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.extraction.candidate import Candidate, candidate, titled
 from mcp_memory.extraction.fixes import fixes
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import claim, is_denial
-from mcp_memory.extraction.user_sentences import MOST_CHARS, Spoken, spoken
+from mcp_memory.extraction.user_sentences import MOST_CHARS, UserSentence, spoken
 
 
-def glean(messages: Sequence[Message]) -> list[Candidate]:
+def glean(messages: Sequence[TranscriptMessage]) -> list[Candidate]:
     """What is worth remembering, in the order of the messages, each text once: as it was said last."""
     found = [
         *(each for message in messages if message.role is Role.USER for each in _claims(message)),
@@ -22,7 +22,7 @@ def glean(messages: Sequence[Message]) -> list[Candidate]:
     return sorted(once.values(), key=lambda each: each.offset)
 
 
-def _claims(message: Message) -> Iterator[Candidate]:
+def _claims(message: TranscriptMessage) -> Iterator[Candidate]:
     turn = message.turn
     typed = len(turn.text) <= MOST_CHARS
     for sentence in _joined(spoken(turn.text, introduces)):
@@ -40,16 +40,16 @@ def _claims(message: Message) -> Iterator[Candidate]:
             )
 
 
-def _joined(sentences: Sequence[Spoken]) -> Iterator[Spoken]:
+def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
     """A plain no belongs to what is said next."""
-    denial: Spoken | None = None
+    denial: UserSentence | None = None
     for each in sentences:
         if is_denial(each):
             denial = each
             continue
         if denial:
             joined = f"{denial.text} {each.text}", f"{denial.view} {each.view}"
-            yield Spoken(*joined, each.is_asked, each.may_be_pasted)
+            yield UserSentence(*joined, each.is_asked, each.may_be_pasted)
             denial = None
         else:
             yield each

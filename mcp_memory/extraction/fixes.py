@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_memory.capture.readers.message import Message, Role
-from mcp_memory.extraction.candidate import Candidate, Sort, candidate, titled
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.extraction.candidate import Candidate, StatementKind, candidate, titled
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import says_it_works
 from mcp_memory.extraction.user_sentences import spoken
@@ -30,16 +30,16 @@ class _Trouble:
     error: str
     tool: str
     remedy: str = ""
-    went_through: Message | None = None
+    went_through: TranscriptMessage | None = None
     silent_turns: int = 0
 
 
-def fixes(messages: Sequence[Message]) -> list[Candidate]:
+def fixes(messages: Sequence[TranscriptMessage]) -> list[Candidate]:
     """In their order. None of them is outright: most of the words are a tool's and the assistant's."""
     return list(_fixes(messages))
 
 
-def _fixes(messages: Sequence[Message]) -> Iterator[Candidate]:
+def _fixes(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate]:
     trouble: _Trouble | None = None
     for message in messages:
         error = _error(message)
@@ -66,7 +66,7 @@ def _fixes(messages: Sequence[Message]) -> Iterator[Candidate]:
         yield _candidate(trouble, trouble.went_through, SUCCEEDED, "")
 
 
-def _error(message: Message) -> str:
+def _error(message: TranscriptMessage) -> str:
     """The line that says what is wrong; of a person only what they pasted or quoted."""
     if message.role is Role.ASSISTANT or (message.role is Role.TOOL and not message.failed):
         return ""
@@ -81,11 +81,11 @@ def _error(message: Message) -> str:
     return lines[-1][:MOST_ERROR_CHARS] if lines else ""
 
 
-def _confirmation(message: Message) -> str:
+def _confirmation(message: TranscriptMessage) -> str:
     return next((each.text for each in spoken(message.turn.text, introduces) if says_it_works(each)), "")
 
 
-def _candidate(trouble: _Trouble, at: Message, score: float, words: str) -> Candidate:
+def _candidate(trouble: _Trouble, at: TranscriptMessage, score: float, words: str) -> Candidate:
     remedy = " ".join(trouble.remedy.split())
     if len(remedy) > MOST_REMEDY_CHARS:
         remedy = remedy[:MOST_REMEDY_CHARS].rsplit(" ", 1)[0] + " …"
@@ -94,7 +94,7 @@ def _candidate(trouble: _Trouble, at: Message, score: float, words: str) -> Cand
         lines += ["", "The person:", f"> {words}"]
     turn = at.turn
     return candidate(
-        Sort.FIX,
+        StatementKind.FIX,
         "\n".join(lines),
         score,
         outright=False,

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from mcp_memory.extraction.candidate import Sort
+from mcp_memory.extraction.candidate import StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Language:
     here: re.Pattern[str]
     """Binds what is said to the place where one works: what `we` do is a team's, and another's may do otherwise."""
     works: re.Pattern[str]
-    outright: Mapping[Sort, re.Pattern[str]]
-    tentative: Mapping[Sort, re.Pattern[str]]
+    outright: Mapping[StatementKind, re.Pattern[str]]
+    tentative: Mapping[StatementKind, re.Pattern[str]]
     states: re.Pattern[str]
     states_not: re.Pattern[str]
     capitals_name: bool
@@ -74,8 +74,8 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
     def whole(name: str) -> re.Pattern[str]:
         return re.compile(rf"(?:{joined(table[name])})\s*[.!,…]*")
 
-    def claims(name: str) -> dict[Sort, re.Pattern[str]]:
-        return {Sort(sort): re.compile(joined(patterns)) for sort, patterns in table.get(name, {}).items()}
+    def claims(name: str) -> dict[StatementKind, re.Pattern[str]]:
+        return {StatementKind(sort): re.compile(joined(patterns)) for sort, patterns in table.get(name, {}).items()}
 
     return Language(
         code=code,

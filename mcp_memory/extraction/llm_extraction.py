@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import Message, Role
-from mcp_memory.extraction.candidate import Candidate, Sort, candidate
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.extraction.candidate import Candidate, StatementKind, candidate
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.user_sentences import spoken
 from mcp_memory.summarizers.llm_port import Prompt
@@ -38,33 +38,33 @@ Nothing worth remembering: {{"found": []}}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LlmAnswer:
     """A prompt, and the messages whose sentences are in it."""
 
     prompt: Prompt
-    messages: tuple[Message, ...]
+    messages: tuple[TranscriptMessage, ...]
 
 
-def asked(messages: Sequence[Message], prompt_tokens: int) -> Iterator[Asked]:
+def asked(messages: Sequence[TranscriptMessage], prompt_tokens: int) -> Iterator[LlmAnswer]:
     """As many prompts as the person's sentences need; none without any."""
     lines: list[str] = []
-    some: list[Message] = []
+    some: list[TranscriptMessage] = []
     room = left = prompt_tokens * CHARS_PER_TOKEN
     for message in messages:
         said = _said(message)[:room]
         if not said:
             continue
         if len(said) + 1 > left and lines:
-            yield Asked(_prompt(lines), tuple(some))
+            yield LlmAnswer(_prompt(lines), tuple(some))
             lines, some, left = [], [], room
         lines.append(said)
         some.append(message)
         left -= len(said) + 1
     if lines:
-        yield Asked(_prompt(lines), tuple(some))
+        yield LlmAnswer(_prompt(lines), tuple(some))
 
 
-def grounded(answer: str, messages: Sequence[Message]) -> list[Candidate]:
+def grounded(answer: str, messages: Sequence[TranscriptMessage]) -> list[Candidate]:
     """What of an answer stands in the person's own words. Empty for an answer that is not what was asked for."""
     sources = [(message, " ".join(_said(message).split())) for message in messages]
     found: list[Candidate] = []
@@ -81,7 +81,7 @@ def grounded(answer: str, messages: Sequence[Message]) -> list[Candidate]:
     return found
 
 
-def _items(answer: str) -> Iterator[tuple[Sort, str]]:
+def _items(answer: str) -> Iterator[tuple[StatementKind, str]]:
     text = answer.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
         said: Any = json.loads(text)
@@ -92,13 +92,13 @@ def _items(answer: str) -> Iterator[tuple[Sort, str]]:
         given = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         kind, quote = given.get("kind"), given.get("quote")
         if isinstance(quote, str) and isinstance(kind, str) and kind in _KINDS:
-            yield Sort(kind), quote
+            yield StatementKind(kind), quote
 
 
-_KINDS = {Sort.PREFERENCE, Sort.DECISION, Sort.LESSON, Sort.FACT}
+_KINDS = {StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.LESSON, StatementKind.FACT}
 
 
-def _said(message: Message) -> str:
+def _said(message: TranscriptMessage) -> str:
     """The person's own sentences, a line each; no secret leaves the machine."""
     if message.role is not Role.USER:
         return ""

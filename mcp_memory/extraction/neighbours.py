@@ -11,9 +11,9 @@ import numpy as np
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.coverage import Standing, holder
+from mcp_memory.extraction.coverage import CoverageStatus, holder
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, Passage, Shelf
+from mcp_memory.models import Filters, NoteState, Passage
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.terms import terms
 
@@ -38,27 +38,27 @@ class Neighbours:
         self._embedder = embedder
         self._clock = clock
 
-    async def of(self, text: str, *, project: str | None = None, kinds: Sequence[str] = ()) -> list[Neighbour]:
+    async def nearest(self, text: str, *, project: str | None = None, kinds: Sequence[str] = ()) -> list[Neighbour]:
         """Of notes that count and of candidates that wait. Raises IndexUnavailable, DeadlineExceeded."""
         filters = Filters(
-            shelves=frozenset({Shelf.ACTIVE, Shelf.INBOX}),
+            shelves=frozenset({NoteState.ACTIVE, NoteState.INBOX}),
             kinds=frozenset(kinds) or None,
             project=project,
             now=self._clock(),
         )
         return await in_thread(lambda: self._look(text, filters), deadline_s=LOOK_S, what="looking for similar notes")
 
-    async def holder(self, text: str) -> Standing | None:
+    async def holder(self, text: str) -> CoverageStatus | None:
         """The passage that holds what is stated, of a note that counts or of a candidate. Raises as `of`."""
         found = [
-            Standing(
+            CoverageStatus(
                 near.passage.shown_id,
                 near.passage.note.path,
                 near.passage.chunk.text,
-                near.passage.note.shelf is Shelf.INBOX,
+                near.passage.note.shelf is NoteState.INBOX,
                 near.cosine,
             )
-            for near in await self.of(text)
+            for near in await self.nearest(text)
         ]
         return holder(text, found)
 

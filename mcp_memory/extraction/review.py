@@ -11,12 +11,12 @@ from typing import Any, cast
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate import titled
-from mcp_memory.extraction.candidate_log import AT_ONCE, Fate, Register
+from mcp_memory.extraction.candidate_log import AT_ONCE, CandidateLog, CandidateOutcome
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.note_lookup import Targets
+from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.note_file import NoteFile, file_stem
 from mcp_memory.vault.vault import Vault
@@ -29,7 +29,7 @@ LOOK_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ReviewItem:
     """One candidate, or (`active`) a note that became active at once. `contradicts` are notes that say otherwise."""
 
     id: NoteId
@@ -60,8 +60,8 @@ class Review:
         index: Index,
         writer: IndexWriter,
         forget: Forget,
-        targets: Targets,
-        register: Register,
+        targets: NoteLookup,
+        register: CandidateLog,
         clock: Callable[[], datetime],
     ) -> None:
         self._vault = vault
@@ -72,7 +72,7 @@ class Review:
         self._register = register
         self._clock = clock
 
-    async def waiting(self) -> list[Waiting]:
+    async def waiting(self) -> list[ReviewItem]:
         """Candidates, the surest first; then what became active at once and was not looked at, the latest first."""
         return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
 
@@ -87,7 +87,7 @@ class Review:
         await self._told(file, gone=path if path != file.record.path else None)
         for other in others:
             await self._told(other)
-        await self._note(file.record.id, Fate.ACCEPTED)
+        await self._note(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
     async def merge(self, target: str, into: str, etag: str | None) -> NoteRecord:
@@ -97,51 +97,51 @@ class Review:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
         file = await in_thread(lambda: self._merged(path, other, etag), deadline_s=LOOK_S, what="merging it")
         await self._told(file)
-        await self._forget(path, f"merged into {file.record.id}", Fate.MERGED)
+        await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
 
     async def drop(self, target: str, etag: str | None) -> NoteRecord:
         """It is forgotten, and not proposed again."""
         path = (await self._targets.find(target))[0]
         await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
-        return await self._forget(path, "dropped in review", Fate.DROPPED)
+        return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
 
     async def undo(self, target: str) -> NoteRecord:
         """What became active at once is forgotten, and not proposed again."""
         path = (await self._targets.find(target))[0]
         file = await in_thread(lambda: self._vault.read(path), deadline_s=LOOK_S, what="reading it")
-        known = self._register.of(file.record.id)
-        if known is None or known.fate not in {*AT_ONCE, Fate.ACCEPTED}:
+        known = self._register.find(file.record.id)
+        if known is None or known.fate not in {*AT_ONCE, CandidateOutcome.ACCEPTED}:
             raise InvalidInput(
                 f"{target} did not become active through a transcript", hint=f"mcp-memory forget {target}"
             )
-        return await self._forget(path, "undone in review", Fate.UNDONE)
+        return await self._forget(path, "undone in review", CandidateOutcome.UNDONE)
 
-    async def _forget(self, path: NotePath, why: str, fate: Fate) -> NoteRecord:
+    async def _forget(self, path: NotePath, why: str, fate: CandidateOutcome) -> NoteRecord:
         record = await self._forget_note(path, why)
         await self._note(record.id, fate)
         return record
 
     async def _told(self, file: NoteFile, gone: NotePath | None = None) -> None:
-        await self._writer.put(file)
+        await self._writer.index_note(file)
         if gone:
             await self._writer.take_out(gone)
 
-    async def _note(self, note_id: NoteId, fate: Fate) -> None:
-        known = self._register.of(note_id)
+    async def _note(self, note_id: NoteId, fate: CandidateOutcome) -> None:
+        known = self._register.find(note_id)
         session, at = known.session if known else "", self._clock().timestamp()
         await in_thread(lambda: self._register.note(note_id, fate, session, at), deadline_s=10, what="noting it")
 
     # -- in threads --------------------------------------------------------------------------------------------
 
-    def _waiting(self) -> list[Waiting]:
-        inbox = self._index.notes(Filters(shelves=frozenset({Shelf.INBOX})), limit=MOST)
-        at_once = [note for each in self._register.having(AT_ONCE) for note in self._index.note_by_id(each.id)]
+    def _waiting(self) -> list[ReviewItem]:
+        inbox = self._index.notes(Filters(shelves=frozenset({NoteState.INBOX})), limit=MOST)
+        at_once = [note for each in self._register.with_outcomes(AT_ONCE) for note in self._index.note_by_id(each.id)]
         found = [each for note in inbox if (each := self._seen(note, active=False))]
-        later = [each for note in at_once if note.shelf is Shelf.ACTIVE and (each := self._seen(note, active=True))]
+        later = [each for note in at_once if note.shelf is NoteState.ACTIVE and (each := self._seen(note, active=True))]
         return [*sorted(found, key=lambda each: (-each.score, each.path)), *reversed(later)]
 
-    def _seen(self, note: NoteRecord, *, active: bool) -> Waiting | None:
+    def _seen(self, note: NoteRecord, *, active: bool) -> ReviewItem | None:
         try:
             file = self._vault.read(note.path)
         except McpMemoryError:
@@ -149,7 +149,7 @@ class Review:
         meta, record = frontmatter.parse(file.text).meta, file.record
         said = meta.get("derived_from")
         score = meta.get("score")
-        return Waiting(
+        return ReviewItem(
             id=record.id,
             path=record.path,
             etag=record.etag,
@@ -173,10 +173,10 @@ class Review:
     def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
         """Raises InvalidInput for a note that is none."""
         file = self._vault.read(path)
-        if file.record.shelf is Shelf.DELETED:
+        if file.record.shelf is NoteState.DELETED:
             raise NotFound(f"{path} was dropped", hint=f"mcp-memory restore {file.record.id}")
-        known = self._register.of(file.record.id)
-        if file.record.shelf is not Shelf.INBOX and (known is None or known.fate not in AT_ONCE):
+        known = self._register.find(file.record.id)
+        if file.record.shelf is not NoteState.INBOX and (known is None or known.fate not in AT_ONCE):
             raise InvalidInput(f"{path} does not wait for review", hint="mcp-memory review lists what does")
         if etag is not None and etag != file.record.etag:
             raise PreconditionFailed(f"{path} has changed since you saw it", hint="mcp-memory review shows it anew")
@@ -188,7 +188,7 @@ class Review:
         file = self._candidate(path, etag)
         record = file.record
         contrary = [NoteId(each) for each in record.meta.get("contradicts", ())] if supersede else []
-        old = [note for each in contrary for note in self._index.note_by_id(each) if note.shelf is Shelf.ACTIVE]
+        old = [note for each in contrary for note in self._index.note_by_id(each) if note.shelf is NoteState.ACTIVE]
         changes: dict[str, frontmatter.Value | None] = {"score": None, "contradicts": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
@@ -200,7 +200,7 @@ class Review:
         else:
             file_text = file.text
         file = self._vault.filing.revise(path, frontmatter.patch(file_text, changes), record.etag)
-        if record.shelf is Shelf.INBOX:
+        if record.shelf is NoteState.INBOX:
             file = self._moved(file)
         return file, [self._vault.supersede(note.path, record.id) for note in old]
 
@@ -215,7 +215,7 @@ class Review:
 
     def _merged(self, path: NotePath, into: NotePath, etag: str | None) -> NoteFile:
         candidate, note = self._candidate(path, etag), self._vault.read(into)
-        if note.record.shelf is not Shelf.ACTIVE or note.record.is_log:
+        if note.record.shelf is not NoteState.ACTIVE or note.record.is_log:
             raise InvalidInput(f"{into} is no note that counts", hint="pass the id or path of one that search finds")
         text = candidate.body.strip()
         if text in note.body:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_memory.extraction.candidate import Sort
+from mcp_memory.extraction.candidate import StatementKind
 from mcp_memory.extraction.language import Language, languages
-from mcp_memory.extraction.user_sentences import MASK, Spoken
+from mcp_memory.extraction.user_sentences import MASK, UserSentence
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.function_words import language_of
 from mcp_memory.text.language.terms import words
@@ -27,16 +27,16 @@ LEAST_FACT_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Statement:
     """`lead` is how many characters stand before it that say nothing of it."""
 
-    sort: Sort
+    sort: StatementKind
     score: float
     outright: bool
     lead: int = 0
 
 
-def claim(sentence: Spoken) -> Claim | None:
+def claim(sentence: UserSentence) -> Statement | None:
     """The strongest one, whatever the language."""
     if sentence.is_asked or len(sentence.view.split()) < LEAST_WORDS:
         return None
@@ -44,16 +44,16 @@ def claim(sentence: Spoken) -> Claim | None:
     return max(found, key=lambda each: each.score, default=None)
 
 
-def is_denial(sentence: Spoken) -> bool:
+def is_denial(sentence: UserSentence) -> bool:
     """Whether it says no and nothing else, so that the next one says what is right."""
     return any(language.denial.fullmatch(sentence.view) for language in languages())
 
 
-def says_it_works(sentence: Spoken) -> bool:
+def says_it_works(sentence: UserSentence) -> bool:
     return not sentence.is_asked and any(language.works.match(sentence.view) for language in languages())
 
 
-def _claim(sentence: Spoken, language: Language) -> Claim | None:
+def _claim(sentence: UserSentence, language: Language) -> Statement | None:
     view = sentence.view
     if language.anywhere.search(view):
         return None
@@ -63,16 +63,16 @@ def _claim(sentence: Spoken, language: Language) -> Claim | None:
         sort = _stated(wish, language, language.outright)
         if sort is None and len(wish.split()) <= LEAST_WORDS:
             return None
-        return Claim(sort or Sort.FACT, ASKED_FOR, outright=True, lead=len(view) - len(wish))
+        return Statement(sort or StatementKind.FACT, ASKED_FOR, outright=True, lead=len(view) - len(wish))
     if language.question.match(rest):
         return None
     lead = len(view) - len(rest)
     if sort := _stated(rest, language, language.outright):
-        return Claim(sort, OUTRIGHT, outright=True, lead=lead)
+        return Statement(sort, OUTRIGHT, outright=True, lead=lead)
     if sort := _stated(rest, language, language.tentative):
-        return Claim(sort, TENTATIVE, outright=False, lead=lead)
+        return Statement(sort, TENTATIVE, outright=False, lead=lead)
     if _mentions_fact(sentence, rest, language):
-        return Claim(Sort.FACT, STATED, outright=False, lead=lead)
+        return Statement(StatementKind.FACT, STATED, outright=False, lead=lead)
     return None
 
 
@@ -85,15 +85,15 @@ def _behind_lead(view: str, language: Language) -> str:
     return rest
 
 
-def _stated(rest: str, language: Language, patterns: Mapping[Sort, re.Pattern[str]]) -> Sort | None:
-    for sort in (Sort.LESSON, Sort.PREFERENCE, Sort.DECISION, Sort.COMMITMENT):
+def _stated(rest: str, language: Language, patterns: Mapping[StatementKind, re.Pattern[str]]) -> StatementKind | None:
+    for sort in (StatementKind.LESSON, StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.COMMITMENT):
         match = patterns[sort].search(rest) if sort in patterns else None
         if match and not language.before.search(rest, 0, match.start()):
             return sort
     return None
 
 
-def _mentions_fact(sentence: Spoken, rest: str, language: Language) -> bool:
+def _mentions_fact(sentence: UserSentence, rest: str, language: Language) -> bool:
     """A number, a date or a name, in a sentence that states something and reports no trouble."""
     if len(rest.split()) < LEAST_FACT_WORDS or language_of(words(sentence.view)) != language.code:
         return False

@@ -21,7 +21,7 @@ MASK = "▪"
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class UserSentence:
     """`text` is verbatim; `view` is as long, in small letters and with quotations and code masked. `is_asked`: it ends
     as a question. `may_be_pasted`: it stands behind what looks like the beginning of a page, so it may be another's."""
 
@@ -31,7 +31,7 @@ class Spoken:
     may_be_pasted: bool = False
 
 
-def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
+def spoken(message: str, introduces: Callable[[str], bool]) -> list[UserSentence]:
     """In their order. `introduces` says of a line in small letters whether what follows it is somebody else's."""
     message = message[:MOST_READ_CHARS]
     if _MACHINE.match(message):
@@ -39,7 +39,7 @@ def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
     kept = _without_foreign(message)
     view = _small(_QUOTED.sub(_masked, kept))
     pasted_from = _pasted_from(message, kept)
-    found: list[Spoken] = []
+    found: list[UserSentence] = []
     for start, end in _sentences(view):
         seen = view[start:end]
         if introduces(seen):
@@ -50,7 +50,7 @@ def spoken(message: str, introduces: Callable[[str], bool]) -> list[Spoken]:
         if len(text) <= MOST_SENTENCE_CHARS and any(c.isalpha() for c in seen):
             is_asked = seen.rstrip(" \"'”’)*_").endswith("?")
             shown = seen[begins : begins + len(text)]  # by the text's bounds: a quotation may begin with blanks
-            found.append(Spoken(text, shown, is_asked, may_be_pasted=start >= pasted_from))
+            found.append(UserSentence(text, shown, is_asked, may_be_pasted=start >= pasted_from))
     return found
 
 

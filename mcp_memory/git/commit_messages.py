@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.git.committing import Part
-from mcp_memory.git.drafting import Change
+from mcp_memory.git.committing import CommitPart
+from mcp_memory.git.drafting import FileChange
 from mcp_memory.models import Status
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.topics.page import TOPICS, is_page
@@ -28,26 +28,26 @@ _VERBS = ("add", "update", "restore", "forget", "erase")
 class _Filed:
     """What a compaction has done to one topic at the top."""
 
-    leaves: list[Change] = field(default_factory=list[Change])
+    leaves: list[FileChange] = field(default_factory=list[FileChange])
     """Now in it, and before elsewhere or nowhere."""
-    left: list[Change] = field(default_factory=list[Change])
+    left: list[FileChange] = field(default_factory=list[FileChange])
     """Where these were."""
-    pages: list[Change] = field(default_factory=list[Change])
+    pages: list[FileChange] = field(default_factory=list[FileChange])
 
 
-def parts_of(changes: Sequence[Change], layout: Layout) -> Iterator[Part]:
+def parts_of(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     """Every change in exactly one part."""
     begun = [
         change for change in changes if change.old is None and change.path in {MARKER, layout.in_home("README.md")}
     ]
     if begun:
-        yield Part("memory: begin a vault", begun)
+        yield CommitPart("memory: begin a vault", begun)
     yield from _parts_of([change for change in changes if change not in begun], layout)
 
 
-def _parts_of(changes: Sequence[Change], layout: Layout) -> Iterator[Part]:
+def _parts_of(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     filed: dict[str, _Filed] = defaultdict(_Filed)
-    back, others, pages = _Filed(), dict[str, list[Change]](), list[Change]()
+    back, others, pages = _Filed(), dict[str, list[FileChange]](), list[FileChange]()
     gone = _by_bytes(change for change in changes if change.new is None and not _is_page(change, layout))
     for change in changes:
         top = _top(change.path, layout)
@@ -74,49 +74,49 @@ def _parts_of(changes: Sequence[Change], layout: Layout) -> Iterator[Part]:
     yield from _told_back(back, layout)
 
 
-def _told_others(others: dict[str, list[Change]], layout: Layout) -> Iterator[Part]:
+def _told_others(others: dict[str, list[FileChange]], layout: Layout) -> Iterator[CommitPart]:
     for verb in _VERBS:
         some = others.get(verb, ())
         entries = [change for change in some if logs.is_log_path(change.path)]
         leaves = [change for change in some if not logs.is_log_path(change.path)]
         if leaves:
-            yield Part(f"memory: {verb} {_leaves(leaves, layout)}", leaves)
+            yield CommitPart(f"memory: {verb} {_leaves(leaves, layout)}", leaves)
         if entries:
             number = sum(_entries_changed(change) for change in entries)
             what = "1 log entry" if number == 1 else f"{number} log entries"
-            yield Part(f"memory: {verb} {what}", entries)
+            yield CommitPart(f"memory: {verb} {what}", entries)
 
 
-def _told_filed(filed: dict[str, _Filed], pages: Sequence[Change], layout: Layout) -> Iterator[Part]:
-    parts: list[Part] = []
-    renewed: list[Change] = []
+def _told_filed(filed: dict[str, _Filed], pages: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
+    parts: list[CommitPart] = []
+    renewed: list[FileChange] = []
     for each in filed.values():
         if each.leaves:
             folder = posixpath.commonpath([posixpath.dirname(change.path) for change in each.leaves])
             name = (layout.below_home(folder) or folder).removeprefix(f"{TOPICS}/")
             number = "1 leaf" if len(each.leaves) == 1 else f"{len(each.leaves)} leaves"
-            parts.append(Part(f"memory: compact {number} into {name}/", [*each.leaves, *each.left, *each.pages]))
+            parts.append(CommitPart(f"memory: compact {number} into {name}/", [*each.leaves, *each.left, *each.pages]))
         else:
             renewed += each.pages
     if renewed:
         folders = sorted({(layout.below_home(change.path) or change.path).rpartition("/")[0] for change in renewed})
         told = f"{folders[0].removeprefix(f'{TOPICS}/')}/" if len(folders) == 1 else f"{len(folders)} topics"
-        parts.append(Part(f"memory: re-summarise {told}", renewed))
+        parts.append(CommitPart(f"memory: re-summarise {told}", renewed))
     if pages and not parts:
-        parts.append(Part("memory: re-summarise the map of topics", pages))
+        parts.append(CommitPart("memory: re-summarise the map of topics", pages))
     elif pages:  # the map that tells of it, too
-        parts[-1] = Part(parts[-1].message, [*parts[-1].changes, *pages])
+        parts[-1] = CommitPart(parts[-1].message, [*parts[-1].changes, *pages])
     yield from parts
 
 
-def _told_back(back: _Filed, layout: Layout) -> Iterator[Part]:
+def _told_back(back: _Filed, layout: Layout) -> Iterator[CommitPart]:
     if back.leaves:
         places = {(layout.below_home(change.path) or change.path).rpartition("/")[0] for change in back.leaves}
         where = f" to {places.pop()}/" if len(places) == 1 else ""
-        yield Part(f"memory: move {_leaves(back.leaves, layout)}{where}", [*back.leaves, *back.left, *back.pages])
+        yield CommitPart(f"memory: move {_leaves(back.leaves, layout)}{where}", [*back.leaves, *back.left, *back.pages])
 
 
-def _verb(change: Change) -> str:
+def _verb(change: FileChange) -> str:
     """Of a file that is there now."""
     if change.old is None:
         return "add"
@@ -130,7 +130,7 @@ def _verb(change: Change) -> str:
     return "update" if was == now else "forget" if now else "restore"
 
 
-def _entries_changed(change: Change) -> int:
+def _entries_changed(change: FileChange) -> int:
     if change.old is None or change.new is None:
         return max(1, _entries(change.after))
     hidden = abs(len(_forgotten(_text(change.after))) - len(_forgotten(_text(change.before))))
@@ -149,7 +149,7 @@ def _text(data: bytes) -> str:
     return frontmatter.decode(data).text or ""
 
 
-def _leaves(changes: Sequence[Change], layout: Layout) -> str:
+def _leaves(changes: Sequence[FileChange], layout: Layout) -> str:
     if len(changes) == 1:
         path = changes[0].path
         return f"leaf {layout.below_home(path) or path}"
@@ -163,12 +163,12 @@ def _top(path: str, layout: Layout) -> str:
     return inside[1] if is_filed else ""
 
 
-def _is_page(change: Change, layout: Layout) -> bool:
+def _is_page(change: FileChange, layout: Layout) -> bool:
     return is_page(layout.below_home(change.path) or "")
 
 
-def _by_bytes(changes: Iterable[Change]) -> dict[str, list[Change]]:
-    found: dict[str, list[Change]] = defaultdict(list)
+def _by_bytes(changes: Iterable[FileChange]) -> dict[str, list[FileChange]]:
+    found: dict[str, list[FileChange]] = defaultdict(list)
     for change in changes:
         if change.old:
             found[change.old.oid].append(change)

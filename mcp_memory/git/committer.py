@@ -14,13 +14,13 @@ import anyio
 
 from mcp_memory.errors import Busy, McpMemoryError, Refused
 from mcp_memory.git.commit_messages import parts_of
-from mcp_memory.git.committing import Committed, commit
+from mcp_memory.git.committing import CommitResult, commit
 from mcp_memory.git.config import GitConfig
-from mcp_memory.git.drafting import Change
+from mcp_memory.git.drafting import FileChange
 from mcp_memory.git.repository import find
-from mcp_memory.git.uncommitted import Pending
+from mcp_memory.git.uncommitted import UncommittedFiles
 from mcp_memory.models import NotePath
-from mcp_memory.runtime.health import Commits, Health
+from mcp_memory.runtime.health import CommitHealth, Health
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.secrets.finder import find_secret
@@ -41,7 +41,7 @@ FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 class Committer:
     """Nothing else runs git to change anything."""
 
-    def __init__(self, root: Path, pending: Pending, vault: Vault, health: Health, config: GitConfig) -> None:
+    def __init__(self, root: Path, pending: UncommittedFiles, vault: Vault, health: Health, config: GitConfig) -> None:
         self._root = root
         self._pending = pending
         self._vault = vault
@@ -49,10 +49,10 @@ class Committer:
         self._config = config
         self._changed = anyio.Event()
         self._last = monotonic()
-        self._state = Commits()
+        self._state = CommitHealth()
         health.commits = self.state
 
-    def state(self) -> Commits:
+    def state(self) -> CommitHealth:
         return replace(self._state, waiting=len(self._pending))
 
     async def run(self) -> None:
@@ -102,7 +102,7 @@ class Committer:
                 self._state = replace(self._state, last=made.commits[-1] if made.commits else self._state.last)
                 if monotonic() > latest:
                     return False
-            self._state = Commits(0, self._state.last)
+            self._state = CommitHealth(0, self._state.last)
             if waiting:
                 self._waits(min(waiting, key=lambda error: isinstance(error, Busy)))
             return not waiting
@@ -110,9 +110,9 @@ class Committer:
 
     def _waits(self, error: McpMemoryError) -> None:
         hint = error.hint or "nothing to do: it is tried again"
-        self._state = Commits(0, self._state.last, error.message, hint, isinstance(error, Busy))
+        self._state = CommitHealth(0, self._state.last, error.message, hint, isinstance(error, Busy))
 
-    def _commit(self, some: Mapping[NotePath, int], deadline_s: float) -> Committed:
+    def _commit(self, some: Mapping[NotePath, int], deadline_s: float) -> CommitResult:
         """In a worker thread, which ends by itself at the deadline."""
         layout = self._vault.layout
         with naming_the_cause(str(self._root)):
@@ -121,7 +121,7 @@ class Committer:
             self._pending.settle({path: number for path, number in some.items() if path not in made.waiting})
             return made
 
-    def _objection(self, change: Change) -> McpMemoryError | None:
+    def _objection(self, change: FileChange) -> McpMemoryError | None:
         """What is in a commit may be pushed, and stays."""
         if self._vault.secrets_allowed or not (found := find_secret(change.after.decode("utf-8", "replace"))):
             return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
-from mcp_memory.git.drafting import Change, draft, entries, start_from
+from mcp_memory.git.drafting import FileChange, draft, entries, start_from
 from mcp_memory.git.index import agreeing, put_right
 from mcp_memory.git.repository import Repository
 
@@ -23,15 +23,15 @@ WE = "mcp-memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CommitPart:
     """One commit to be made."""
 
     message: str
-    changes: Sequence[Change]
+    changes: Sequence[FileChange]
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitResult:
     """`commits` are their names, oldest first; `left` paths that the repository does not want; `waiting` those that a
     person has to do something about, and what."""
 
@@ -40,16 +40,16 @@ class Committed:
     waiting: Mapping[str, McpMemoryError] = field(default_factory=dict[str, McpMemoryError])
 
 
-def _nothing(_: Change) -> McpMemoryError | None:
+def _nothing(_: FileChange) -> McpMemoryError | None:
     return None
 
 
 def commit(
     repository: Repository,
     paths: Sequence[str],
-    parts_of: Callable[[Sequence[Change]], Sequence[Part]],
-    objection: Callable[[Change], McpMemoryError | None] = _nothing,
-) -> Committed:
+    parts_of: Callable[[Sequence[FileChange]], Sequence[CommitPart]],
+    objection: Callable[[FileChange], McpMemoryError | None] = _nothing,
+) -> CommitResult:
     """Commit what these paths of the vault are now, in the parts that `parts_of` makes of their changes; but none that
     there is an objection to.
 
@@ -67,7 +67,7 @@ def commit(
             changes = [change for change in drafted.changes if change.path not in objections]
             waiting = {**drafted.waiting, **objections}
             if not changes:
-                return Committed((), drafted.left, waiting)
+                return CommitResult((), drafted.left, waiting)
             parts = parts_of(changes)
             commits = _made(repository, head, parts, scratch)
             try:
@@ -79,11 +79,11 @@ def commit(
                 if repository.head() == head:
                     raise
                 continue
-            return Committed(commits, drafted.left, waiting)
+            return CommitResult(commits, drafted.left, waiting)
     raise Busy(f"others commit in {repository.top} all the time", hint="nothing to do: it is tried again")
 
 
-def _made(repository: Repository, head: str | None, parts: Sequence[Part], scratch: Path) -> list[str]:
+def _made(repository: Repository, head: str | None, parts: Sequence[CommitPart], scratch: Path) -> list[str]:
     """Their commits, each upon the one before; no branch knows them yet."""
     git = repository.git.on(scratch)
     start_from(git, head)

@@ -14,7 +14,7 @@ from mcp_memory.git.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Blob:
+class GitBlob:
     """A file's bytes as the repository names them."""
 
     mode: str
@@ -22,28 +22,28 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """One file that a commit changes. `path` is that in the vault; `old` is None for a new file, `new` for one that is
     gone. `before` are its bytes where it has both, `after` where it has `new`."""
 
     path: str
-    old: Blob | None
-    new: Blob | None
+    old: GitBlob | None
+    new: GitBlob | None
     before: bytes = b""
     after: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class DraftedCommit:
     """`left`: paths that the repository does not want, or that are no files of ours any more. `waiting`: those that
     wait for a person, and why."""
 
-    changes: Sequence[Change]
+    changes: Sequence[FileChange]
     left: Sequence[str]
     waiting: Mapping[str, McpMemoryError]
 
 
-def draft(repository: Repository, head: str | None, paths: Sequence[str], scratch: Path) -> Drafted:
+def draft(repository: Repository, head: str | None, paths: Sequence[str], scratch: Path) -> DraftedCommit:
     """What these paths would change, as they are on disk now. `scratch` is a file for an index of our own.
 
     Raises Busy where a person has yet to say which version of one of them counts, GitUnavailable.
@@ -62,10 +62,10 @@ def draft(repository: Repository, head: str | None, paths: Sequence[str], scratc
     known = staged(repository, repository.git, head)
     waiting = {change.path: _is_staged(change.path) for change in changes if is_theirs(change, known)}
     free = _with_texts(repository.git, [change for change in changes if change.path not in waiting])
-    return Drafted(free, [path for path in paths if path not in wanted], waiting)
+    return DraftedCommit(free, [path for path in paths if path not in wanted], waiting)
 
 
-def staged(repository: Repository, git: Git, head: str | None) -> dict[str, Blob | None]:
+def staged(repository: Repository, git: Git, head: str | None) -> dict[str, GitBlob | None]:
     """What differs in an index from the commit that is checked out, and how; None is gone."""
     tree = head or empty_tree(git)
     out = git.run(
@@ -74,7 +74,7 @@ def staged(repository: Repository, git: Git, head: str | None) -> dict[str, Blob
     return {repository.outside(os.fsencode(change.path)): change.new for change in parsed(out)}
 
 
-def is_theirs(change: Change, known: Mapping[str, Blob | None]) -> bool:
+def is_theirs(change: FileChange, known: Mapping[str, GitBlob | None]) -> bool:
     """Whether another version of it than ours is staged: their next commit would take ours back."""
     return change.path in known and known[change.path] != change.new
 
@@ -84,7 +84,7 @@ def start_from(git: Git, head: str | None) -> None:
     git.run("read-tree", head) if head else git.run("read-tree", "--empty")
 
 
-def entries(repository: Repository, changes: Sequence[Change]) -> bytes:
+def entries(repository: Repository, changes: Sequence[FileChange]) -> bytes:
     """The changes as `update-index -z --index-info` takes them."""
     return b"".join(_entry(change) + b"\t" + repository.inside(change.path) + b"\0" for change in changes)
 
@@ -94,14 +94,14 @@ def empty_tree(git: Git) -> str:
     return git.run("hash-object", "-t", "tree", "--stdin").decode().strip()
 
 
-def parsed(raw: bytes) -> Iterator[Change]:
+def parsed(raw: bytes) -> Iterator[FileChange]:
     """From the output of a diff with `--raw --no-abbrev --no-renames -z`; paths are those in the work tree."""
     fields = iter(raw.split(b"\0"))
     for meta in fields:
         if not meta.startswith(b":"):
             continue
         old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
-        yield Change(os.fsdecode(next(fields)), _blob(old_mode, old), _blob(new_mode, new))
+        yield FileChange(os.fsdecode(next(fields)), _blob(old_mode, old), _blob(new_mode, new))
 
 
 def texts(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
@@ -121,17 +121,17 @@ def texts(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def _entry(change: Change) -> bytes:
+def _entry(change: FileChange) -> bytes:
     if change.new:
         return f"{change.new.mode} {change.new.oid}".encode()
     return b"0 " + b"0" * len(change.old.oid if change.old else "")
 
 
-def _blob(mode: str, oid: str) -> Blob | None:
-    return None if mode == "000000" else Blob(mode, oid)
+def _blob(mode: str, oid: str) -> GitBlob | None:
+    return None if mode == "000000" else GitBlob(mode, oid)
 
 
-def _with_texts(git: Git, changes: Sequence[Change]) -> list[Change]:
+def _with_texts(git: Git, changes: Sequence[FileChange]) -> list[FileChange]:
     blobs = [blob for change in changes if change.new for blob in (change.old, change.new) if blob]
     found = texts(git, list(dict.fromkeys(blob.oid for blob in blobs)))
     return [

@@ -17,7 +17,7 @@ _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class FileTouch:
     """What a commit did to one file. `path` is where it is then, `before` where it was; each None where there is none,
     with the names of the bytes."""
 
@@ -28,17 +28,17 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """One commit; `when` is its author's time in ISO 8601 with offset."""
 
     commit: str
     when: str
     who: str
     message: str
-    touched: Sequence[Touch]
+    touched: Sequence[FileTouch]
 
 
-def steps(repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False) -> list[Step]:
+def steps(repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False) -> list[HistoryStep]:
     """The latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also where a
     single file was under another name. Raises GitUnavailable."""
     if repository.head() is None:
@@ -87,20 +87,20 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
     return {path: found[oid] for path, oid in oids.items() if oid in found}
 
 
-def _parsed(repository: Repository, out: bytes) -> Iterator[Step]:
+def _parsed(repository: Repository, out: bytes) -> Iterator[HistoryStep]:
     fields = out.split(b"\0")
     at = 0
     while at + 3 < len(fields):
         commit, when, who, message = (field.decode("utf-8", "replace") for field in fields[at : at + 4])
         at += 4
-        touched: list[Touch] = []
+        touched: list[FileTouch] = []
         while at < len(fields) and (meta := fields[at].lstrip(b"\n")).startswith(b":"):
             _, _, old, new, status = meta.decode().split(" ")
             path = repository.outside(fields[at + 1])
             if status[0] in "RC":
-                touched.append(Touch(repository.outside(fields[at + 2]), path, new, old))
+                touched.append(FileTouch(repository.outside(fields[at + 2]), path, new, old))
                 at += 3
                 continue
-            touched.append(Touch(None if status == "D" else path, None if status == "A" else path, new, old))
+            touched.append(FileTouch(None if status == "D" else path, None if status == "A" else path, new, old))
             at += 2
-        yield Step(commit, when, who, message, touched)
+        yield HistoryStep(commit, when, who, message, touched)

@@ -17,7 +17,7 @@ from string import hexdigits
 from time import monotonic
 
 from mcp_memory.errors import Busy, GitUnavailable
-from mcp_memory.git.drafting import Change, empty_tree, entries, is_theirs, parsed, staged
+from mcp_memory.git.drafting import FileChange, empty_tree, entries, is_theirs, parsed, staged
 from mcp_memory.git.repository import Repository
 from mcp_memory.runtime.os_errors import naming_the_cause
 
@@ -32,7 +32,7 @@ _LOOK_S = 5.0
 
 @contextmanager
 def agreeing(
-    repository: Repository, head: str | None, made: str, changes: Sequence[Change], scratch: Path
+    repository: Repository, head: str | None, made: str, changes: Sequence[FileChange], scratch: Path
 ) -> Generator[None]:
     """Within the block the branch takes its step from `head` to the commit `made` with these changes; where that fails,
     the index is put back.
@@ -87,7 +87,7 @@ def _may_be_at(repository: Repository, made: str) -> bool:
         return True
 
 
-def _changed(repository: Repository, head: str | None, changes: Sequence[Change], scratch: Path) -> bool:
+def _changed(repository: Repository, head: str | None, changes: Sequence[FileChange], scratch: Path) -> bool:
     """Whether anything had to be changed in the copy of the index."""
     git = repository.git.on(scratch)
     known = staged(repository, git, head)

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.git.history import Step, Touch, files_at, places, steps, texts_of
+from mcp_memory.git.history import FileTouch, HistoryStep, files_at, places, steps, texts_of
 from mcp_memory.git.repository import Repository, find
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath, Shelf
+from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.storage.paths import validate_existing
 from mcp_memory.text.markdown import frontmatter
@@ -29,7 +29,7 @@ AT_A_TIME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HistoryEvent:
     """One commit. Of a note: `change` is added, changed, moved, moved and changed, or removed, `path` where it is then
     (or was), `before` where it was moved from. Of a folder or the whole vault: `files` is how many it touches."""
 
@@ -52,14 +52,14 @@ class _Note:
     file: NoteFile | None
 
 
-class Past:
+class NoteHistory:
     """Synchronous; reads git, files and the index: for a worker thread."""
 
     def __init__(self, vault: Vault, index: Index) -> None:
         self._vault = vault
         self._index = index
 
-    def told(self, target: str | None, at: str | None, limit: int) -> dict[str, Any]:
+    def describe(self, target: str | None, at: str | None, limit: int) -> dict[str, Any]:
         """The history of a note, folder or (None) the whole vault as plain values; or a note's text in the commit
         `at`."""
         vault = self._vault
@@ -73,18 +73,18 @@ class Past:
         return {"log": [asdict(event) for event in (of_note(vault, target, limit) if target else whole(vault, limit))]}
 
 
-def whole(vault: Vault, limit: int, folder: str | None = None) -> list[Event]:
+def whole(vault: Vault, limit: int, folder: str | None = None) -> list[HistoryEvent]:
     """The latest commits that touch the vault or a folder of it, newest first. Raises PathRefused, NotFound for no
     repository, GitUnavailable."""
     if folder:
         validate_existing(folder)
     return [
-        Event(step.commit, step.when, step.who, step.message, files=len(step.touched))
+        HistoryEvent(step.commit, step.when, step.who, step.message, files=len(step.touched))
         for step in steps(_repository(vault), (folder,) if folder else (), limit=limit)
     ]
 
 
-def of_note(vault: Vault, target: str, limit: int) -> list[Event]:
+def of_note(vault: Vault, target: str, limit: int) -> list[HistoryEvent]:
     """A note's commits, newest first, by its id or path, or a folder's; none where no commit holds it yet.
 
     Raises InvalidInput, Refused for a note in a source, NotFound, GitUnavailable.
@@ -112,7 +112,7 @@ def as_it_was(vault: Vault, index: Index, target: str, commit: str) -> tuple[str
     Refused for a note that is forgotten now or may be, and for a page that quotes such a one."""
     repository = _repository(vault)
     note = _named(vault, repository, target)
-    if note.file and note.file.record.shelf is Shelf.DELETED:
+    if note.file and note.file.record.shelf is NoteState.DELETED:
         raise Refused(f"{note.file.record.path} is forgotten", hint=f"mcp-memory restore {note.file.record.id}")
     for path, data in files_at(repository, commit, note.paths).items():
         if path.endswith(".md") and (note.id is None or _id_in(data) == note.id):
@@ -137,7 +137,7 @@ def _is_kept(now: NoteFile | None, path: str, then: str | None, index: Index) ->
         return True
     if then is None or is_log_path(path):
         return False  # only the file itself knows the forgotten entries of a log
-    return any(record.shelf is not Shelf.DELETED for record in index.note_by_id(NoteId(then)))
+    return any(record.shelf is not NoteState.DELETED for record in index.note_by_id(NoteId(then)))
 
 
 def _repository(vault: Vault) -> Repository:
@@ -171,7 +171,7 @@ def _read(vault: Vault, path: NotePath) -> NoteFile | None:
         return None
 
 
-def _event(step: Step, touched: Sequence[Touch]) -> Event | None:
+def _event(step: HistoryStep, touched: Sequence[FileTouch]) -> HistoryEvent | None:
     """Of what a commit did to one note: in one place taken away and in another added, it has moved."""
     now = [touch for touch in touched if touch.path]
     gone = [touch for touch in touched if not touch.path]
@@ -188,7 +188,7 @@ def _event(step: Step, touched: Sequence[Touch]) -> Event | None:
     else:
         change = "moved" if was.old == touch.new else "moved and changed"
     before = was.before if was and change.startswith("moved") else None
-    return Event(step.commit, step.when, step.who, step.message, change, touch.path or touch.before, before)
+    return HistoryEvent(step.commit, step.when, step.who, step.message, change, touch.path or touch.before, before)
 
 
 def _ids_in(repository: Repository, oids: Sequence[str]) -> dict[str, str | None]:

@@ -19,7 +19,7 @@ from mcp_memory.runtime.private_files import append_line, replace_file
 log = logging.getLogger(__name__)
 
 
-class Pending:
+class UncommittedFiles:
     """Thread-safe."""
 
     def __init__(self, file: Path) -> None:

@@ -6,10 +6,10 @@ import builtins
 from collections.abc import Callable
 
 from mcp_memory.models import Etag, FileStat, NotePath
-from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
+from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
 
 
-class WitnessedBackend(StorageBackend):
+class ObservedBackend(StorageBackend):
     """`changed` is told after the disk and before the answer: what was answered is known to it. Conflict copies are
     somebody else's bytes, and not told."""
 
@@ -39,7 +39,7 @@ class WitnessedBackend(StorageBackend):
     def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
         return self._inner.read(path, limit_bytes=limit_bytes, beginning=beginning)
 
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
         written = self._inner.write(path, data, expected)
         self._changed(path)
         return written
@@ -56,7 +56,7 @@ class WitnessedBackend(StorageBackend):
     def rmdir_empty(self, folder: NotePath) -> bool:
         return self._inner.rmdir_empty(folder)
 
-    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
         written = self._inner.erase(path, expected, rest)
         self._changed(path)
         return written

@@ -31,8 +31,8 @@ def run(arguments: Sequence[str]) -> NoReturn:
 
 def _complain(error: BaseException) -> None:
     try:
-        from mcp_memory.hooks.hook_log import Line, fallback
+        from mcp_memory.hooks.hook_log import HookLogLine, fallback
 
-        Line().failed(error).write(fallback(os.environ))
+        HookLogLine().failed(error).write(fallback(os.environ))
     except BaseException:  # noqa: S110 -- there is nobody left to tell
         pass

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mcp_memory.errors import DeadlineExceeded, Unusable
 from mcp_memory.hooks.command import START
 from mcp_memory.hooks.delegation import is_nested
-from mcp_memory.hooks.hook_input import Said
+from mcp_memory.hooks.hook_input import HookInput
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 
 PROMPT, FLUSH, COMPACT, STOP, END = "prompt", "flush", "pre-compact", "stop", "session-end"
@@ -40,7 +40,7 @@ OwesStart = Callable[[str, str], Awaitable[bool]]
 """Whether this session of a client has not heard yet what it should have at its start."""
 
 
-class Answer(NamedTuple):
+class HookAnswer(NamedTuple):
     """`output` is what the client reads, empty for silence; `facts` are for the log."""
 
     output: bytes
@@ -56,7 +56,7 @@ async def answer(
     within_ms: int,
     environ: Mapping[str, str],
     owes_start: OwesStart,
-) -> Answer:
+) -> HookAnswer:
     """`environ` is what the hook carries of its own, see `nested`.
 
     Raises Unusable for an event that is not known and for words that cannot be used, and what the engine raises."""
@@ -64,8 +64,8 @@ async def answer(
         raise Unusable("no event that is known", hint=f"one of {', '.join(EVENTS)}")
     if event == FLUSH:
         text = str((await perform("flush", {}))["text"])
-        return Answer(_context(FLUSH, text) if text else b"", {})
-    said = Said(data)
+        return HookAnswer(_context(FLUSH, text) if text else b"", {})
+    said = HookInput(data)
     if not said.session and event != START:
         raise Unusable("the input names no session")
     facts: dict[str, Any] = {"session": said.session}
@@ -78,9 +78,9 @@ async def answer(
     if event in {COMPACT, STOP, END}:
         if event != STOP or said.transcript:
             await perform("grown" if event == STOP else "emptied", session)
-        return Answer(COMPACTION.encode() if event == COMPACT and client in TAKES_COMPACTION else b"", facts)
+        return HookAnswer(COMPACTION.encode() if event == COMPACT and client in TAKES_COMPACTION else b"", facts)
     if event == PROMPT and not said.prompt.strip():
-        return Answer(b"", facts)
+        return HookAnswer(b"", facts)
     project = await project_of(said.cwd, min(within_ms / 1000, LOOK_DEADLINE_S))
     wanted: dict[str, Any] = {**session, "project": project, "within_ms": within_ms}
     briefings: list[dict[str, Any]] = []
@@ -100,13 +100,13 @@ async def answer(
         facts["degraded"] = degraded
     text = "\n".join(str(briefing["text"]) for briefing in briefings if briefing["text"])
     if not text:
-        return Answer(b"", facts)
+        return HookAnswer(b"", facts)
     facts |= {
         "outcome": "given",
         "tokens": sum(briefing["tokens"] for briefing in briefings),
         "notes": list(dict.fromkeys(note for briefing in briefings for note in briefing["notes"])),
     }
-    return Answer(_context(event, text), facts)
+    return HookAnswer(_context(event, text), facts)
 
 
 def _context(event: str, text: str) -> bytes:

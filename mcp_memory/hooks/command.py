@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from mcp_memory.client.connection import Address, Translated, error_of, json_object, proved
+from mcp_memory.client.connection import Address, TranslatedError, error_of, json_object, proved
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.delegation import marks_of
-from mcp_memory.hooks.hook_log import Line, fallback
+from mcp_memory.hooks.hook_log import HookLogLine, fallback
 from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
-from mcp_memory.settings.given import Given, read
+from mcp_memory.settings.given import GivenSettings, read
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ CARRIED_BYTES = 200_000
 _STEP = 1 << 20
 
 
-class Options:
+class HookOptions:
     """What the words of the command line say."""
 
     def __init__(self, event: str, client: str = "default", vault: str | None = None, config: str | None = None):
@@ -79,7 +79,7 @@ def hook(
     if {"-h", "--help"} & set(arguments):
         write_output(USAGE.encode())
         return
-    line, log, data = Line(), None, b""
+    line, log, data = HookLogLine(), None, b""
     try:
         data = read_input()  # whatever comes of it: a client may not take it well that nobody listens
         options = _options(arguments)
@@ -100,7 +100,7 @@ def hook(
     line.write(log or fallback(environ))
 
 
-def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: Given | None = None) -> float:
+def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: GivenSettings | None = None) -> float:
     """Of one call. Before the file is read, what the environment says holds, which wins over it, else the default.
 
     Raises ConfigInvalid.
@@ -131,13 +131,19 @@ def write_output(data: bytes) -> None:
 
 
 def _answer(
-    options: Options, data: bytes, vault: str, state: str, deadline: Deadline, line: Line, environ: Mapping[str, str]
+    options: HookOptions,
+    data: bytes,
+    vault: str,
+    state: str,
+    deadline: Deadline,
+    line: HookLogLine,
+    environ: Mapping[str, str],
 ) -> bytes:
     """What is printed; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
     if len(data) > CARRIED_BYTES:
-        from mcp_memory.hooks.hook_input import Said
+        from mcp_memory.hooks.hook_input import HookInput
 
-        data = Said(data).shortened()
+        data = HookInput(data).shortened()
     credentials, within_s = Credentials(f"{state}/{TOKENS}"), deadline.left_ms / 1000
     try:
         address = Address.read(f"{state}/{DAEMON}")
@@ -148,7 +154,7 @@ def _answer(
                 WITHIN_MS: str(max(1, int(deadline.left_ms - ON_THE_WAY_MS))),
                 **marks_of(environ),
             }
-            with Translated(within_s):
+            with TranslatedError(within_s):
                 status, said = channel.ask("POST", ROUTE + options.event, headers, data, deadline.until)
                 output = channel.body(said, deadline.until)
                 facts = json_object(said.get(FACTS, "{}").encode() if status == 200 else output)
@@ -166,15 +172,15 @@ def _answer(
 
 def _session(data: bytes) -> str:
     """Whose call it is, where the daemon did not say it."""
-    from mcp_memory.hooks.hook_input import Said
+    from mcp_memory.hooks.hook_input import HookInput
 
     try:
-        return Said(data).session
+        return HookInput(data).session
     except Unusable:
         return ""
 
 
-def _options(arguments: Sequence[str]) -> Options:
+def _options(arguments: Sequence[str]) -> HookOptions:
     """By hand: argparse takes longer to import than the daemon to answer, and ends the process. Raises Unusable."""
     event = arguments[0] if arguments else ""
     if not event.isascii() or not event.replace("-", "").isalpha():
@@ -186,13 +192,13 @@ def _options(arguments: Sequence[str]) -> Options:
         if not word.startswith("--") or name not in {"client", "vault", "config"}:
             raise Unusable("an option that is not known", hint="mcp-memory hook --help")
         found[name] = value if has_value else next(rest, "")
-    return Options(event, **found)
+    return HookOptions(event, **found)
 
 
-def _enabled(given: Given) -> bool:
+def _enabled(given: GivenSettings) -> bool:
     return str(_key(given, "enabled", True)).lower() not in {"false", "0", "no"}
 
 
-def _key(given: Given, key: str, default: object) -> object:
+def _key(given: GivenSettings, key: str, default: object) -> object:
     """Of `[hooks]`. The daemon judges the whole configuration; here only what is needed is looked at."""
     return given.table("hooks").get(key, default)

@@ -16,7 +16,7 @@ MOST_PROMPT_CHARS = 32_000
 MOST_NAME_CHARS = 500
 
 
-class Said:
+class HookInput:
     """Empty where the client does not say it, or says no text. `cwd` is the folder that the agent works in,
     `transcript` the file that its client writes the session down in."""
 

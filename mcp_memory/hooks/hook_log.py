@@ -24,7 +24,7 @@ LATEST_BYTES = 200_000
 """Of the log's end: some 700 calls, with a prompt that asks what came of its session's start."""
 
 
-class Line:
+class HookLogLine:
     """What is known so far of the call that is under way."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Line:
         """What the daemon has to say of it: session, outcome, tokens, notes …"""
         vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
 
-    def failed(self, error: BaseException) -> Line:
+    def failed(self, error: BaseException) -> HookLogLine:
         """Without the error's message, which may quote what was said."""
         self.outcome, self.cause = "failed", _cause(error)
         return self

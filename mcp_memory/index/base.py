@@ -70,14 +70,14 @@ Change = Upsert | Delete
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows(Sequence[Scored]):
+class ScoredRows(Sequence[Scored]):
     """The rows of one leg, best first: `ids` and `scores` (n,)."""
 
     ids: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     scores: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
 
     @classmethod
-    def of(cls, *rows: Scored) -> Rows:
+    def from_scored(cls, *rows: Scored) -> ScoredRows:
         ids = np.array([row.chunk_id for row in rows], dtype=np.int64)
         return cls(ids, np.array([row.score for row in rows], dtype=np.float32))
 
@@ -87,10 +87,10 @@ class Rows(Sequence[Scored]):
     @overload
     def __getitem__(self, at: int) -> Scored: ...
     @overload
-    def __getitem__(self, at: slice) -> Rows: ...
-    def __getitem__(self, at: int | slice) -> Scored | Rows:
+    def __getitem__(self, at: slice) -> ScoredRows: ...
+    def __getitem__(self, at: int | slice) -> Scored | ScoredRows:
         if isinstance(at, slice):
-            return Rows(self.ids[at], self.scores[at])
+            return ScoredRows(self.ids[at], self.scores[at])
         return Scored(int(self.ids[at]), float(self.scores[at]))
 
 
@@ -109,7 +109,7 @@ Part = Literal["words", "vectors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadFiles:
     """Of how many `passages` the next search would have to wait for the words, or for the vectors: how much of the
     reading is done, 0 to 1; None where they are in memory, or will be in no time."""
 
@@ -169,22 +169,22 @@ class Index(ABC):
 
     # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
     @abstractmethod
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         """Best chunks by BM25 with any of the terms; higher is better. A chunk's own words count twice, those of two
         neighbours on each side and of its place once. Terms are plain words: whatever they contain is text, not
         syntax. A compound (`read_file`) is looked for as a whole."""
 
     @abstractmethod
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         """As `lexical`, by BM25 of the section that the chunk stands in: all of its chunks, and its place. They share
         its score."""
 
     @abstractmethod
-    def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
+    def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
         """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
 
     @abstractmethod
-    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         """Chunks that have the most of the terms in themselves, by how many: what says nearly the same. Terms as in
         `lexical`."""
 
@@ -241,7 +241,7 @@ class Index(ABC):
     def watermark(self) -> Watermark: ...
 
     @abstractmethod
-    def unread(self) -> Unread:
+    def unread(self) -> UnreadFiles:
         """What the next search of the active generation would wait for. Waits for nobody itself."""
 
     @abstractmethod

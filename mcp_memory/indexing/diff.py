@@ -14,7 +14,7 @@ MASS_LOSS_SHARE, MASS_LOSS_FILES = 0.9, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class IndexedFile:
     """What the index was made from."""
 
     signature: str
@@ -22,7 +22,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DiskDiff:
     """`doubtful`: not listed, but something was odd at their place or above it, so somebody has to look."""
 
     to_read: tuple[NotePath, ...]
@@ -30,7 +30,7 @@ class Difference:
     doubtful: tuple[NotePath, ...] = ()
 
 
-def difference(listing: Listing, known: Mapping[NotePath, Known]) -> Difference:
+def difference(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff:
     """Files to read again, and files that are no more.
 
     A file is read when its signature is new, or when it is too young for its signature to prove anything. Of a root
@@ -45,10 +45,12 @@ def difference(listing: Listing, known: Mapping[NotePath, Known]) -> Difference:
     odd = {problem.path for problem in listing.problems}
     doubtful = [path for path in absent if odd and _below(path, odd)]
     gone = set(absent) - set(doubtful)
-    return Difference(tuple(to_read), tuple(path for path in absent if path in gone), tuple(doubtful))
+    return DiskDiff(tuple(to_read), tuple(path for path in absent if path in gone), tuple(doubtful))
 
 
-def vanished(gone: Sequence[NotePath], known: Mapping[NotePath, Known], arrived: Iterable[Etag]) -> list[NotePath]:
+def vanished(
+    gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
+) -> list[NotePath]:
     """Those of the gone whose bytes have not come back under a new name; the others were moved. Each file that has
     `arrived` vouches for one; those that were there before for none."""
     left = Counter(arrived)

@@ -32,7 +32,7 @@ PROBE = "tea"
 """A text that any model takes: where it is refused too, the model is at fault and not the text."""
 
 
-class Embedding:
+class EmbeddingBacklog:
     """One caller at a time works, so that no text is embedded twice, and one step at a time, even where it hangs."""
 
     def __init__(self, index: Index, health: Health) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
-from mcp_memory.indexing.incremental_chunking import LogCutter
+from mcp_memory.indexing.incremental_chunking import LogChunker
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
-from mcp_memory.runtime.lru_cache import Latest
-from mcp_memory.text.chunking.chunker import ChunkingConfig, Cut, cut
+from mcp_memory.runtime.lru_cache import LruCache
+from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig, cut
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import overlap, telling
 from mcp_memory.text.markdown.logs import is_log_path
@@ -31,7 +31,7 @@ SIMILAR = 0.5
 
 
 @dataclass(slots=True)
-class Checked:
+class FreshPassages:
     """`passages` are as their files say now, None for one that must not be shown. `newer` and `dropped` name the files
     that are not as they were indexed, `copies` the conflict copies that a log has not taken in yet."""
 
@@ -69,15 +69,15 @@ class Freshness:
         self._vault = vault
         self._writer = writer
         self._chunking = chunking
-        self._logs = LogCutter(chunking)
+        self._logs = LogChunker(chunking)
         self._reading = threading.Lock()
-        self._latest: Latest[NotePath, tuple[str, _Changed]] = Latest(_KEPT)
+        self._latest: LruCache[NotePath, tuple[str, _Changed]] = LruCache(_KEPT)
         self._is_lost = is_lost
 
-    def check(self, passages: Sequence[Passage], filters: Filters) -> Checked:
+    def check(self, passages: Sequence[Passage], filters: Filters) -> FreshPassages:
         """Never raises: a file that cannot be looked at now is taken to be as it was. What `filters` would not admit as
         it is now is dropped."""
-        checked = Checked()
+        checked = FreshPassages()
         notes = {passage.note.path: passage.note for passage in passages}
         changed = {path: now for path, record in notes.items() if (now := self._changed(record))}
         for passage in passages:
@@ -130,10 +130,10 @@ class Freshness:
         with self._reading:
             known = self._latest.get(path)
             if known is None or known[0] != signature:
-                known = self._latest.put(path, (signature, _Changed(self._vault.read(path), self._cut)))
+                known = self._latest.store(path, (signature, _Changed(self._vault.read(path), self._cut)))
             return known[1]
 
-    def _cut(self, file: NoteFile) -> Cut:
+    def _cut(self, file: NoteFile) -> ChunkedNote:
         if file.record.is_log:
             return self._logs.cut(file.record.path, file.text, file.body_start)
         return cut(file.text, file.body_start, self._chunking, log=False)
@@ -142,7 +142,7 @@ class Freshness:
 class _Changed:
     """A file that is another one by now, or none."""
 
-    def __init__(self, file: NoteFile | None, cut_of: Callable[[NoteFile], Cut]) -> None:
+    def __init__(self, file: NoteFile | None, cut_of: Callable[[NoteFile], ChunkedNote]) -> None:
         self._file = file
         self._cut_of = cut_of
         self._cut: list[Chunk] | None = None

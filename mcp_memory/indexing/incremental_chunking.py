@@ -9,19 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mcp_memory.models import Chunk
-from mcp_memory.runtime.lru_cache import Latest
-from mcp_memory.text.chunking.chunker import FINE_CHUNKS, MAX_CHARS, MAX_LINES, ChunkingConfig, Cut, Mark, cut
+from mcp_memory.runtime.lru_cache import LruCache
+from mcp_memory.text.chunking.chunker import (
+    FINE_CHUNKS,
+    MAX_CHARS,
+    MAX_LINES,
+    ChunkedNote,
+    ChunkingConfig,
+    ChunkMark,
+    cut,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class CutLog:
+class ChunkedLog:
     """A log's text, where its body begins, and its cut."""
 
     text: str
     body_start: int
-    cut: Cut
+    cut: ChunkedNote
 
-    def grown(self, text: str, body_start: int, config: ChunkingConfig) -> Cut | None:
+    def grown(self, text: str, body_start: int, config: ChunkingConfig) -> ChunkedNote | None:
         """The cut of `text`, as `chunking.cut` makes it with the same configuration. None where it is not this log
         with another frontmatter or a longer end, or so long that limits count."""
         if not self.cut.entries or self.cut.end != len(self.text):
@@ -37,35 +45,35 @@ class CutLog:
         end = cut(above + text[body_start + len(kept) :], 0, config, log=True)
         if not end.entries or end.entries[0].start != len(above):
             return None  # the last entry's heading was edited
-        moved = Mark(
+        moved = ChunkMark(
             body_start - self.body_start, text.count("\n", 0, body_start) - self.text.count("\n", 0, self.body_start), 0
         )
         now = last.moved(moved)
-        behind = Mark(now.start - len(above), now.line - end.entries[0].line, now.section - end.entries[0].section)
+        behind = ChunkMark(now.start - len(above), now.line - end.entries[0].line, now.section - end.entries[0].section)
         chunks = [_moved(chunk, moved) for chunk in self.cut.chunks if chunk.start < last.start]
         chunks += [_moved(chunk, behind) for chunk in end.chunks if chunk.start >= len(above)]
         if len(chunks) > FINE_CHUNKS:
             return None
-        return Cut(chunks, len(text), (first.moved(moved), end.entries[1].moved(behind)))
+        return ChunkedNote(chunks, len(text), (first.moved(moved), end.entries[1].moved(behind)))
 
 
-class LogCutter:
+class LogChunker:
     """Cuts logs, and remembers the `kept` latest. Thread-safe."""
 
     def __init__(self, config: ChunkingConfig, kept: int = 4) -> None:
         self._config = config
-        self._latest: Latest[str, CutLog] = Latest(kept)
+        self._latest: LruCache[str, ChunkedLog] = LruCache(kept)
 
-    def cut(self, path: str, text: str, body_start: int) -> Cut:
+    def cut(self, path: str, text: str, body_start: int) -> ChunkedNote:
         """As `chunking.cut`."""
         before = self._latest.get(path)
         found = before.grown(text, body_start, self._config) if before else None
         found = found or cut(text, body_start, self._config, log=True)
-        self._latest.put(path, CutLog(text, body_start, found))
+        self._latest.store(path, ChunkedLog(text, body_start, found))
         return found
 
 
-def _moved(chunk: Chunk, by: Mark) -> Chunk:
+def _moved(chunk: Chunk, by: ChunkMark) -> Chunk:
     if by == _NOWHERE:
         return chunk
     return replace(
@@ -78,4 +86,4 @@ def _moved(chunk: Chunk, by: Mark) -> Chunk:
     )
 
 
-_NOWHERE = Mark(0, 0, 0)
+_NOWHERE = ChunkMark(0, 0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_memory.indexing.reconciler import READING, Indexer
+from mcp_memory.indexing.reconciler import READING, Reconciler
 from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.health import Health
@@ -10,8 +10,10 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.vault import Vault
 
 
-class Staleness:
-    def __init__(self, vault: Vault, indexer: Indexer, writer: IndexWriter, watcher: Watcher, health: Health) -> None:
+class IndexLag:
+    def __init__(
+        self, vault: Vault, indexer: Reconciler, writer: IndexWriter, watcher: Watcher, health: Health
+    ) -> None:
         self._vault = vault
         self._writer = writer
         self._indexer = indexer
@@ -22,7 +24,7 @@ class Staleness:
         """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
         return self._vault.is_away or self._indexer.pruning_paused is not None
 
-    def told(self) -> str | None:
+    def describe(self) -> str | None:
         """For the answer; None where it knows all."""
         if self._indexer.pruning_paused:
             return f"{self._indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from mcp_memory.index.base import IndexedChunk, Upsert
-from mcp_memory.models import Chunk, NoteRecord, Shelf, TextHash
+from mcp_memory.models import Chunk, NoteRecord, NoteState, TextHash
 from mcp_memory.text.chunking import chunker
-from mcp_memory.text.chunking.chunker import ChunkingConfig, Cut
+from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig
 from mcp_memory.text.language.terms import words
 
 MAX_ABOVE_CHARS = 300
@@ -20,7 +20,9 @@ PASSAGES_VERSION = 8
 """Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
 
 
-def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: Cut | None = None) -> Upsert:
+def to_upsert(
+    record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
+) -> Upsert:
     """The rows of a note: its chunks with their embedded text, and what stands above its sections. `cut`: its chunks,
     where they are known already.
 
@@ -28,7 +30,7 @@ def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingCo
     its neighbours' context neither; a deleted note has no chunk at all. Where the text is longer than what is indexed
     of a note, the record's `problem` says so.
     """
-    if record.shelf is Shelf.DELETED:
+    if record.shelf is NoteState.DELETED:
         return Upsert(record)
     cut = cut or chunker.cut(text, body_start, config, log=record.is_log)
     forgotten = frozenset(record.meta.get("forgotten", ()))
@@ -39,7 +41,7 @@ def to_upsert(record: NoteRecord, text: str, body_start: int, config: ChunkingCo
     return Upsert(_judged(record, text, cut), [_indexed(record, above, chunk, cut) for chunk in chunks], places)
 
 
-def _judged(record: NoteRecord, text: str, cut: Cut) -> NoteRecord:
+def _judged(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord:
     """What no search will find is the note's problem."""
     if cut.end == len(text):
         return record
@@ -49,7 +51,7 @@ def _judged(record: NoteRecord, text: str, cut: Cut) -> NoteRecord:
     return replace(record, problem=f"{record.problem}; {said}" if record.problem else said)
 
 
-def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: Cut) -> IndexedChunk:
+def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: ChunkedNote) -> IndexedChunk:
     embedded = chunk.text if record.is_log or cut.turns else _with_place(record, above, chunk)
     return IndexedChunk(chunk, embedded, _hash(embedded))
 

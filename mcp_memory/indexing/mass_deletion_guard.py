@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mcp_memory.indexing.diff import Known, suspicion, vanished
+from mcp_memory.indexing.diff import IndexedFile, suspicion, vanished
 from mcp_memory.models import TRANSCRIPTS, Etag, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.base import Listing
 
 
-class UnacceptedLoss:
+class MassDeletionGuard:
     """Methods raise StorageFailed where the state folder cannot be read or written. For worker threads."""
 
     def __init__(self, file: Path) -> None:
@@ -24,7 +24,7 @@ class UnacceptedLoss:
         """Why nothing that vanished may leave the index now, or None."""
 
     def believable(
-        self, listing: Listing, gone: Sequence[NotePath], known: Mapping[NotePath, Known], arrived: Iterable[Etag]
+        self, listing: Listing, gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
     ) -> Sequence[NotePath]:
         """Those of the gone that may leave the index: all, or only the moved ones while a loss is suspected."""
         lost = {path for path in vanished(gone, known, arrived) if not _is_ours(path)} if gone else set[NotePath]()

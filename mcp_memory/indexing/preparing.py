@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused
 from mcp_memory.index.base import Upsert
-from mcp_memory.indexing.diff import Known
-from mcp_memory.indexing.incremental_chunking import LogCutter
+from mcp_memory.indexing.diff import IndexedFile
+from mcp_memory.indexing.incremental_chunking import LogChunker
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import NotePath, Problem
 from mcp_memory.text.chunking.chunker import ChunkingConfig
@@ -21,20 +21,20 @@ BATCH_CHUNKS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedRows:
     """One note to be written to the index, if it is still the one on disk."""
 
     file: NoteFile
-    known: Known
+    known: IndexedFile
     upsert: Upsert
 
 
 @dataclass(slots=True)
-class Batch:
+class PreparedBatch:
     """What became of some paths, in order. A path in `paths` alone was gone, or cannot be read now."""
 
     paths: list[NotePath] = field(default_factory=list[NotePath])
-    known: dict[NotePath, Known] = field(default_factory=dict[NotePath, Known])
+    known: dict[NotePath, IndexedFile] = field(default_factory=dict[NotePath, IndexedFile])
     upserts: list[Upsert] = field(default_factory=list[Upsert])
     """Of the notes that are news."""
     unusable: list[NotePath] = field(default_factory=list[NotePath])
@@ -47,23 +47,23 @@ class Batch:
         return len(self.paths) >= BATCH_FILES or self.chunks >= BATCH_CHUNKS
 
 
-class Preparer:
+class RowPreparer:
     """Blocking. Of the texts of a batch only their chunks are kept; of logs the latest few, which grow."""
 
     def __init__(self, vault: Vault, chunking: ChunkingConfig) -> None:
         self._vault = vault
         self._chunking = chunking
-        self._logs = LogCutter(chunking)
+        self._logs = LogChunker(chunking)
 
-    def latest(self, file: NoteFile) -> Ready:
+    def latest(self, file: NoteFile) -> PreparedRows:
         """The note as it is on disk by now. Raises as `Vault.read`."""
         if not self._vault.is_current(file):
             file = self._vault.read(file.record.path)
-        return Ready(file, _known(file), self._cut(file))
+        return PreparedRows(file, _known(file), self._cut(file))
 
-    def batch(self, paths: Iterable[NotePath], is_news: Callable[[NoteFile], bool]) -> Batch:
+    def batch(self, paths: Iterable[NotePath], is_news: Callable[[NoteFile], bool]) -> PreparedBatch:
         """As many of the paths as make a batch."""
-        batch = Batch()
+        batch = PreparedBatch()
         for path in paths:
             batch.paths.append(path)
             try:
@@ -94,7 +94,7 @@ class Preparer:
         return to_upsert(record, file.text, file.body_start, self._chunking, cut)
 
 
-def _known(file: NoteFile) -> Known:
+def _known(file: NoteFile) -> IndexedFile:
     """The signature of a file that is too young to be sure of is marked, so that the next sweep reads it again."""
     signature = file.record.signature
-    return Known(signature if file.settled else f"{signature}?", file.record.etag)
+    return IndexedFile(signature if file.settled else f"{signature}?", file.record.etag)

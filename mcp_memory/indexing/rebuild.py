@@ -6,8 +6,8 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Generation, Index
 from mcp_memory.indexing.diff import suspicion
-from mcp_memory.indexing.embedding_backlog import Embedding
-from mcp_memory.indexing.mass_deletion_guard import UnacceptedLoss
+from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
+from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health
@@ -15,7 +15,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.vault import Vault
 
 
-class Builder:
+class GenerationBuilder:
     """One caller at a time. An interrupted build goes on where it was."""
 
     def __init__(
@@ -23,8 +23,8 @@ class Builder:
         vault: Vault,
         index: Index,
         writer: IndexWriter,
-        embedding: Embedding,
-        loss: UnacceptedLoss,
+        embedding: EmbeddingBacklog,
+        loss: MassDeletionGuard,
         health: Health,
     ) -> None:
         self._vault = vault
@@ -67,7 +67,7 @@ class Builder:
 
     async def fill(self, built: Generation) -> None:
         """Put every note into a generation that may hold some of them already."""
-        known = self._writer.known
+        known = self._writer.indexed_files
         listing = await in_thread(self._vault.list, what="listing the vault")
         if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
             raise _missing_notes()
@@ -75,7 +75,7 @@ class Builder:
         gone = [path for path in await self._held(built) if path not in listing.files]
         await self._writer.remove(gone, known, only=built)
         paths = [path for path in listing.files if path in known]
-        with self._health.progress.of("building", len(paths)) as done:
+        with self._health.progress.tracking("building", len(paths)) as done:
             await self._writer.read_and_write(paths, known, done, only=built)
         for path in known.keys() - await self._held(built):
             self._writer.doubt(path)  # not readable now: tried again at each sweep

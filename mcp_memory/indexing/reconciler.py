@@ -11,8 +11,8 @@ import anyio
 
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.diff import Known, difference
-from mcp_memory.indexing.mass_deletion_guard import UnacceptedLoss
+from mcp_memory.indexing.diff import IndexedFile, difference
+from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
 from mcp_memory.indexing.preparing import BATCH_FILES
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
@@ -26,7 +26,7 @@ READING = "reading"
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
+class ReconcileResult:
     """One finished sweep. `at` is in monotonic seconds."""
 
     files: int
@@ -37,10 +37,12 @@ class Reconciled:
     folders: Mapping[NotePath, FolderId]
 
 
-class Indexer:
+class Reconciler:
     """One sweep at a time; what could not be read is in the writer's `problems`."""
 
-    def __init__(self, vault: Vault, index: Index, writer: IndexWriter, loss: UnacceptedLoss, health: Health) -> None:
+    def __init__(
+        self, vault: Vault, index: Index, writer: IndexWriter, loss: MassDeletionGuard, health: Health
+    ) -> None:
         self._vault = vault
         self._index = index
         self._writer = writer
@@ -48,7 +50,7 @@ class Indexer:
         self._health = health
         self._sweeping = anyio.Lock()
         self._faults_seen = 0
-        self.last: Reconciled | None = None
+        self.last: ReconcileResult | None = None
         self.ignored = 0
 
     @property
@@ -61,7 +63,7 @@ class Indexer:
         """The index was found damaged or gone since the last sweep; an empty one stands in its place."""
         return len(self._index.problems) != self._faults_seen
 
-    async def reconcile(self) -> Reconciled:
+    async def reconcile(self) -> ReconcileResult:
         """Make the index equal to the disk, from scratch where it turns out to be damaged."""
         async with self._sweeping:
             try:
@@ -79,28 +81,28 @@ class Indexer:
     async def accept_loss(self) -> int:
         """A person says that the vanished notes are really gone; returns how many were pruned."""
         async with self._sweeping:
-            known = self._writer.known
+            known = self._writer.indexed_files
             _, gone = await self._compared(await self._listing(), known)
             await self._writer.remove(gone, known)
             await in_thread(self._loss.accept, what="writing the state folder")
             return len(gone)
 
-    async def _reconcile(self) -> Reconciled:
+    async def _reconcile(self) -> ReconcileResult:
         start = monotonic()
         faults = len(self._index.problems)
         await self._writer.reopened()
-        known = self._writer.known  # before the listing, so that a note written behind it is not taken for gone
+        known = self._writer.indexed_files  # before the listing, so that a note written behind it is not taken for gone
         listing = await self._listing()
         to_read, gone = await self._compared(listing, known)
         self._writer.report(listing)
-        with self._health.progress.of(READING, len(to_read), at_least=BATCH_FILES) as done:
+        with self._health.progress.tracking(READING, len(to_read), at_least=BATCH_FILES) as done:
             changed = await self._writer.read_and_write(to_read, known, done)
-        arrived = [now.etag for path, now in self._writer.known.items() if path not in known]
+        arrived = [now.etag for path, now in self._writer.indexed_files.items() if path not in known]
         gone = await in_thread(
             lambda: self._loss.believable(listing, gone, known, arrived), what="looking for what vanished"
         )
         await self._writer.remove(gone, known)
-        self.last = Reconciled(
+        self.last = ReconcileResult(
             len(listing.files), changed, len(gone), monotonic() - start, monotonic(), listing.folders
         )
         self.ignored = listing.ignored
@@ -108,7 +110,7 @@ class Indexer:
         return self.last
 
     async def _compared(
-        self, listing: Listing, known: Mapping[NotePath, Known]
+        self, listing: Listing, known: Mapping[NotePath, IndexedFile]
     ) -> tuple[Sequence[NotePath], Sequence[NotePath]]:
         """The files to read, and those that are gone."""
         found = difference(listing, known)

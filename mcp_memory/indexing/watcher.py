@@ -40,7 +40,7 @@ just before its event."""
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepResult:
     """The folders to watch, by absolute path, and how many files had changed."""
 
     folders: Mapping[str, FolderId]
@@ -53,7 +53,7 @@ class Watcher:
     `sweep` returns None when it failed; the same folders are then watched as before.
     """
 
-    def __init__(self, sweep: Callable[[], Awaitable[Swept | None]], config: WatchConfig) -> None:
+    def __init__(self, sweep: Callable[[], Awaitable[SweepResult | None]], config: WatchConfig) -> None:
         self._sweep = sweep
         self._config = config
         self._hinted = anyio.Event()
@@ -119,7 +119,7 @@ class Watcher:
             finally:
                 self._rewatch.set()  # the watching thread looks at nothing else, and would keep us for ever
 
-    def _compare(self, swept: Swept, *, hinted: bool) -> None:
+    def _compare(self, swept: SweepResult, *, hinted: bool) -> None:
         """What the sweep saw with what we watch."""
         is_other = swept.folders != self._folders  # then no event could tell
         is_untold = self._stands and swept.changed > 0 and not hinted and not is_other

@@ -15,9 +15,9 @@ import anyio
 
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Change, Delete, Generation, Index
-from mcp_memory.indexing.diff import Known
+from mcp_memory.indexing.diff import IndexedFile
 from mcp_memory.indexing.index_rows import PASSAGES_VERSION
-from mcp_memory.indexing.preparing import Preparer, Ready
+from mcp_memory.indexing.preparing import PreparedRows, RowPreparer
 from mcp_memory.models import Etag, NotePath, NoteRecord, Problem
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.base import Listing
@@ -43,9 +43,9 @@ class IndexWriter:
         self._vault = vault
         self._index = index
         self._chunking = chunking
-        self._preparer = Preparer(vault, chunking)
+        self._preparer = RowPreparer(vault, chunking)
         self._lock = anyio.Lock()
-        self._known: dict[NotePath, Known] = {}
+        self._known: dict[NotePath, IndexedFile] = {}
         self._targets: list[Generation] = []
         self.problems: dict[str, Problem] = {}
         """Files that could not be used as they are, by path."""
@@ -58,14 +58,14 @@ class IndexWriter:
         return self._targets[0]
 
     @property
-    def known(self) -> dict[NotePath, Known]:
+    def indexed_files(self) -> dict[NotePath, IndexedFile]:
         """What the index was made from, as of now."""
         return dict(self._known)
 
     @property
-    def standing(self) -> dict[NotePath, Etag]:
+    def indexed_etags(self) -> dict[NotePath, Etag]:
         """The files that the index was made from."""
-        return {path: known.etag for path, known in self.known.items()}
+        return {path: known.etag for path, known in self.indexed_files.items()}
 
     def is_known(self, path: NotePath, etag: Etag, signature: str) -> bool:
         """Whether these bytes are what the index was made from, and the file with this signature holds them."""
@@ -91,7 +91,7 @@ class IndexWriter:
         for record in self.scan(active):
             # A forget that a crash cut short may be known to the vault alone: such a note is looked at again.
             signature = record.signature if self._vault.shows(record) else ""
-            self._known[record.path] = Known(signature, record.etag)
+            self._known[record.path] = IndexedFile(signature, record.etag)
             if record.problem:
                 self.problems[record.path] = Problem(record.path, record.problem)
 
@@ -103,7 +103,7 @@ class IndexWriter:
 
     # -- one note of ours --------------------------------------------------------------------------------------
 
-    async def put(self, file: NoteFile) -> bool:
+    async def index_note(self, file: NoteFile) -> bool:
         """Index a note that we have just written; if that fails, the next sweep does it. True where no passage of
         the index is without a vector now.
 
@@ -124,14 +124,14 @@ class IndexWriter:
                 self.doubt(file.record.path)
             raise
 
-    def _cut(self, file: NoteFile) -> Ready | None:
+    def _cut(self, file: NoteFile) -> PreparedRows | None:
         """In a thread. None where there is nothing to do."""
         return None if self._is_overtaken(file) else self._preparer.latest(file)
 
-    async def _put(self, file: NoteFile, cut: Ready | None = None) -> bool | None:
+    async def _put(self, file: NoteFile, cut: PreparedRows | None = None) -> bool | None:
         """None where the note is another one by now than when it was cut."""
 
-        def write() -> tuple[Ready | None, bool | None]:
+        def write() -> tuple[PreparedRows | None, bool | None]:
             if self._is_replaced():
                 self.open()
             if cut and not self._vault.is_current(cut.file):
@@ -150,7 +150,7 @@ class IndexWriter:
                 with anyio.CancelScope(shield=True):
                     ready, complete = await in_thread(write, deadline_s=WRITE_S, what="writing the index")
             except BaseException:
-                self._known[file.record.path] = Known("", file.record.etag)
+                self._known[file.record.path] = IndexedFile("", file.record.etag)
                 raise
             if ready:
                 path, problem = ready.upsert.note.path, ready.upsert.note.problem
@@ -174,19 +174,19 @@ class IndexWriter:
     async def take_out(self, path: NotePath) -> None:
         """Drop the rows of a file that we have just removed. Raises IndexUnavailable."""
         await self.reopened()
-        await self.remove([path], self.known)
+        await self.remove([path], self.indexed_files)
 
     def doubt(self, path: NotePath) -> None:
         """Have the next sweep index this file again, whatever its bytes."""
         if was := self._known.get(path):
-            self._known[path] = Known("", was.etag)
+            self._known[path] = IndexedFile("", was.etag)
 
     # -- many notes of a sweep ---------------------------------------------------------------------------------
 
     async def read_and_write(
         self,
         paths: Sequence[NotePath],
-        known: Mapping[NotePath, Known],
+        known: Mapping[NotePath, IndexedFile],
         done: Callable[[int], None],
         only: Generation | None = None,
     ) -> int:
@@ -218,7 +218,7 @@ class IndexWriter:
         return changed
 
     async def remove(
-        self, paths: Sequence[NotePath], known: Mapping[NotePath, Known], only: Generation | None = None
+        self, paths: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], only: Generation | None = None
     ) -> None:
         """Take these out, but for those that we wrote ourselves since `known` was taken."""
         if paths:
@@ -232,7 +232,7 @@ class IndexWriter:
 
     def distrust(self) -> None:
         """Trust no signature, so that the next sweep reads every file and compares its bytes."""
-        self._known = {path: Known("?" if was.signature else "", was.etag) for path, was in self._known.items()}
+        self._known = {path: IndexedFile("?" if was.signature else "", was.etag) for path, was in self._known.items()}
 
     def judge(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
         """These are all the problems that these files have now. A new dictionary: others read it in threads."""
@@ -280,7 +280,7 @@ class IndexWriter:
         known = self._index.generations()
         return all(self.generation.number != each.number or not each.active for each in known)
 
-    def _is_still(self, path: NotePath, known: Mapping[NotePath, Known]) -> bool:
+    def _is_still(self, path: NotePath, known: Mapping[NotePath, IndexedFile]) -> bool:
         return self._known.get(path) == known.get(path)
 
     async def _apply(self, changes: Sequence[Change], targets: Sequence[Generation]) -> None:
@@ -291,5 +291,5 @@ class IndexWriter:
                 )
 
 
-def _is_news(file: NoteFile, was: Known | None) -> bool:
+def _is_news(file: NoteFile, was: IndexedFile | None) -> bool:
     return was is None or was.etag != file.record.etag or not was.signature

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, jsonc
-from mcp_memory.integrations.clients import Where, config_file
+from mcp_memory.integrations.clients import ClientPaths, config_file
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
 """`no rule`: it asks, since nobody has said anything."""
@@ -38,7 +38,7 @@ class ClaudeSettings:
     off: tuple[Path, Sequence[object]]
 
     @classmethod
-    def read(cls, where: Where) -> ClaudeSettings:
+    def read(cls, where: ClientPaths) -> ClaudeSettings:
         user = where.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
         project = where.project or Path.cwd()
         own = [project / ".claude" / name for name in ("settings.json", "settings.local.json")]

@@ -16,11 +16,19 @@ from typing import Any, Literal, cast
 
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files, jsonc
-from mcp_memory.integrations.commands import Command
-from mcp_memory.integrations.config_entries import Hooks, Identity, Instructions, Piece, Server, Trust, Variable
-from mcp_memory.integrations.config_plan import Target
-from mcp_memory.integrations.openclaw_plugin import Plugin
-from mcp_memory.integrations.permission import Permission
+from mcp_memory.integrations.commands import OurCommand
+from mcp_memory.integrations.config_entries import (
+    ConfigEntry,
+    EntryIdentity,
+    EnvVariable,
+    HookEntries,
+    HookTrust,
+    InstructionBlock,
+    ServerEntry,
+)
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.permission import PermissionRule
 
 Scope = Literal["user", "project"]
 
@@ -55,7 +63,7 @@ MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "dar
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ClientPaths:
     """Where clients look for their files: the person's home, the environment, the root of the project, and an
     organisation's folder for Claude Code."""
 
@@ -70,7 +78,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class ConnectionDetails:
     """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable`,
     `token` and `plugin`, its folder and its command, are for a client without a headers helper, which takes plugins for
     hooks; `vault` is None for the default one."""
@@ -86,7 +94,9 @@ class Wire:
     chosen: bool = False
 
 
-def targets(client: str, scope: Scope, where: Where, wire: Wire, *, hooks: bool) -> list[Target]:
+def targets(
+    client: str, scope: Scope, where: ClientPaths, wire: ConnectionDetails, *, hooks: bool
+) -> list[ConfigTarget]:
     """The client's files and what belongs into them. Raises Refused for a scope that it does not have."""
     if scope == "project" and where.project is None:
         raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
@@ -94,17 +104,18 @@ def targets(client: str, scope: Scope, where: Where, wire: Wire, *, hooks: bool)
     return [replace(target, within=where.project) for target in found] if scope == "project" else found
 
 
-def trusting(found: Sequence[Target], hashes: Mapping[str, str]) -> list[Target]:
+def trusting(found: Sequence[ConfigTarget], hashes: Mapping[str, str]) -> list[ConfigTarget]:
     """The same, with Codex's trust in our hooks: the key of each → its hash."""
     return [
         replace(
-            target, pieces=tuple(Trust(tuple(hashes), hashes) if isinstance(p, Trust) else p for p in target.pieces)
+            target,
+            pieces=tuple(HookTrust(tuple(hashes), hashes) if isinstance(p, HookTrust) else p for p in target.pieces),
         )
         for target in found
     ]
 
 
-def config_file(client: str, scope: Scope, where: Where) -> Path | None:
+def config_file(client: str, scope: Scope, where: ClientPaths) -> Path | None:
     """The file that holds the server's entry; None for a client that has none there."""
     if scope == "project":
         if where.project is None or client not in {"claude-code", "codex"}:
@@ -122,34 +133,34 @@ def helper_of(entry: Mapping[str, Any]) -> object:
     return entry.get("headersHelper") or entry.get("http_headers_helper")
 
 
-def entry_in(target: Target, content: bytes | None) -> Mapping[str, Any] | None:
+def entry_in(target: ConfigTarget, content: bytes | None) -> Mapping[str, Any] | None:
     """Our server's entry as it stands in the file; None for a file that has none, or cannot be read."""
     for piece in target.pieces:
-        if isinstance(piece, Server) and content is not None:
+        if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.entry_in(content.decode())
     return None
 
 
-def serves_another_vault(target: Target, content: bytes | None) -> bool:
+def serves_another_vault(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether the file connects another vault of ours."""
     for piece in target.pieces:
-        if isinstance(piece, Server) and content is not None:
+        if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.serves_another_vault(content.decode())
     return False
 
 
-def name_in(target: Target, content: bytes | None) -> str | None:
+def name_in(target: ConfigTarget, content: bytes | None) -> str | None:
     """What our server's entry is called in the file; None for a file that has none, or cannot be read."""
     for piece in target.pieces:
-        if isinstance(piece, Server) and content is not None:
+        if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return next(iter(piece.names(content.decode())), None)
     return None
 
 
-def unread(client: str, target: Target, content: bytes | None) -> str | None:
+def unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
     """Why the client does not load the file as it stands, which this program can read; None where it does."""
     is_json = target.file.suffix == ".json" and client != "openclaw"
     if content is None or not is_json or (fault := jsonc.plain_fault(content.decode(errors="replace"))) is None:
@@ -159,127 +170,133 @@ def unread(client: str, target: Target, content: bytes | None) -> str | None:
     )
 
 
-def overridden(client: str, target: Target) -> Path | None:
+def overridden(client: str, target: ConfigTarget) -> Path | None:
     """The file that Codex reads in the place of one with our instructions: one that says anything."""
     other = target.file.with_name("AGENTS.override.md")
-    if client != "codex" or not any(isinstance(piece, Instructions) for piece in target.pieces):
+    if client != "codex" or not any(isinstance(piece, InstructionBlock) for piece in target.pieces):
         return None
     with suppress(McpMemoryError):
         return other if (config_files.read(other) or b"").strip() else None
     return None
 
 
-def by_stdio(target: Target, content: bytes | None) -> list[tuple[Command, Mapping[str, Any]]]:
+def by_stdio(target: ConfigTarget, content: bytes | None) -> list[tuple[OurCommand, Mapping[str, Any]]]:
     """The entries in the file that start `mcp-memory stdio` for the vault instead."""
     for piece in target.pieces:
-        if isinstance(piece, Server) and content is not None:
+        if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.by_stdio(content.decode())
     return []
 
 
-def has_shops_plugin(target: Target, content: bytes | None) -> bool:
+def has_shops_plugin(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether OpenClaw's configuration loads our plugin for the vault, and it was not `install` that put it there."""
     for piece in target.pieces:
-        if isinstance(piece, Plugin) and content is not None:
+        if isinstance(piece, OpenClawPlugin) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.is_from_shop(content.decode())
     return False
 
 
-def is_shadowed(target: Target, content: bytes | None) -> bool:
+def is_shadowed(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether OpenClaw offers its own memory tools besides those of our plugin."""
     for piece in target.pieces:
-        if isinstance(piece, Plugin) and content is not None:
+        if isinstance(piece, OpenClawPlugin) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.is_in(content.decode()) and not piece.stands_alone(content.decode())
     return False
 
 
-def _claude_code(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
+def _claude_code(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
     config = _existing(config_file("claude-code", scope, where))
     root = where.project if scope == "project" else None
     folder = root / ".claude" if root else where.folder("CLAUDE_CONFIG_DIR", ".claude")
-    server = Server("json", ("mcpServers",), wire.name, wire.entry, Identity("claude-code", wire.vault), wire.chosen)
-    more: tuple[Piece, ...] = (_hooks("claude-code", wire),) if hooks else ()
+    server = ServerEntry(
+        "json", ("mcpServers",), wire.name, wire.entry, EntryIdentity("claude-code", wire.vault), wire.chosen
+    )
+    more: tuple[ConfigEntry, ...] = (_hooks("claude-code", wire),) if hooks else ()
     return [
-        Target(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
-        Target(folder / "settings.json", (*more, *_permission(config, server))),
-        Target((root or folder) / "CLAUDE.md", (Instructions(wire.instructions),)),
+        ConfigTarget(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
+        ConfigTarget(folder / "settings.json", (*more, *_permission(config, server))),
+        ConfigTarget((root or folder) / "CLAUDE.md", (InstructionBlock(wire.instructions),)),
     ]
 
 
-def _codex(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
+def _codex(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
     config = _existing(config_file("codex", scope, where))
-    server = Server("toml", ("mcp_servers",), wire.name, wire.entry, Identity("codex", wire.vault), wire.chosen)
+    server = ServerEntry(
+        "toml", ("mcp_servers",), wire.name, wire.entry, EntryIdentity("codex", wire.vault), wire.chosen
+    )
     instructed = where.project if scope == "project" and where.project else config.parent
-    hooked = [Target(config.parent / "hooks.json", (_hooks("codex", wire),))] if hooks else []
+    hooked = [ConfigTarget(config.parent / "hooks.json", (_hooks("codex", wire),))] if hooks else []
     return [
-        Target(config, (server, *(Trust(_trust_keys(target)) for target in hooked))),
+        ConfigTarget(config, (server, *(HookTrust(_trust_keys(target)) for target in hooked))),
         *hooked,
-        Target(instructed / "AGENTS.md", (Instructions(wire.instructions),)),
+        ConfigTarget(instructed / "AGENTS.md", (InstructionBlock(wire.instructions),)),
     ]
 
 
-def _openclaw(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:
+def _openclaw(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
     if scope == "project":
         raise Refused("OpenClaw has no configuration of a project", hint="--scope user")
     config = _openclaw_config(where)
-    identity = Identity("openclaw", wire.vault, wire.variable)
-    server = Server("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
-    token = Variable(wire.variable, wire.token)
+    identity = EntryIdentity("openclaw", wire.vault, wire.variable)
+    server = ServerEntry("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
+    token = EnvVariable(wire.variable, wire.token)
     return [
-        Target(_openclaw_state(where) / ".env", (token,), private=True),
-        Target(config, (server, Plugin(*wire.plugin, wire.vault)) if hooks else (server,)),
-        Target(_workspace(where, config) / "AGENTS.md", (Instructions(wire.instructions),), only_existing=True),
+        ConfigTarget(_openclaw_state(where) / ".env", (token,), private=True),
+        ConfigTarget(config, (server, OpenClawPlugin(*wire.plugin, wire.vault)) if hooks else (server,)),
+        ConfigTarget(
+            _workspace(where, config) / "AGENTS.md", (InstructionBlock(wire.instructions),), only_existing=True
+        ),
     ]
 
 
-def _generic(scope: Scope, where: Where, wire: Wire, hooks: bool) -> list[Target]:  # noqa: ARG001 -- likewise
+def _generic(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:  # noqa: ARG001 -- likewise
     """What its configuration looks like nobody knows; many read AGENTS.md."""
     if scope == "user" or where.project is None:
         return []
-    return [Target(where.project / "AGENTS.md", (Instructions(wire.instructions),))]
+    return [ConfigTarget(where.project / "AGENTS.md", (InstructionBlock(wire.instructions),))]
 
 
-def _hooks(client: str, wire: Wire) -> Hooks:
+def _hooks(client: str, wire: ConnectionDetails) -> HookEntries:
     commands = {HOOK_EVENTS[event]: command for event, command in wire.hooks.items()}
-    return Hooks(commands, client, wire.vault, HOOK_TIMEOUT_S)
+    return HookEntries(commands, client, wire.vault, HOOK_TIMEOUT_S)
 
 
-def _permission(config: Path, server: Server) -> tuple[Permission, ...]:
+def _permission(config: Path, server: ServerEntry) -> tuple[PermissionRule, ...]:
     """By the name that our entry has there, or will have."""
     with suppress(UnicodeDecodeError, McpMemoryError):  # told when the entry is planned
         text = (config_files.read(config) or b"").decode()
         name = server.name_in(text)
         if not server.is_taken(text):
-            return (Permission(name, tuple(each for each in server.names(text) if each != name)),)
+            return (PermissionRule(name, tuple(each for each in server.names(text) if each != name)),)
     return ()
 
 
-def _trust_keys(target: Target) -> tuple[str, ...]:
+def _trust_keys(target: ConfigTarget) -> tuple[str, ...]:
     """What Codex calls our handlers in that file: by the file, the event in lower case, and their numbers."""
     found: list[str] = []
     for piece in target.pieces:
         with suppress(UnicodeDecodeError, McpMemoryError):  # told when the hooks are planned
-            if isinstance(piece, Hooks):
+            if isinstance(piece, HookEntries):
                 for event, group, number in piece.places((config_files.read(target.file) or b"").decode()):
                     name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
                     found.append(f"{target.file}:{name}:{group}:{number}")
     return tuple(found)
 
 
-def _openclaw_state(where: Where) -> Path:
+def _openclaw_state(where: ClientPaths) -> Path:
     profile = where.environ.get("OPENCLAW_PROFILE", "")
     name = f".openclaw-{profile}" if profile and profile != "default" else ".openclaw"
     return where.folder("OPENCLAW_STATE_DIR", str(where.folder("OPENCLAW_HOME", "") / name))
 
 
-def _openclaw_config(where: Where) -> Path:
+def _openclaw_config(where: ClientPaths) -> Path:
     return where.folder("OPENCLAW_CONFIG_PATH", str(_openclaw_state(where) / "openclaw.json"))
 
 
-def _workspace(where: Where, config: Path) -> Path:
+def _workspace(where: ClientPaths, config: Path) -> Path:
     """The folder of the agent's own config_files, as configured."""
     found: Any = None
     with suppress(UnicodeDecodeError, McpMemoryError):  # told when the server's entry is planned

@@ -19,7 +19,7 @@ _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class OurCommand:
     """`verb` is `headers`, `stdio`, or `hook EVENT`; `vault` is None for the default one."""
 
     verb: str
@@ -27,7 +27,7 @@ class Command:
     vault: str | None
 
 
-def read(line: object) -> Command | None:
+def read(line: object) -> OurCommand | None:
     """What a configured command does, if it is one of ours and does nothing else.
 
     Of a path only an absolute one counts: a relative one leads to whatever lies in an agent's project.
@@ -43,7 +43,7 @@ def read(line: object) -> Command | None:
             options[word[2:]] = rest.pop(0)
         else:
             return None
-    return Command(" ".join(plain), options.get("client", ""), options.get("vault")) if plain else None
+    return OurCommand(" ".join(plain), options.get("client", ""), options.get("vault")) if plain else None
 
 
 def variables_of(line: object) -> list[str]:

@@ -10,10 +10,10 @@ from typing import Any, Protocol, cast
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, envfile, jsonc, marked_block, toml
-from mcp_memory.integrations.commands import Command
+from mcp_memory.integrations.commands import OurCommand
 
 
-class Piece(Protocol):
+class ConfigEntry(Protocol):
     """Pure functions on a file's text. All raise Refused for a text that they cannot read."""
 
     @property
@@ -21,7 +21,7 @@ class Piece(Protocol):
         """What it is, for people."""
         ...
 
-    def put(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         """The text with it; the same text where all of it is there. Raises Refused where its place is taken."""
         ...
 
@@ -35,7 +35,7 @@ class Piece(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class EntryIdentity:
     """How our own entry is told from another's: it asks `headers` for this client and vault, or sends `variable`."""
 
     client: str
@@ -51,7 +51,7 @@ class Identity:
             sent: object = cast("dict[str, Any]", headers).get("Authorization") if isinstance(headers, dict) else None
             return sent == f"Bearer ${{{self.variable}}}"
         helper = fields.get("headersHelper") or fields.get("http_headers_helper")
-        return commands.read(helper) == Command("headers", self.client, self.vault)
+        return commands.read(helper) == OurCommand("headers", self.client, self.vault)
 
     def is_of_another_vault(self, entry: object) -> bool:
         """Whether we put it in, for a vault that is not this one: its folder may have the same name."""
@@ -69,18 +69,18 @@ PATIENCE = ("tool_timeout_sec", "startup_timeout_sec")
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerEntry:
     """Our entry among a client's MCP servers, in JSON or TOML. `chosen` is a name that a person asked for."""
 
     format: str
     path: tuple[str, ...]
     name: str
     entry: Mapping[str, Any]
-    identity: Identity
+    identity: EntryIdentity
     chosen: bool = False
     what = "the memory server"
 
-    def put(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         name = self.name_in(text)
         for other in self.names(text):
             if other != name:
@@ -93,12 +93,12 @@ class Server:
             )
         if self.format == "toml":
             entry = {key: value for key, value in self.entry.items() if key not in PATIENCE or key not in (taken or {})}
-            return toml.put(text, (*self.path, name), entry)
+            return toml.set_table(text, (*self.path, name), entry)
         if taken is None:
-            return jsonc.put(text, (*self.path, name), dict(self.entry))
+            return jsonc.set_value(text, (*self.path, name), dict(self.entry))
         for key, value in self.entry.items():
             if taken.get(key) != value:
-                text = jsonc.put(text, (*self.path, name, key), value)
+                text = jsonc.set_value(text, (*self.path, name, key), value)
         return text
 
     def remove(self, text: str, before: str | None) -> str:
@@ -132,9 +132,9 @@ class Server:
     def serves_another_vault(self, text: str) -> bool:
         return any(map(self.identity.is_of_another_vault, self._servers(text).values()))
 
-    def by_stdio(self, text: str) -> list[tuple[Command, Mapping[str, Any]]]:
+    def by_stdio(self, text: str) -> list[tuple[OurCommand, Mapping[str, Any]]]:
         """The entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
-        found: list[tuple[Command, Mapping[str, Any]]] = []
+        found: list[tuple[OurCommand, Mapping[str, Any]]] = []
         for entry in self._servers(text).values():
             fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
             command = commands.read(shlex.join(map(str, [fields.get("command"), *_list(fields, "args")])))
@@ -160,7 +160,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class HookEntries:
     """Commands that a client runs at its events, in the form that Claude Code and Codex share:
     `{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}`."""
 
@@ -171,7 +171,7 @@ class Hooks:
     timeout_s: int
     what = "the hooks"
 
-    def put(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         for event, command in self.commands.items():
             found = self._ours(text, event)
             if not found:
@@ -212,12 +212,12 @@ class Hooks:
                     found.append((group, number))
         return found
 
-    def _is_for_us(self, command: Command) -> bool:
+    def _is_for_us(self, command: OurCommand) -> bool:
         return (command.client, command.vault) == (self.client, self.vault)
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class HookTrust:
     """What Codex notes down in its configuration when a person trusts our hooks: it goes with them. `hashes` are put in
     where a person has said so to us instead, by key."""
 
@@ -225,9 +225,9 @@ class Trust:
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
     what = "the trust in the hooks"
 
-    def put(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         for key, value in self.hashes.items():
-            text = toml.put(text, ("hooks", "state", key), {"trusted_hash": value})
+            text = toml.set_table(text, ("hooks", "state", key), {"trusted_hash": value})
         return text
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a table is whole
@@ -241,14 +241,14 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True)
-class Instructions:
+class InstructionBlock:
     """A few lines for the agent, between marks."""
 
     lines: str
     what = "the instructions for the agent"
 
-    def put(self, text: str) -> str:
-        return marked_block.put(text, self.lines)
+    def insert(self, text: str) -> str:
+        return marked_block.set_block(text, self.lines)
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- the marks tell enough
         return marked_block.remove(text)
@@ -258,15 +258,19 @@ class Instructions:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class EnvVariable:
     """The token for a client that has no headers helper, in the environment file that it reads."""
 
     name: str
     value: str
     what = "the token"
 
-    def put(self, text: str) -> str:
-        return text if envfile.value_of(text, self.name) == self.value else envfile.put(text, self.name, self.value)
+    def insert(self, text: str) -> str:
+        return (
+            text
+            if envfile.value_of(text, self.name) == self.value
+            else envfile.set_variable(text, self.name, self.value)
+        )
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a line is whole
         return envfile.remove(text, self.name)

@@ -17,13 +17,13 @@ from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
-from mcp_memory.integrations.config_plan import Change, Target
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.models import Etag
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.storage.folders import etag_of, opened_file
-from mcp_memory.storage.publish import Compared, Place, Publisher
+from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
 from mcp_memory.storage.temp_files import NEW_FILE_MODE
 
 MARK = ".mcp-memory-"
@@ -59,7 +59,7 @@ def read(file: Path) -> bytes | None:
     return content
 
 
-def check(change: Change) -> None:
+def check(change: ConfigChange) -> None:
     """Raises Refused where the file may not be written, with what to do."""
     if change.is_nothing:
         return
@@ -82,7 +82,7 @@ def check(change: Change) -> None:
             raise Refused(f"the folder {folder} is not yours to write in", hint=f"check its owner and mode; {by_hand}")
 
 
-def apply(change: Change, now: datetime) -> Path | None:
+def apply(change: ConfigChange, now: datetime) -> Path | None:
     """Carry it out; the backup that was made, if any. Raises PreconditionFailed where the file is not what the plan
     saw, or a program saves it at this very moment, Busy where its program is writing it, and StorageFailed; the old
     bytes, or what that program saved, are there then, and no backup."""
@@ -96,7 +96,7 @@ def apply(change: Change, now: datetime) -> Path | None:
                 try:
                     if change.keeps_old and change.old is not None:
                         backup = _keep(change.file, change.old, old, now)
-                    _publish(publisher, Place(folder, "", target.name), change.new, old)
+                    _publish(publisher, PublishTarget(folder, "", target.name), change.new, old)
                 except (OSError, McpMemoryError):
                     if backup:
                         with suppress(OSError):
@@ -117,7 +117,7 @@ def apply(change: Change, now: datetime) -> Path | None:
 
 
 @contextmanager
-def _opened(target: Path, change: Change) -> Generator[tuple[int, Compared | None]]:
+def _opened(target: Path, change: ConfigChange) -> Generator[tuple[int, CompareResult | None]]:
     """The folder and the file in it, still open, that the plan saw. Raises PreconditionFailed where it saw another."""
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     with ExitStack() as opened:
@@ -127,13 +127,13 @@ def _opened(target: Path, change: Change) -> Generator[tuple[int, Compared | Non
         except NotFound:
             old = None
         else:
-            old = Compared(file, stat.S_IMODE(facts.st_mode), etag_of(file), facts.st_gid)
+            old = CompareResult(file, stat.S_IMODE(facts.st_mode), etag_of(file), facts.st_gid)
         if (old and old.etag) != (None if change.old is None else _etag(change.old)):
             raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
         yield folder, old
 
 
-def _publish(publisher: Publisher, place: Place, new: bytes | None, old: Compared | None) -> None:
+def _publish(publisher: Publisher, place: PublishTarget, new: bytes | None, old: CompareResult | None) -> None:
     if old is None:
         # Nobody else may read it: its program puts tokens in later, and leaves the mode as it is.
         try:
@@ -156,7 +156,7 @@ def backups(file: Path) -> list[tuple[Path, bytes]]:
     return [(place, content) for place in found if (content := read(place)) is not None]
 
 
-def _target(target: Target) -> Path:
+def _target(target: ConfigTarget) -> Path:
     """Where a link leads, so that the link itself stays. Raises Refused where a repository's leads out of it."""
     file, root = target.file, target.within
     try:
@@ -175,12 +175,12 @@ def _free_name(file: Path, now: datetime) -> Path:
     return next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
 
 
-def _keep(file: Path, content: bytes, like: Compared | None, now: datetime) -> Path:
+def _keep(file: Path, content: bytes, like: CompareResult | None, now: datetime) -> Path:
     """A backup beside the file, with its mode and group."""
     backup = _free_name(file, now)
     folder = os.open(backup.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        place = Place(folder, "", backup.name)
+        place = PublishTarget(folder, "", backup.name)
         rights = (like.mode, like.group) if like else (NEW_FILE_MODE, None)
         Publisher(_RENAMES).create(place, content, _etag(content), mode=rights[0], group=rights[1])
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.config_entries import Piece
+from mcp_memory.integrations.config_entries import ConfigEntry
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _REFERENCE = re.compile(r"[\"']?(?:Bearer )?\$\{\w+\}[\"']?")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ConfigTarget:
     """A file and what belongs into it. `private`: it holds a secret, and must be nobody else's to read.
 
     `only_existing`: its program makes it, and makes more the first time, which it would not if it found ours.
@@ -37,7 +37,7 @@ class Target:
     """
 
     file: Path
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ConfigEntry, ...]
     private: bool = False
     only_existing: bool = False
     lock: Path | None = None
@@ -45,14 +45,14 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigChange:
     """`old` and `new` are the file's bytes, None where there is no file; `what` is put in or taken out.
 
     `spent`: backups that hold nothing which the new bytes lack. `keeps_old`: the old bytes deserve a backup.
     `brings_secret`: one that nobody else may read.
     """
 
-    target: Target
+    target: ConfigTarget
     old: bytes | None
     new: bytes | None
     what: tuple[str, ...] = ()
@@ -69,25 +69,25 @@ class Change:
         return self.old == self.new
 
 
-def installing(target: Target, old: bytes | None) -> Change:
+def installing(target: ConfigTarget, old: bytes | None) -> ConfigChange:
     """What puts all pieces in. Raises Refused, with the file's name, where it is broken or a place is taken."""
     if old is None and target.only_existing:
-        return Change(target, None, None)
+        return ConfigChange(target, None, None)
     with_all, what = _put(target, target.pieces, old)
-    return Change(target, old, with_all, what, keeps_old=old is not None, brings_secret=target.private)
+    return ConfigChange(target, old, with_all, what, keeps_old=old is not None, brings_secret=target.private)
 
 
-def uninstalling(target: Target, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> Change:
+def uninstalling(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> ConfigChange:
     """What takes out the pieces that are in. `backups`: the file before we changed it, oldest first.
 
     Where nothing else has changed since, the file comes back as it was, byte by byte; one that we made goes. Raises
     Refused, with the file's name, where it is broken.
     """
     if old is None:
-        return Change(target, None, None)
+        return ConfigChange(target, None, None)
     present = _named(target.file, lambda: [piece for piece in target.pieces if piece.is_in(_text(old))])
     if not present:
-        return Change(target, old, old)
+        return ConfigChange(target, old, old)
     before = next((content for _, content in backups), None)
     if before is not None and _is_ours_alone(target, before):
         before = None  # we had made the file, and changed it later
@@ -102,10 +102,10 @@ def uninstalling(target: Target, old: bytes | None, backups: Sequence[tuple[Path
     what = tuple(piece.what for piece in present)
     # Of a file that was all ours nothing is worth keeping, and a token that is taken out must be gone.
     keeps_old = not untouched and not spent and new is not None and not target.private
-    return Change(target, old, new, what, spent, keeps_old=keeps_old)
+    return ConfigChange(target, old, new, what, spent, keeps_old=keeps_old)
 
 
-def diff(change: Change, shown: str) -> str:
+def diff(change: ConfigChange, shown: str) -> str:
     """A unified diff for people, the file called `shown`. No secret of others is seen: of a private file no value, else
     none whose key sounds like one."""
     old, new = (_shown(content, hides=change.target.private) for content in (change.old, change.new))
@@ -114,18 +114,18 @@ def diff(change: Change, shown: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def _put(target: Target, pieces: Sequence[Piece], old: bytes | None) -> tuple[bytes, tuple[str, ...]]:
+def _put(target: ConfigTarget, pieces: Sequence[ConfigEntry], old: bytes | None) -> tuple[bytes, tuple[str, ...]]:
     text = start = _named(target.file, lambda: _text(old))
     what: list[str] = []
     for piece in pieces:
         before = text
-        text = _named(target.file, lambda piece=piece, before=before: piece.put(before))
+        text = _named(target.file, lambda piece=piece, before=before: piece.insert(before))
         if text != before:
             what.append(piece.what)
     return (old if old is not None and text == start else text.encode()), tuple(what)
 
 
-def _without(target: Target, pieces: Sequence[Piece], content: bytes, before: bytes | None) -> bytes:
+def _without(target: ConfigTarget, pieces: Sequence[ConfigEntry], content: bytes, before: bytes | None) -> bytes:
     def removed() -> str:
         text = _text(content)
         for piece in reversed(pieces):
@@ -135,7 +135,7 @@ def _without(target: Target, pieces: Sequence[Piece], content: bytes, before: by
     return _named(target.file, removed).encode()
 
 
-def _leads_to(target: Target, pieces: Sequence[Piece], before: bytes | None, now: bytes) -> bool:
+def _leads_to(target: ConfigTarget, pieces: Sequence[ConfigEntry], before: bytes | None, now: bytes) -> bool:
     """Whether putting the pieces into `before` makes just what is there now."""
     try:
         return _put(target, pieces, before)[0] == now
@@ -143,7 +143,7 @@ def _leads_to(target: Target, pieces: Sequence[Piece], before: bytes | None, now
         return False
 
 
-def _is_ours_alone(target: Target, content: bytes) -> bool:
+def _is_ours_alone(target: ConfigTarget, content: bytes) -> bool:
     """Whether these are just the bytes that some of the pieces make of no file."""
     present = _named(target.file, lambda: [piece for piece in target.pieces if piece.is_in(_text(content))])
     return bool(present) and _leads_to(target, present, None, content)

@@ -7,7 +7,7 @@ import re
 from mcp_memory.errors import Refused
 
 
-def put(text: str, name: str, value: str) -> str:
+def set_variable(text: str, name: str, value: str) -> str:
     """`text` with the variable's line: replaced, else added at the end. Raises Refused where it is there twice."""
     newline = "\r\n" if "\r\n" in text else "\n"
     found = _line(text, name)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, jsonc, toml
-from mcp_memory.integrations.clients import Where, config_file
+from mcp_memory.integrations.clients import ClientPaths, config_file
 from mcp_memory.integrations.plugin_bundle import NAME
 
 SERVER = "memory"
@@ -20,7 +20,7 @@ _URL = "${user_config.url}"
 
 
 @dataclass(frozen=True, slots=True)
-class Plugged:
+class InstalledPlugin:
     """`file` says that the client loads it, under the name `key`; `entry` is the server's. `has_address`: its address
     is a setting of the client."""
 
@@ -35,14 +35,14 @@ class Plugged:
         return f"plugin_{NAME}_{SERVER}"
 
 
-def plugged(client: str, where: Where) -> Plugged | None:
+def plugged(client: str, where: ClientPaths) -> InstalledPlugin | None:
     """Of Claude Code and Codex, where it is put in and switched on. OpenClaw's is in its configuration."""
     if client == "claude-code":
         return _claude_code(where)
     return _codex(where) if client == "codex" else None
 
 
-def _claude_code(where: Where) -> Plugged | None:
+def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
     folder = where.folder("CLAUDE_CONFIG_DIR", ".claude")
     places = [folder / "settings.json"]
     if where.project:
@@ -63,11 +63,11 @@ def _claude_code(where: Where) -> Plugged | None:
                 default = _at(manifest, "userConfig", "url").get("default")
                 url = next((each for each in [*reversed(chosen), default] if each), None)
                 has_address = entry.get("url") == _URL
-                return Plugged(place, key, {**entry, "url": url} if has_address else entry, has_address)
+                return InstalledPlugin(place, key, {**entry, "url": url} if has_address else entry, has_address)
     return None
 
 
-def _codex(where: Where) -> Plugged | None:
+def _codex(where: ClientPaths) -> InstalledPlugin | None:
     file = config_file("codex", "user", where)
     assert file is not None, "Codex has one"
     config = _table(file)
@@ -79,7 +79,7 @@ def _codex(where: Where) -> Plugged | None:
             copies = file.parent.joinpath("plugins", "cache", shop, NAME).glob("*/codex/mcp.json")
             for copy in sorted(copies, reverse=True):
                 if entry := _at(_table(copy), "mcpServers", SERVER):
-                    return Plugged(file, key, entry)
+                    return InstalledPlugin(file, key, entry)
     return None
 
 

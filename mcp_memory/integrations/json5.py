@@ -22,13 +22,13 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonNode:
     """A value and where it stands: `text[start:end]`. `items` are a container's members or elements, in order."""
 
     start: int
     end: int
     value: Any
-    items: tuple[Item, ...] = ()
+    items: tuple[JsonItem, ...] = ()
 
     @property
     def is_container(self) -> bool:
@@ -36,16 +36,16 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JsonItem:
     """A member or element: from `start`, its name's first character; `after` is the place behind its comma, if any."""
 
     key: Key
     start: int
-    node: Node
+    node: JsonNode
     after: int | None
 
 
-def parse(text: str) -> Node | None:
+def parse(text: str) -> JsonNode | None:
     """The document's value, None for a text of nothing but blanks and comments. Raises Refused with the line."""
     reader = _Reader(text)
     try:
@@ -60,7 +60,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def document(self) -> Node | None:
+    def document(self) -> JsonNode | None:
         at = self._gap(0)
         if at == len(self._text):
             return None
@@ -70,21 +70,21 @@ class _Reader:
             raise self._broken(end, "the end was expected")
         return node
 
-    def _value(self, at: int) -> Node:
+    def _value(self, at: int) -> JsonNode:
         first = self._text[at : at + 1]
         if first in {"{", "["}:
             return self._container(at, "}" if first == "{" else "]")
         if found := _STRING.match(self._text, at):
-            return Node(at, found.end(), self._string(at, found[0]))
+            return JsonNode(at, found.end(), self._string(at, found[0]))
         if found := _NUMBER.match(self._text, at):
-            return Node(at, found.end(), _number(found[0]))
+            return JsonNode(at, found.end(), _number(found[0]))
         found = _NAME.match(self._text, at)
         if found and found[0] in _WORDS:
-            return Node(at, found.end(), _WORDS[found[0]])
+            return JsonNode(at, found.end(), _WORDS[found[0]])
         raise self._broken(at, "a value was expected")
 
-    def _container(self, start: int, close: str) -> Node:
-        items: list[Item] = []
+    def _container(self, start: int, close: str) -> JsonNode:
+        items: list[JsonItem] = []
         at = self._gap(start + 1)
         while self._text[at : at + 1] != close:
             if items and items[-1].after is None:
@@ -93,11 +93,11 @@ class _Reader:
             node = self._value(value_at)
             end = self._gap(node.end)
             comma = self._text[end : end + 1] == ","
-            items.append(Item(key, at, node, end + 1 if comma else None))
+            items.append(JsonItem(key, at, node, end + 1 if comma else None))
             at = self._gap(end + 1) if comma else end
         plain = [item.node.value for item in items]
         value: Any = dict(zip([item.key for item in items], plain, strict=True)) if close == "}" else plain
-        return Node(start, at + 1, value, tuple(items))
+        return JsonNode(start, at + 1, value, tuple(items))
 
     def _key(self, at: int) -> tuple[str, int]:
         if found := _STRING.match(self._text, at):

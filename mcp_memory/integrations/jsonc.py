@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.json5 import COMMENT, GAP, Item, Key, Node, parse
+from mcp_memory.integrations.json5 import COMMENT, GAP, JsonItem, JsonNode, Key, parse
 
 
 def value_of(text: str) -> Any:
@@ -32,7 +32,7 @@ def plain_fault(text: str) -> str | None:
     return None
 
 
-def put(text: str, path: Sequence[str], value: Any) -> str:
+def set_value(text: str, path: Sequence[str], value: Any) -> str:
     """`text` with `value` at `path`: replaced there, else added as the last member; missing objects are made.
 
     Raises Refused for a broken text, and where something that is no object stands in the way.
@@ -65,7 +65,7 @@ def append(text: str, path: Sequence[str], value: Any) -> str:
     root = parse(text)
     node, depth = _walk(root, path) if root else (None, 0)
     if root is None or node is None or depth < len(path) or node.value is None:
-        return put(text, path, [value])
+        return set_value(text, path, [value])
     if not isinstance(node.value, list):
         raise Refused(f"{'.'.join(path)} is no list")
     return _added(text, root, node, None, value)
@@ -96,7 +96,7 @@ def remove(text: str, path: Sequence[Key], before: str | None = None) -> str:
     return text[: node.start + 1] + inside + text[node.end - 1 :]
 
 
-def _at(text: str, path: Sequence[Key]) -> Node | None:
+def _at(text: str, path: Sequence[Key]) -> JsonNode | None:
     root = parse(text)
     if root is None:
         return None
@@ -104,7 +104,7 @@ def _at(text: str, path: Sequence[Key]) -> Node | None:
     return node if depth == len(path) else None
 
 
-def _walk(node: Node, path: Sequence[Key]) -> tuple[Node, int]:
+def _walk(node: JsonNode, path: Sequence[Key]) -> tuple[JsonNode, int]:
     """The deepest node on the way, and how far it is. Raises Refused where a name on the way is there twice."""
     for depth, key in enumerate(path):
         found = [item for item in node.items if item.key == key]
@@ -122,7 +122,7 @@ def _nested(path: Sequence[str], value: Any) -> Any:
     return value
 
 
-def _added(text: str, root: Node, node: Node, key: str | None, value: Any) -> str:
+def _added(text: str, root: JsonNode, node: JsonNode, key: str | None, value: Any) -> str:
     """With another last item, laid out as the others are."""
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
     newline = _newline(text)
@@ -142,7 +142,7 @@ def _added(text: str, root: Node, node: Node, key: str | None, value: Any) -> st
     return text[: last.node.end] + comma + between + newline + indent + rendered + tail + text[at:]
 
 
-def _added_to_empty(text: str, root: Node, node: Node, name: str, value: Any) -> str:
+def _added_to_empty(text: str, root: JsonNode, node: JsonNode, name: str, value: Any) -> str:
     newline, unit = _newline(text), _unit(text, root)
     outer = _indent_of_line(text, node.start)
     rendered = outer + unit + name + _rendered(value, outer + unit, unit, newline)
@@ -151,13 +151,13 @@ def _added_to_empty(text: str, root: Node, node: Node, name: str, value: Any) ->
     return text[: node.start + 1] + comments + newline + rendered + newline + outer + text[node.end - 1 :]
 
 
-def _inside_when_empty(text: str, node: Node, item: Item) -> str:
+def _inside_when_empty(text: str, node: JsonNode, item: JsonItem) -> str:
     """Only comments are kept of an object that loses its only member."""
     inside = text[node.start + 1 : item.start] + text[item.after or item.node.end : node.end - 1]
     return inside if inside.strip() else ""
 
 
-def _cut(text: str, node: Node, number: int) -> str:
+def _cut(text: str, node: JsonNode, number: int) -> str:
     """Without one of several items: with the blanks before it, and one comma."""
     item = node.items[number]
     start = len(text[: item.start].rstrip())
@@ -174,7 +174,7 @@ def _cut(text: str, node: Node, number: int) -> str:
     return text[:start] + rest
 
 
-def _pretty(text: str, root: Node, at: int, value: Any) -> str:
+def _pretty(text: str, root: JsonNode, at: int, value: Any) -> str:
     return _rendered(value, _indent_of_line(text, at), _unit(text, root), _newline(text))
 
 
@@ -183,7 +183,7 @@ def _rendered(value: Any, indent: str, unit: str, newline: str) -> str:
     return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + indent)
 
 
-def _unit(text: str, root: Node) -> str:
+def _unit(text: str, root: JsonNode) -> str:
     """One step of indentation: how far the first member stands in."""
     indent = _own_line(text, root.items[0].start) if root.items else None
     return indent or "  "

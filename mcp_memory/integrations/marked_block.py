@@ -12,7 +12,7 @@ END = "<!-- mcp-memory ends -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}.*?{re.escape(END)}(?:\r?\n)?", re.DOTALL)
 
 
-def put(text: str, lines: str) -> str:
+def set_block(text: str, lines: str) -> str:
     """`text` with `lines` between the marks: where the marks are, else at the end. Raises Refused for a lone mark."""
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join([BEGIN, *lines.strip().splitlines(), END]) + newline

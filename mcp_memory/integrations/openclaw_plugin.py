@@ -24,7 +24,7 @@ _ACCESS, _COMMAND = (*_ENTRY, "hooks", "allowConversationAccess"), (*_ENTRY, "co
 
 
 @dataclass(frozen=True, slots=True)
-class Plugin:
+class OpenClawPlugin:
     """Only one plugin can be OpenClaw's memory, and ours serves one vault. `command` has EVENT for the event."""
 
     folder: str
@@ -32,7 +32,7 @@ class Plugin:
     vault: str | None
     what = "the plugin with the hooks"
 
-    def put(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         config: Any = jsonc.value_of(text)
         if _at(config, _ENTRY) is not None and not self._owns(config):
             hint = "--no-hooks connects the server alone; or uninstall openclaw for that vault first"
@@ -56,7 +56,7 @@ class Plugin:
             wanted = {_SLOT: ID, _ENTRY: entry}
         for path, value in wanted.items():
             if _at(config, path) != value:
-                text = jsonc.put(text, path, value)
+                text = jsonc.set_value(text, path, value)
         return text
 
     def remove(self, text: str, before: str | None) -> str:
@@ -66,7 +66,7 @@ class Plugin:
         for path, ours in ((_ENTRY, True), (_SLOT, _at(jsonc.value_of(text), _SLOT) == ID)):
             old, now = _at(was, path), _at(jsonc.value_of(text), path)
             if ours and now != old:
-                text = jsonc.remove(text, path, before) if old is None else jsonc.put(text, path, old)
+                text = jsonc.remove(text, path, before) if old is None else jsonc.set_value(text, path, old)
         listed = [(_ALLOWED, ID), (_PATHS, self.folder), *((_DENIED, tool) for tool in OWN_TOOLS)]
         for path, value in listed:
             there = _list(jsonc.value_of(text), path)

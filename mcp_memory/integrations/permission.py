@@ -13,14 +13,14 @@ _PATH = ("permissions", "allow")
 
 
 @dataclass(frozen=True, slots=True)
-class Permission:
+class PermissionRule:
     """`server` is its name in Claude Code's configuration; `others` are names that it had, or has twice."""
 
     server: str
     others: Sequence[str] = ()
     what = "the permission to call the memory tools"
 
-    def put(self, text: str) -> str:
+    def insert(self, text: str) -> str:
         for other in self.others:
             text = self._without(text, other, text)
         of_server = f"mcp__{self.server}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_memory.integrations.clients import HOOK_EVENTS, HOOK_TIMEOUT_S
-from mcp_memory.integrations.config_entries import Hooks
+from mcp_memory.integrations.config_entries import HookEntries
 
 NAME = "mcp-memory"
 ABOUT = "Memory for coding agents: plain Markdown files, served over MCP by one local daemon"
@@ -30,7 +30,7 @@ ABOUT_SKILL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filling:
+class BundleValues:
     """What differs from machine to machine. `servers` and `hooks` are by client, hooks then by the events of
     `HOOK_EVENTS`; `hook` is OpenClaw's command, with EVENT for the event."""
 
@@ -41,7 +41,7 @@ class Filling:
     skill: str
 
 
-def packages(filling: Filling) -> dict[str, str]:
+def packages(filling: BundleValues) -> dict[str, str]:
     """All generated files: path from the folder that is added as a marketplace → text."""
     inside = {
         ".claude-plugin/plugin.json": _json(_claude_code(filling)),
@@ -56,16 +56,16 @@ def packages(filling: Filling) -> dict[str, str]:
     return {MARKETPLACE: _json(_marketplace(filling)), **{f"{FOLDER}/{name}": text for name, text in inside.items()}}
 
 
-def _marketplace(filling: Filling) -> dict[str, Any]:
+def _marketplace(filling: BundleValues) -> dict[str, Any]:
     plugin = {"name": NAME, "source": f"./{FOLDER}", "description": ABOUT, "version": filling.version}
     return {"name": NAME, "owner": {"name": NAME}, "metadata": {"description": ABOUT}, "plugins": [plugin]}
 
 
-def _about(filling: Filling) -> dict[str, Any]:
+def _about(filling: BundleValues) -> dict[str, Any]:
     return {"name": NAME, "version": filling.version, "description": ABOUT, "license": "MIT"}
 
 
-def _claude_code(filling: Filling) -> dict[str, Any]:
+def _claude_code(filling: BundleValues) -> dict[str, Any]:
     server = filling.servers["claude-code"]
     address = {
         "type": "string",
@@ -82,12 +82,12 @@ def _claude_code(filling: Filling) -> dict[str, Any]:
     }
 
 
-def _codex(filling: Filling) -> dict[str, Any]:
+def _codex(filling: BundleValues) -> dict[str, Any]:
     parts = {"skills": "./skills/", "hooks": "./codex/hooks.json", "mcpServers": "./codex/mcp.json"}
     return {**_about(filling), **parts}
 
 
-def _openclaw(filling: Filling) -> dict[str, Any]:
+def _openclaw(filling: BundleValues) -> dict[str, Any]:
     """It declares no server: the token would have to come from a variable that a shop cannot set."""
     command = {
         "type": "string",
@@ -107,13 +107,13 @@ def _openclaw(filling: Filling) -> dict[str, Any]:
     }
 
 
-def _npm(filling: Filling) -> dict[str, Any]:
+def _npm(filling: BundleValues) -> dict[str, Any]:
     return {**_about(filling), "type": "module", "openclaw": {"extensions": ["./index.js"]}}
 
 
-def _hooks(client: str, filling: Filling) -> str:
+def _hooks(client: str, filling: BundleValues) -> str:
     commands = {HOOK_EVENTS[event]: command for event, command in filling.hooks[client].items()}
-    return Hooks(commands, client, None, HOOK_TIMEOUT_S).put("")
+    return HookEntries(commands, client, None, HOOK_TIMEOUT_S).insert("")
 
 
 def _json(value: Mapping[str, Any]) -> str:

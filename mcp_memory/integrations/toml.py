@@ -31,7 +31,7 @@ def value_of(text: str) -> dict[str, Any]:
         raise Refused("it is nested too deeply") from None
 
 
-def put(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
+def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     """`text` with `table` at `path`; the keys of a table that is there already are changed, its other keys stay.
 
     Raises Refused for a broken file, and where the way to the table is written in a form that takes no addition.

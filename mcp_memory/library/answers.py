@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.models import Etag, Hit, LeftOut, NoteId, NotePath, Outcome, Receipt, SearchResult, Status
+from mcp_memory.models import Etag, FilteredOut, Hit, NoteId, NotePath, Outcome, Receipt, SearchResult, Status
 
 Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VaultStatus:
     """Where a note or log entry stands after `forget` or `restore`: `status` is `DELETED` or `ACTIVE`."""
 
     id: NoteId
@@ -23,7 +23,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class CompactionResult:
     """What a compaction did: a line a job, what was left and why, and how many fresh notes wait. `run` names it, to
     take it back: `mcp-memory compact --undo RUN`. `note`: why notes may have to wait for a model, if they do."""
 
@@ -35,24 +35,26 @@ class Filed:
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class TopicSummary:
     """A folder of notes. `notes` counts those below too; `leaves` are the ids of those right in it."""
 
     path: NotePath
     title: str
     notes: int
     stale: bool
-    topics: Sequence[Topic]
+    topics: Sequence[TopicSummary]
     leaves: Sequence[NoteId]
 
 
-def filed(payload: Payload) -> Filed:
-    return Filed(payload["run"], tuple(payload["done"]), tuple(payload["left"]), payload["waiting"], payload["note"])
+def filed(payload: Payload) -> CompactionResult:
+    return CompactionResult(
+        payload["run"], tuple(payload["done"]), tuple(payload["left"]), payload["waiting"], payload["note"]
+    )
 
 
-def topic(payload: Payload) -> Topic:
+def topic(payload: Payload) -> TopicSummary:
     below, leaves = tuple(map(topic, payload["topics"])), tuple(note["id"] for note in payload["leaves"])
-    return Topic(payload["path"], payload["title"], payload["notes"], payload["stale"], below, leaves)
+    return TopicSummary(payload["path"], payload["title"], payload["notes"], payload["stale"], below, leaves)
 
 
 def search_result(payload: Payload) -> SearchResult:
@@ -67,9 +69,9 @@ def search_result(payload: Payload) -> SearchResult:
     )
 
 
-def _left_out(payload: Payload) -> LeftOut:
+def _left_out(payload: Payload) -> FilteredOut:
     told: dict[str, Any] = {**payload, "filters": tuple(payload["filters"])}
-    return LeftOut(**told)
+    return FilteredOut(**told)
 
 
 def receipt(payload: Payload) -> Receipt:
@@ -77,6 +79,6 @@ def receipt(payload: Payload) -> Receipt:
     return Receipt(**told)
 
 
-def standing(payload: Payload) -> Standing:
+def vault_status(payload: Payload) -> VaultStatus:
     told: dict[str, Any] = {**payload, "status": Status(payload["status"])}
-    return Standing(**told)
+    return VaultStatus(**told)

@@ -15,10 +15,19 @@ from typing import Any, Literal, Self
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import ask, compaction_s
 from mcp_memory.errors import DeadlineExceeded, InvalidInput
-from mcp_memory.library.answers import Filed, Standing, Topic, filed, receipt, search_result, standing, topic
+from mcp_memory.library.answers import (
+    CompactionResult,
+    TopicSummary,
+    VaultStatus,
+    filed,
+    receipt,
+    search_result,
+    topic,
+    vault_status,
+)
 from mcp_memory.library.in_process import InProcess
 from mcp_memory.models import Receipt, SearchResult
-from mcp_memory.runtime.local_timezone import LocalZone
+from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.settings.settings import Settings, load
 from mcp_memory.text.conversation.conversation_chunks import Leaf, leaves_of
 from mcp_memory.text.conversation.messages import Message, read_turns
@@ -110,7 +119,7 @@ class Memory:
 
         Raises InvalidInput that names the message.
         """
-        return leaves_of(read_turns(messages, LocalZone(), session))
+        return leaves_of(read_turns(messages, LocalTimezone(), session))
 
     def add(
         self, leaf: Leaf, *, tags: Sequence[str] = (), project: str | None = None, source: str | None = NAME
@@ -192,20 +201,20 @@ class Memory:
             project=project, budget_tokens=budget_tokens,
         )["text"]  # fmt: skip
 
-    def forget(self, target: str, *, reason: str | None = None) -> Standing:
+    def forget(self, target: str, *, reason: str | None = None) -> VaultStatus:
         """Take a note or log entry (id or path) out of every answer; its file stays. Raises NotFound, Refused."""
-        return standing(self._ask("forget", target=target, reason=reason, source=NAME))
+        return vault_status(self._ask("forget", target=target, reason=reason, source=NAME))
 
-    def restore(self, target: str) -> Standing:
+    def restore(self, target: str) -> VaultStatus:
         """Bring a forgotten note or log entry back, byte for byte. Raises NotFound, Refused."""
-        return standing(self._ask("restore", target=target))
+        return vault_status(self._ask("restore", target=target))
 
-    def compact(self) -> Filed:
+    def compact(self) -> CompactionResult:
         """File the fresh notes under topics, now. Raises Busy, Refused for a vault that cannot be written,
         StorageFailed."""
         return filed(self._ask("compact"))
 
-    def tree(self) -> list[Topic]:
+    def tree(self) -> list[TopicSummary]:
         """The topics at the top, each with those below."""
         return list(map(topic, self._ask("tree")["topics"]))
 

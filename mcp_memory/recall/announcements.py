@@ -12,11 +12,11 @@ from mcp_memory.text.escape_invisible import in_quotes
 class Announcer(Protocol):
     """Called in worker threads."""
 
-    def news(self, project: str | None) -> list[NoteRecord]:
+    def announcements(self, project: str | None) -> list[NoteRecord]:
         """The notes that a session of this project has not been told of yet."""
         ...
 
-    def told(self, ids: Sequence[NoteId]) -> None:
+    def mark_announced(self, ids: Sequence[NoteId]) -> None:
         """A session start has named these notes. Raises StorageFailed."""
         ...
 

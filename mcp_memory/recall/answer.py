@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, Passage, Shelf
+from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.context_budget import Assembly, Frame, choose, fit, render, size, with_notice
-from mcp_memory.recall.excerpts import Excerpt, about, heading_of, once, stretches
+from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
+from mcp_memory.recall.excerpts import Excerpt, heading_of, kind_and_dates, stretches, without_repeats
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, shown
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.confidence_config import UNSURE
@@ -57,12 +57,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledText:
     """What is recalled, and which passages of the index it is made of; none are named where it is whole notes.
     `degraded`: why less was found than could be, as with the model at rest."""
 
-    frame: Frame
-    assembly: Assembly
+    frame: TextFrame
+    assembly: BudgetedText
     passages: tuple[Passage, ...] = ()
     degraded: str | None = None
 
@@ -71,7 +71,7 @@ class Recalled:
         return render(self.frame, self.assembly)
 
 
-class Recaller:
+class RecallAnswerer:
     """Three ways to recall; the text of each stays within its budget (4 characters a token)."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Recaller:
         remarks: Sequence[str] = (),
         least_confidence: float = 0.0,
         known: Callable[[Passage], bool] | None = None,
-    ) -> Recalled:
+    ) -> RecalledText:
         """What search finds, packed: whole entries, best first, neighbours joined; before it the page of a topic that
         is asked about as a whole, in place of its notes. Nothing below this confidence: then the query is taken for a
         whole prompt, which may want nothing that is stored. What is `known` to the reader is left out, and so is any
@@ -103,7 +103,9 @@ class Recaller:
         # What is stored tells less about a prompt than its meaning does: without that the bar is a question's.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
         if ranked.confidence < least:
-            return Recalled(self._frame("Relevant memories", budget_tokens, said), Assembly(()), (), ranked.degraded)
+            return RecalledText(
+                self._frame("Relevant memories", budget_tokens, said), BudgetedText(()), (), ranked.degraded
+            )
         note = await self._searcher.remark(ranked, filters)
         said += [f"Note: {note}."] if note else []
         frame = self._frame("Relevant memories", budget_tokens, said, "" if known else WHOLE_NOTE)
@@ -114,7 +116,7 @@ class Recaller:
         found, passages = _chosen([each.passage for each in ranked.passages], topic, room, known)
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
-        return Recalled(frame, found, passages, ranked.degraded)
+        return RecalledText(frame, found, passages, ranked.degraded)
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
@@ -139,14 +141,14 @@ class Recaller:
 
         return await in_thread(look, deadline_s=READ_DEADLINE_S, what="reading the note")
 
-    async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> Recalled:
+    async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> RecalledText:
         """What every session should know: standing orders, MEMORY.md, preferences, open commitments, the latest
         logs."""
         excerpts = await in_thread(
             lambda: list(self._standing(project, kinds)), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         frame = self._frame(START_TITLE, budget_tokens)
-        return Recalled(frame, fit(excerpts, frame.room(budget_tokens)))
+        return RecalledText(frame, fit(excerpts, frame.room(budget_tokens)))
 
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         subject = subject_of(query)
@@ -155,7 +157,9 @@ class Recaller:
         meaning = self._searcher.meaning(query)
         try:
             return await in_thread(
-                lambda: self._topics.about(subject, meaning, filters), deadline_s=TOPIC_S, what="looking for a topic"
+                lambda: self._topics.page_about(subject, meaning, filters),
+                deadline_s=TOPIC_S,
+                what="looking for a topic",
             )
         except McpMemoryError as error:  # the passages answer, too
             log.warning("recall: without a topic's page: %s", error.code)
@@ -169,10 +173,10 @@ class Recaller:
         files = [(self._vetted(path), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
-        children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not Shelf.DELETED]
+        children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not NoteState.DELETED]
         heads = [(file.record.path, head.record) for file, _ in files if (head := self._vault.head_of(file))]
         replaced = [in_line(f"Note: {path} was superseded by {head.id} ({head.path}).") for path, head in heads]
-        return once(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
+        return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self._clock()
@@ -212,7 +216,7 @@ class Recaller:
     def _vetted(self, path: NotePath) -> NoteFile:
         """As `_visible`, but no candidate: a person has not looked at it yet."""
         file = self._visible(path)
-        if file.record.shelf is Shelf.INBOX:
+        if file.record.shelf is NoteState.INBOX:
             raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
         return file
 
@@ -222,28 +226,28 @@ class Recaller:
         file = self._vault.read(path)
         if self._index.note(path) is None and path not in self._vault.list().files:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
-        if file.record.shelf is Shelf.DELETED:
+        if file.record.shelf is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
-        if file.record.shelf is Shelf.SUMMARY and (
+        if file.record.shelf is NoteState.SUMMARY and (
             quotes_forgotten(file.text, self._vault, self._index) or self._topics.is_overtaken(file.record)
         ):
             return withheld(file, self._vault, self._index)
         return file
 
-    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = (), more: str = "") -> Frame:
+    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = (), more: str = "") -> TextFrame:
         as_of = self._clock().isoformat(timespec="minutes")
-        return Frame(title, as_of, tuple(remarks), more).within(budget_tokens)
+        return TextFrame(title, as_of, tuple(remarks), more).within(budget_tokens)
 
 
 def _chosen(
     passages: Sequence[Passage], topic: TopicPage | None, room_chars: int, known: Callable[[Passage], bool] | None
-) -> tuple[Assembly, tuple[Passage, ...]]:
+) -> tuple[BudgetedText, tuple[Passage, ...]]:
     """What fits, and of which passages it is: first the page of a topic, then notes that it does not stand for."""
-    page = shown(topic, int(PAGE_SHARE * room_chars)) if topic else Assembly(())
+    page = shown(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
     if topic and page.excerpts:
         passages = [each for each in passages if not topic.covers(each.note.path)]
     found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False))
-    return Assembly((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
+    return BudgetedText((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
 
 
 def _excerpts(
@@ -273,7 +277,9 @@ def _excerpts(
         said.update(stated.values())
         if not any(line.strip() for line in shown.values()):
             return []
-    return stretches(Excerpt(record.path, first, last, "", heading_of(record, [record.title]), about(record)), shown)
+    return stretches(
+        Excerpt(record.path, first, last, "", heading_of(record, [record.title]), kind_and_dates(record)), shown
+    )
 
 
 def _statement(line: str) -> str:

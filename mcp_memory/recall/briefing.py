@@ -16,15 +16,15 @@ import anyio
 
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Shelf
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.announcements import Announcer, line_of
-from mcp_memory.recall.answer import Recalled, Recaller
+from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
-from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, News
-from mcp_memory.recall.seen_passages import Given, mark_of
+from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
+from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, Model
+from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.tokens import count_tokens
 
@@ -37,7 +37,7 @@ ANSWER_S = 0.15
 LOOK_S = 5.0
 
 
-class FiltersFrom(Protocol):
+class MakeFilters(Protocol):
     def __call__(self, **wanted: Any) -> Filters: ...
 
 
@@ -60,13 +60,13 @@ class Briefer:
 
     def __init__(
         self,
-        recaller: Recaller,
+        recaller: RecallAnswerer,
         index: Index,
-        model: Model,
-        given: Given,
-        news: News,
+        model: EmbedderLifecycle,
+        given: SeenPassages,
+        news: CrossSessionUpdates,
         config: RecallConfig,
-        filters: FiltersFrom,
+        filters: MakeFilters,
         staleness: Callable[[], str | None],
         digest: Announcer,
     ) -> None:
@@ -94,7 +94,7 @@ class Briefer:
             recalled = await self._recaller.start(wanted.project, self._config.start_budget_tokens)
             passages, notes = await in_thread(lambda: self._behind(recalled), deadline_s=LOOK_S, what="looking it up")
             news = await in_thread(
-                lambda: self._digest.news(wanted.project), deadline_s=LOOK_S, what="looking for news"
+                lambda: self._digest.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
             room = recalled.frame.room(self._config.start_budget_tokens)
             named: list[NoteId] = []
@@ -104,7 +104,7 @@ class Briefer:
                     recalled = replace(recalled, assembly=longer)
                     named.append(note.id)
             told = await self._told(session, recalled, passages, notes)
-            await in_thread(lambda: self._digest.told(named), deadline_s=LOOK_S, what="noting what was told")
+            await in_thread(lambda: self._digest.mark_announced(named), deadline_s=LOOK_S, what="noting what was told")
             return told
 
     async def prompt(
@@ -117,9 +117,11 @@ class Briefer:
         phase = self._config.phases[PROMPT]
         with _within(deadline_s):
             await self._model.returned(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
-            given = await in_thread(lambda: self._given.to(session), deadline_s=LOOK_S, what="reading what was given")
+            given = await in_thread(
+                lambda: self._given.seen_by(session), deadline_s=LOOK_S, what="reading what was given"
+            )
             stale = self._staleness()
-            news_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._news.to(session) else 0
+            news_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._news.unseen_by(session) else 0
             recalled = await self._recaller.question(
                 prompt,
                 self._filters(kinds=phase.kinds, project=project),
@@ -134,7 +136,7 @@ class Briefer:
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
             lasts = recalled.passages if lasting else ()
             briefing = await self._told(session, recalled, lasts, notes)
-            self._news.told(session, lasts)
+            self._news.mark_seen(session, lasts)
             return briefing
 
     async def reset(self, session: str) -> None:
@@ -148,7 +150,7 @@ class Briefer:
         )
 
     async def _told(
-        self, session: str, recalled: Recalled, passages: Iterable[Passage], notes: Iterable[NoteId]
+        self, session: str, recalled: RecalledText, passages: Iterable[Passage], notes: Iterable[NoteId]
     ) -> Briefing:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
@@ -158,7 +160,7 @@ class Briefer:
             replace(recalled, frame=replace(recalled.frame, as_of=None)).text, tuple(notes), recalled.degraded
         )
 
-    def _behind(self, recalled: Recalled) -> tuple[list[Passage], list[NoteId]]:
+    def _behind(self, recalled: RecalledText) -> tuple[list[Passage], list[NoteId]]:
         """The passages that stand in notes as they are quoted, and these notes."""
         quoted: dict[NotePath, list[str]] = {}
         for excerpt in recalled.assembly.excerpts:
@@ -177,7 +179,7 @@ class Briefer:
             found = [note] if (note := self._index.note(named[0])) else []
         else:
             found = self._index.note_by_id(named)
-        return next((note for note in found if note.shelf not in {Shelf.DELETED, Shelf.INBOX}), None)
+        return next((note for note in found if note.shelf not in {NoteState.DELETED, NoteState.INBOX}), None)
 
 
 @contextmanager

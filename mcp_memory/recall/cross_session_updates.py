@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.models import NoteId, Passage
-from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 
 MOST_STORED = 1000
@@ -28,7 +28,7 @@ SESSION_CHARS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredNote:
     """`source` is the client that wrote, by its token; `session` its session where it says one."""
 
     number: int
@@ -55,26 +55,26 @@ class _Reader:
     told: set[NoteId] = field(default_factory=set[NoteId])
 
 
-class News:
+class CrossSessionUpdates:
     """For the event loop alone. A session is named `client/id`."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._stored: deque[tuple[NoteId, Stored]] = deque(maxlen=MOST_STORED)
-        self._readers: Latest[str, _Reader] = Latest(MOST_SESSIONS)
+        self._stored: deque[tuple[NoteId, StoredNote]] = deque(maxlen=MOST_STORED)
+        self._readers: LruCache[str, _Reader] = LruCache(MOST_SESSIONS)
 
     def add(self, note: NoteId, source: str | None, session: str | None) -> None:
         """A note or log entry was stored just now."""
         self._count += 1
-        self._stored.append((note, Stored(self._count, source, session)))
+        self._stored.append((note, StoredNote(self._count, source, session)))
 
     def begin(self, session: str) -> None:
         """What has been stored so far is no news to it."""
-        self._readers.put(session, _Reader(self._count))
+        self._readers.store(session, _Reader(self._count))
 
-    def to(self, session: str) -> dict[NoteId, Stored]:
+    def unseen_by(self, session: str) -> dict[NoteId, StoredNote]:
         """What others have stored since it began and it has not been told of. One that nobody began begins now."""
-        reader = self._readers.get(session) or self._readers.put(session, _Reader(self._count))
+        reader = self._readers.get(session) or self._readers.store(session, _Reader(self._count))
         return {
             note: stored
             for note, stored in self._stored
@@ -83,7 +83,7 @@ class News:
 
     def line(self, session: str, passages: Sequence[Passage]) -> str | None:
         """About those of these passages that are news. None where none are."""
-        news = self.to(session)
+        news = self.unseen_by(session)
         fresh: dict[NoteId, Passage] = {}
         for passage in passages:
             if passage.shown_id in news:
@@ -91,13 +91,13 @@ class News:
         named = [_named(passage, news[note]) for note, passage in fresh.items()][:MOST_TOLD]
         return f"New since this session began: {'; '.join(named)}." if named else None
 
-    def told(self, session: str, passages: Sequence[Passage]) -> None:
+    def mark_seen(self, session: str, passages: Sequence[Passage]) -> None:
         """None of these is news to it any more."""
         if reader := self._readers.get(session):
             reader.told.update(passage.shown_id for passage in passages)
 
 
-def _named(passage: Passage, stored: Stored) -> str:
+def _named(passage: Passage, stored: StoredNote) -> str:
     note = passage.note
     title = passage.chunk.headings[-1] if note.is_log and passage.chunk.headings else note.title
     short = in_quotes(title if len(title) <= TITLE_CHARS else f"{title[:TITLE_CHARS]}…")

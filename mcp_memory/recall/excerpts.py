@@ -39,7 +39,7 @@ class Excerpt:
     def end(self) -> int:
         return self.start + len(self.text)
 
-    def holds(self, passage: Passage) -> bool:
+    def quotes(self, passage: Passage) -> bool:
         """Whether this, made of passages, quotes all of that one."""
         return self.path == passage.note.path and self.start <= passage.chunk.start and passage.chunk.end <= self.end
 
@@ -47,7 +47,7 @@ class Excerpt:
 def excerpt_of(passage: Passage) -> Excerpt:
     chunk, note = passage.chunk, passage.note
     heading = heading_of(note, chunk.headings or (note.title,))
-    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, heading, about(note), chunk.start)
+    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, heading, kind_and_dates(note), chunk.start)
 
 
 def heading_of(note: NoteRecord, headings: Sequence[str]) -> str:
@@ -56,7 +56,7 @@ def heading_of(note: NoteRecord, headings: Sequence[str]) -> str:
     return "" if _plain(nearest) in _plain(note.path) else nearest[:MAX_LABEL_CHARS]
 
 
-def about(note: NoteRecord) -> str:
+def kind_and_dates(note: NoteRecord) -> str:
     """Kind and dates, likewise."""
     when = note.updated or note.created
     day = when.date().isoformat() if when else ""
@@ -96,7 +96,7 @@ def _only_breaks_between(first: Excerpt, second: Excerpt) -> bool:
     return second.start - first.end == second.start_line - first.end_line
 
 
-def once(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
+def without_repeats(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
     """Excerpts of whole lines without those lines that an earlier one shows."""
     shown: dict[NotePath, set[int]] = {}
     kept: list[Excerpt] = []

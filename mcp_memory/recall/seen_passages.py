@@ -17,7 +17,7 @@ from pathlib import Path
 from time import time
 
 from mcp_memory.models import Passage
-from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.private_files import append_line
 
 KEPT_S = 14 * 86_400.0
@@ -41,7 +41,7 @@ def mark_of(passage: Passage) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-class Given:
+class SeenPassages:
     """Marks by session; a session is named by any text. Thread-safe.
 
     A disk that fails is no reason to tell an agent less: marks then hold in memory, and a restart may repeat some.
@@ -50,9 +50,9 @@ class Given:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._sessions: Latest[Path, frozenset[str]] = Latest(_IN_MEMORY)
+        self._sessions: LruCache[Path, frozenset[str]] = LruCache(_IN_MEMORY)
 
-    def to(self, session: str) -> frozenset[str]:
+    def seen_by(self, session: str) -> frozenset[str]:
         """What it has been given since it began, or since its context was last emptied."""
         with self._lock:
             return self._known(self._file(session))
@@ -67,7 +67,7 @@ class Given:
             if len(known) + len(new) > MOST_PASSAGES:
                 self._drop(file)
                 known = frozenset[str]()
-            self._sessions.put(file, known | new.keys())
+            self._sessions.store(file, known | new.keys())
             with _in_memory_alone():
                 append_line(file, "\n".join(new).encode(), synced=False)
 
@@ -79,10 +79,10 @@ class Given:
 
     def _known(self, file: Path) -> frozenset[str]:
         known = self._sessions.get(file)
-        return self._sessions.put(file, _read(file)) if known is None else known
+        return self._sessions.store(file, _read(file)) if known is None else known
 
     def _drop(self, file: Path) -> None:
-        self._sessions.put(file, frozenset())
+        self._sessions.store(file, frozenset())
         with _in_memory_alone():
             file.unlink(missing_ok=True)
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.beam_search import walk
-from mcp_memory.recall.context_budget import Assembly, size
+from mcp_memory.recall.context_budget import BudgetedText, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import telling
@@ -43,7 +43,7 @@ class TopicPage:
         return path.startswith(f"{self.folder}/")
 
 
-def shown(page: TopicPage, room_chars: int) -> Assembly:
+def shown(page: TopicPage, room_chars: int) -> BudgetedText:
     """As much of a page as fits: all of its lines, or every second one, or every third …, since they are in the order
     of the notes; and the call that gets the links to these. Nothing, where not one line fits."""
     whole = page.excerpt
@@ -51,10 +51,10 @@ def shown(page: TopicPage, room_chars: int) -> Assembly:
     said = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
     for step in range(1, len(said) + 1):
         lines = said if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
-        some = Assembly(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(call),))
+        some = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(call),))
         if size(some) <= room_chars:
             return some
-    return Assembly(())
+    return BudgetedText(())
 
 
 def is_called(title: str, subject: frozenset[str]) -> bool:
@@ -74,14 +74,14 @@ class TopicPages:
         self._index = index
         self._root = vault.layout.in_home(TOPICS)
 
-    def about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
+    def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         """Of the topics that are called so, and which a walk comes by, the nearest. None where there is none, and where
         its page is stale, or made from what the filters leave out or somebody forgot. `subject` are folded words;
         `meaning` the question's vector.
 
         Raises what reading a file raises.
         """
-        made = self._records(self._root, {Shelf.SUMMARY})
+        made = self._records(self._root, {NoteState.SUMMARY})
         pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
         below: dict[str, list[str]] = defaultdict(list)
         for folder in pages:
@@ -118,11 +118,13 @@ class TopicPages:
 
     def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
         folder = page.path.rpartition("/")[0]
-        records = self._records(folder, {Shelf.ACTIVE, Shelf.SUMMARY}, now)
-        (topic,) = grow(records, folder.rpartition("/")[0], self._vault.filing.made, self._vault.filing.is_as_written)
+        records = self._records(folder, {NoteState.ACTIVE, NoteState.SUMMARY}, now)
+        (topic,) = grow(
+            records, folder.rpartition("/")[0], self._vault.filing.made_by_us, self._vault.filing.is_as_written
+        )
         return topic
 
-    def _records(self, folder: str, shelves: set[Shelf], now: datetime | None = None) -> list[NoteRecord]:
+    def _records(self, folder: str, shelves: set[NoteState], now: datetime | None = None) -> list[NoteRecord]:
         return self._index.notes(Filters(shelves=frozenset(shelves), path_prefix=folder, now=now), limit=MOST_NOTES)
 
 

@@ -28,7 +28,7 @@ class Progress:
         self.phase, self.done, self.total, self.at = phase, done, total, monotonic()
 
     @contextmanager
-    def of(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
+    def tracking(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
         """For work on so many things: call what it gives with how many are done. Too few to show are not shown."""
         shown = total > at_least
         if shown:
@@ -41,7 +41,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Commits:
+class CommitHealth:
     """How it is with commits to the person's git repository. `waiting`: so many files no commit holds yet; `last`: the
     latest commit since the start; `why` they wait for more than a moment, if they do, and what helps."""
 
@@ -60,7 +60,7 @@ class Health:
     progress: Progress = field(default_factory=Progress)
     faults: dict[str, Problem] = field(default_factory=dict[str, Problem])
     """What is wrong with the work itself, by its name; what is wrong with single files the writer knows."""
-    commits: Callable[[], Commits] | None = None
+    commits: Callable[[], CommitHealth] | None = None
     """None where none are made."""
 
     @contextmanager

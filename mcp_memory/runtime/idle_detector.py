@@ -20,7 +20,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Traffic:
+class IdleDetector:
     """The calls of one engine that somebody waits for. `clock` is in monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -51,7 +51,7 @@ class Traffic:
 
 class Serving(Protocol):
     @property
-    def traffic(self) -> Traffic: ...
+    def traffic(self) -> IdleDetector: ...
 
 
 S = TypeVar("S", bound=Serving)

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta, tzinfo
 
 
-class LocalZone(tzinfo):
+class LocalTimezone(tzinfo):
     """Local time with the offset that holds at each moment, so that a process may live through a change of the clocks.
 
     Nothing is raised: for years that the system cannot tell, standard time counts.

@@ -10,7 +10,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Latest(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """The `kept` values that were used last, by key. Thread-safe; two threads may make the same value."""
 
     def __init__(self, kept: int) -> None:
@@ -25,7 +25,7 @@ class Latest(Generic[K, V]):
             self._values.move_to_end(key)
             return self._values[key]
 
-    def put(self, key: K, value: V) -> V:
+    def store(self, key: K, value: V) -> V:
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)

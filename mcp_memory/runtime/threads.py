@@ -47,7 +47,7 @@ async def in_thread(
     raise _late(what, deadline_s)
 
 
-class Crew:
+class ThreadPool:
     """Worker threads of which `at_once` do something at a time. Threads that want Python's lock at the same time take
     it from one another all the while, and then the work of each takes several times as long.
 

@@ -49,7 +49,7 @@ class BoostWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuestion:
     """What of a question bears on boosts."""
 
     names: frozenset[str]
@@ -59,10 +59,10 @@ class Question:
     asks_when: bool
 
 
-def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> Question:
+def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> ParsedQuestion:
     """`names`: those in it that some entry begins with."""
     days = [telling_days(each) for each in dates_in_question(text, now)]
-    return Question(frozenset(name.lower() for name in names), days, _ASKS_WHEN.search(text) is not None)
+    return ParsedQuestion(frozenset(name.lower() for name in names), days, _ASKS_WHEN.search(text) is not None)
 
 
 def telling_days(named: DateRange) -> DateRange:
@@ -73,7 +73,7 @@ def telling_days(named: DateRange) -> DateRange:
     return DateRange(named.start, _shifted(named.end, 10))
 
 
-def most_boost(question: Question, weights: BoostWeights) -> float:
+def most_boost(question: ParsedQuestion, weights: BoostWeights) -> float:
     """The most that all boosts of a passage can come to."""
     named = weights.lead if question.names else 0.0
     dated = weights.date if question.days else 0.0
@@ -81,14 +81,14 @@ def most_boost(question: Question, weights: BoostWeights) -> float:
     return named + dated + timed
 
 
-def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[str, float]:
+def boosts(question: ParsedQuestion, passage: Passage, weights: BoostWeights) -> dict[str, float]:
     """The boosts of a passage by name; those that do not apply are absent."""
     chunk, note = passage.chunk, passage.note
     found: dict[str, float] = {}
     if lead := named_lead(question, chunk.text):
         found[f"lead {lead}"] = weights.lead
     if question.days and (day := is_log_path(note.path) or _headed(chunk.headings)):
-        found |= {"date": weights.date} if any(each.holds(day) for each in question.days) else {}
+        found |= {"date": weights.date} if any(each.includes(day) for each in question.days) else {}
     if question.asks_when and _NAMES_TIME.search(chunk.text):
         found["time"] = weights.time
     if is_question(chunk.text):
@@ -96,7 +96,7 @@ def boosts(question: Question, passage: Passage, weights: BoostWeights) -> dict[
     return found
 
 
-def named_lead(question: Question, text: str) -> str | None:
+def named_lead(question: ParsedQuestion, text: str) -> str | None:
     """The name that the text begins with, `Name: …`, if the question has it."""
     if not question.names:
         return None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcp_memory.search.confidence import MODELS, Signs, confidence
+from mcp_memory.search.confidence import MODELS, ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.logistic import logistic
 
@@ -20,14 +20,14 @@ _PRIOR = 0.05
 """Precision of a normal prior on the weights, against sets that a sign tells apart without fail."""
 
 
-class Tried(NamedTuple):
+class CalibrationSample(NamedTuple):
     """A question that was asked. Of a prompt: `answerable` where it wants memory."""
 
-    signs: Signs
+    signs: ConfidenceFeatures
     answerable: bool
 
 
-def fitted(sets: Mapping[str, Sequence[Tried]], now: ConfidenceConfig, model: str) -> ConfidenceConfig:
+def fitted(sets: Mapping[str, Sequence[CalibrationSample]], now: ConfidenceConfig, model: str) -> ConfidenceConfig:
     """`now` with the weights for `model`; those stay for which the sets have not all of the signs."""
     rows = _weighted(sets)
     both = _fit(rows, ("closest", "together", "cosine"), now.words_and_vectors)
@@ -44,10 +44,10 @@ def fitted(sets: Mapping[str, Sequence[Tried]], now: ConfidenceConfig, model: st
     )
 
 
-def _weighted(sets: Mapping[str, Sequence[Tried]]) -> list[tuple[Tried, float]]:
+def _weighted(sets: Mapping[str, Sequence[CalibrationSample]]) -> list[tuple[CalibrationSample, float]]:
     """Each with its weight; they sum to their number."""
     count = sum(map(len, sets.values()))
-    weighted: list[tuple[Tried, float]] = []
+    weighted: list[tuple[CalibrationSample, float]] = []
     for tried in sets.values():
         for kind in (True, False):
             alike = [each for each in tried if each.answerable is kind]
@@ -55,10 +55,12 @@ def _weighted(sets: Mapping[str, Sequence[Tried]]) -> list[tuple[Tried, float]]:
     return weighted
 
 
-def _fit(rows: Sequence[tuple[Tried, float]], names: Sequence[str], now: Sequence[float]) -> Sequence[float]:
+def _fit(
+    rows: Sequence[tuple[CalibrationSample, float]], names: Sequence[str], now: Sequence[float]
+) -> Sequence[float]:
     """Doubt and weights, none below 0: a sign that would count against an answer is left out and the rest fitted
     again. Those of `now` where the rows have not all of these signs."""
-    known = [(each.signs.known, each.answerable, share) for each, share in rows]
+    known = [(each.signs.as_dict, each.answerable, share) for each, share in rows]
     whole = [row for row in known if set(names) <= set(row[0])]
     if not whole:
         return now
@@ -74,10 +76,12 @@ def _fit(rows: Sequence[tuple[Tried, float]], names: Sequence[str], now: Sequenc
     return [round(max(0.0, doubt), 2), *(round(by_place.get(at, 0.0), 2) for at in range(len(names)))]
 
 
-def pinned(config: ConfidenceConfig, tried: Sequence[Tried], threshold: float, share: float) -> ConfidenceConfig:
+def pinned(
+    config: ConfidenceConfig, tried: Sequence[CalibrationSample], threshold: float, share: float
+) -> ConfidenceConfig:
     """With another doubt beside the weights of these signs: this share of what can be answered lies below the
     threshold."""
-    name = MODELS[len(tried[0].signs.known)]
+    name = MODELS[len(tried[0].signs.as_dict)]
     bar = float(np.quantile([confidence(each.signs, config) for each in tried if each.answerable], share))
     doubt, *weights = getattr(config, name)
     shift = math.log(bar / (1 - bar)) - math.log(threshold / (1 - threshold))

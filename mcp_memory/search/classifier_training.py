@@ -21,7 +21,7 @@ from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.search.confidence import MODELS
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.memory_intent import Wanting, learn
+from mcp_memory.search.memory_intent import MemoryIntent, learn
 from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS, rehearsed
 
 SHIPPED = Path(__file__).with_name("examples")
@@ -33,33 +33,33 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taught:
+class TrainedClassifier:
     """What a model has learned: which prompts want memory, and how much each sign of an answer counts with it."""
 
-    wanting: Wanting
+    wanting: MemoryIntent
     confidence: ConfidenceConfig
 
 
-class School:
+class ClassifierTraining:
     """Knows what models have learned. All but `taught` reads and writes files, for worker threads."""
 
     def __init__(self, folder: Path, config: ConfidenceConfig) -> None:
         """`folder` is where results are kept; `config` holds for the model that it names."""
         self._folder = folder
         self._config = config
-        self._known: dict[str, Taught] = {}
+        self._known: dict[str, TrainedClassifier] = {}
 
-    def taught(self, embedder: Embedder) -> Taught | None:
+    def taught(self, embedder: Embedder) -> TrainedClassifier | None:
         """None for a model that was neither looked up nor taught."""
         return self._known.get(embedder.fingerprint)
 
-    def look_up(self, embedder: Embedder) -> Taught | None:
+    def look_up(self, embedder: Embedder) -> TrainedClassifier | None:
         """What the model learned before; None where that was never, or of other examples."""
         if found := self._read(embedder.fingerprint, embedder.dimension):
             self._known[embedder.fingerprint] = found
         return found
 
-    def teach(self, embedder: Embedder) -> Taught:
+    def teach(self, embedder: Embedder) -> TrainedClassifier:
         """Takes a few milliseconds for each of 3,200 texts, and some seconds. Raises EmbedderUnavailable."""
         prompts, wanted = examples()
         vectors = np.stack([embedder.embed_query(prompt) for prompt in prompts])
@@ -68,28 +68,28 @@ class School:
         learned = learn(prompts, vectors, wanted)
         # As it will be read from the file, so that the answers are the same tomorrow.
         wordings = {each: round(weight, DIGITS) for each, weight in learned.wordings.items()}
-        wanting = Wanting(np.round(learned.weights, DIGITS), wordings, round(learned.doubt, DIGITS))
+        wanting = MemoryIntent(np.round(learned.weights, DIGITS), wordings, round(learned.doubt, DIGITS))
         fits = self._config.fits(embedder.fingerprint)
-        found = Taught(wanting, self._config if fits else rehearsed(embedder, wanting, self._config))
+        found = TrainedClassifier(wanting, self._config if fits else rehearsed(embedder, wanting, self._config))
         self._known[embedder.fingerprint] = found
         self._keep(embedder.fingerprint, found)
         return found
 
-    def _read(self, fingerprint: str, dimension: int) -> Taught | None:
+    def _read(self, fingerprint: str, dimension: int) -> TrainedClassifier | None:
         name = _name(fingerprint)
         for file in (self._folder / name, SHIPPED / name):
             try:
                 said = json.loads(file.read_text(encoding="utf-8"))
                 wordings = {str(each): float(weight) for each, weight in said["wordings"].items()}
-                wanting = Wanting(np.array(said["weights"], dtype=np.float32), wordings, float(said["doubt"]))
+                wanting = MemoryIntent(np.array(said["weights"], dtype=np.float32), wordings, float(said["doubt"]))
                 config = self._config if self._config.fits(fingerprint) else _read_weights(said["signs"], self._config)
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # not there, or damaged: it is made again
             if wanting.weights.shape == (dimension,) and _is_finite(wanting, config):
-                return Taught(wanting, config)
+                return TrainedClassifier(wanting, config)
         return None
 
-    def _keep(self, fingerprint: str, found: Taught) -> None:
+    def _keep(self, fingerprint: str, found: TrainedClassifier) -> None:
         wanting = found.wanting
         weights = [round(weight, DIGITS) for weight in wanting.weights.tolist()]
         said = {"model": fingerprint, "doubt": wanting.doubt, "weights": weights, "wordings": wanting.wordings}
@@ -109,7 +109,7 @@ def _read_weights(said: Mapping[str, Sequence[float]], now: ConfidenceConfig) ->
     return replace(now, **found)
 
 
-def _is_finite(wanting: Wanting, config: ConfidenceConfig) -> bool:
+def _is_finite(wanting: MemoryIntent, config: ConfidenceConfig) -> bool:
     """JSON, as Python reads it, has a NaN: whatever it touches is as good as not there, and no error says so."""
     signs = [weight for name in MODELS.values() for weight in getattr(config, name)]
     return bool(np.isfinite([*wanting.weights, *wanting.wordings.values(), wanting.doubt, *signs]).all())

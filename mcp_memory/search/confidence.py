@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from mcp_memory.models import Passage
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.text.language.identifiers import is_said, names_known, said
+from mcp_memory.text.language.identifiers import is_said, names_known, words_and_parts
 from mcp_memory.text.language.terms import words
 
 MODELS = {1: "vectors", 2: "words", 3: "words_and_vectors", 4: "prompts"}
@@ -52,7 +52,7 @@ def coverage(
     """
     told = frozenset[str]().union(
         *(
-            said(f"{'' if each.note.is_log and not with_log_headings else _place(each)} {each.chunk.text}")
+            words_and_parts(f"{'' if each.note.is_log and not with_log_headings else _place(each)} {each.chunk.text}")
             for each in passages
         )
     )
@@ -80,7 +80,7 @@ def nearness(cosine: float, chunks: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class ConfidenceFeatures:
     """What tells whether a question can be answered; None for what there was nothing to tell from: a question without
     words, an index without vectors, a name in code, of which a model of language knows nothing."""
 
@@ -94,18 +94,18 @@ class Signs:
     """Of a prompt: log-odds that memory is wanted, whatever is stored."""
 
     @property
-    def known(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, float]:
         every = {"closest": self.closest, "together": self.together, "cosine": self.cosine, "wanting": self.wanting}
         return {name: value for name, value in every.items() if value is not None}
 
 
-def confidence(signs: Signs, config: ConfidenceConfig) -> float:
+def confidence(signs: ConfidenceFeatures, config: ConfidenceConfig) -> float:
     """The probability that the question can be answered, 0 to 1; 0 where nothing tells. Of a prompt, as far as its
     meaning is known, the probability that what is stored is wanted."""
     if signs.wanting is not None:
         # A prompt of a single emoji has no words, and a young vault no vectors: none of it speaks for memory.
-        signs = Signs(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
-    if not (known := signs.known):
+        signs = ConfidenceFeatures(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
+    if not (known := signs.as_dict):
         return 0.0
     doubt, *weights = getattr(config, MODELS[len(known)])
     logit = sum(weight * sign for weight, sign in zip(weights, known.values(), strict=True)) - doubt

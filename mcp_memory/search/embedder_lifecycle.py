@@ -10,14 +10,14 @@ import anyio
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.choose import open_embedder
-from mcp_memory.embedders.circuit_breaker import PatientEmbedder
-from mcp_memory.embedders.idle_unload import RestingEmbedder
+from mcp_memory.embedders.circuit_breaker import CircuitBreakerEmbedder
+from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
 from mcp_memory.errors import ConfigInvalid, McpMemoryError
-from mcp_memory.indexing.rebuild import Builder
+from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.models import Problem
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread, place_of
-from mcp_memory.search.classifier_training import School, Taught
+from mcp_memory.search.classifier_training import ClassifierTraining, TrainedClassifier
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
 LOAD_MARGIN_S = 120.0
@@ -43,16 +43,21 @@ _SAID = {"loading": "still loading", "resting": "being loaded again"}
 log = logging.getLogger(__name__)
 
 
-class Model:
+class EmbedderLifecycle:
     """`embedder` is None until it is in use; `state` says why, for people."""
 
     def __init__(
-        self, config: EmbedderConfig, sureness: ConfidenceConfig, folder: Path, builder: Builder, health: Health
+        self,
+        config: EmbedderConfig,
+        sureness: ConfidenceConfig,
+        folder: Path,
+        builder: GenerationBuilder,
+        health: Health,
     ) -> None:
         self._config = config
         self._folder = folder
         self._builder = builder
-        self._school = School(folder, sureness)
+        self._school = ClassifierTraining(folder, sureness)
         self._ignorant = False
         self._learns_from = 0.0
         """Of time.monotonic(): an endpoint that fails is not asked for thousands of texts with each append."""
@@ -63,7 +68,7 @@ class Model:
         self._may_come = True
         self.embedder: Embedder | None = None
         """It may be at rest: its next text then waits until it is loaded again."""
-        self._patient: PatientEmbedder | None = None
+        self._patient: CircuitBreakerEmbedder | None = None
         self._state = "loading"
         self._absence = ""
         self.settled = anyio.Event()
@@ -93,9 +98,9 @@ class Model:
 
     @property
     def _resting(self) -> bool:
-        return isinstance(self.embedder, RestingEmbedder) and not self.embedder.loaded
+        return isinstance(self.embedder, IdleUnloadEmbedder) and not self.embedder.loaded
 
-    def taught(self) -> Taught | None:
+    def taught(self) -> TrainedClassifier | None:
         """What the model at hand has learned; None until it has, and asking has it learn."""
         embedder = self.at_hand
         found = self._school.taught(embedder) if embedder else None
@@ -143,7 +148,7 @@ class Model:
         while after_s:
             with anyio.move_on_after(max(LEAST_LOOK_S, after_s / 4)) as idle:
                 await self._called.wait()
-            if not isinstance(self.embedder, RestingEmbedder):
+            if not isinstance(self.embedder, IdleUnloadEmbedder):
                 continue
             if idle.cancelled_caught:
                 await self._let_rest(self.embedder, after_s)
@@ -186,7 +191,7 @@ class Model:
             )
             if not embedder.resident or not config.unload_after_s:
                 return embedder
-            return RestingEmbedder(embedder, lambda: open_embedder(config, self._folder))
+            return IdleUnloadEmbedder(embedder, lambda: open_embedder(config, self._folder))
         except McpMemoryError as error:
             self._may_come = not isinstance(error, ConfigInvalid) and config.provider != "none"
             self._state = f"unavailable: {error}"
@@ -199,7 +204,7 @@ class Model:
     def _load_s(self) -> float:
         return self._config.compile_timeout_s + self._config.hub_timeout_s + LOAD_MARGIN_S
 
-    async def _let_rest(self, embedder: RestingEmbedder, after_s: float) -> None:
+    async def _let_rest(self, embedder: IdleUnloadEmbedder, after_s: float) -> None:
         self._returned = anyio.Event()
         try:
             if await in_thread(lambda: embedder.rest(after_s), deadline_s=self._load_s, what="unloading the model"):
@@ -207,7 +212,7 @@ class Model:
         except McpMemoryError as error:  # it is being opened, for long; there is another time
             log.warning("%s", error.message)
 
-    async def _bring_back(self, embedder: RestingEmbedder) -> None:
+    async def _bring_back(self, embedder: IdleUnloadEmbedder) -> None:
         """Whatever comes of it, nobody needs to wait for it any longer."""
         self._absence = ""
         try:
@@ -226,7 +231,7 @@ class Model:
             self._faults.pop("index", None)
             if embedder and embedder is not self.embedder:
                 await in_thread(lambda: self._school.look_up(embedder), deadline_s=30, what="reading what it learned")
-                self.embedder, self._patient = embedder, PatientEmbedder(embedder)
+                self.embedder, self._patient = embedder, CircuitBreakerEmbedder(embedder)
             if embedder:
                 await self._builder.embed(embedder)
                 self._state = "ready"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, LeftOut, NoteRecord, Passage, Shelf
+from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.search.filters import note_of
 
 FIELDS = {
@@ -27,20 +27,22 @@ def emptied_by(index: Index, filters: Filters) -> str:
         return f"no note passes the filter {' or '.join(narrow)}; without it there are some"
     if index.notes(Filters(shelves=filters.shelves, now=filters.now), limit=1):
         return "no note passes these filters together"
-    if index.notes(Filters(shelves=frozenset(Shelf) - {Shelf.DELETED, Shelf.INBOX, Shelf.TRANSCRIPT}), limit=1):
+    if index.notes(
+        Filters(shelves=frozenset(NoteState) - {NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT}), limit=1
+    ):
         return "only archived or expired notes are there; include_archived=true looks at them"
     return "there are no notes yet"
 
 
 def widened(filters: Filters) -> Filters:
     """Without what a caller can set; what nobody may see stays out."""
-    return Filters(shelves=filters.shelves | {Shelf.ACTIVE, Shelf.ARCHIVED})
+    return Filters(shelves=filters.shelves | {NoteState.ACTIVE, NoteState.ARCHIVED})
 
 
-def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[LeftOut, ...]:
+def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
     """Those of notes that do not pass, and what they do not pass."""
     return tuple(
-        LeftOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
+        FilteredOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
         for each in passages
         if (failed := not_passed(note_of(each), filters))
     )
@@ -48,10 +50,10 @@ def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[LeftOut, ..
 
 def not_passed(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     """The filters that leave this note out."""
-    every = Filters(shelves=frozenset(Shelf))
+    every = Filters(shelves=frozenset(NoteState))
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not alone.admits(note)]
-    retired = note.shelf is Shelf.ARCHIVED and Shelf.ARCHIVED not in filters.shelves
+    retired = note.shelf is NoteState.ARCHIVED and NoteState.ARCHIVED not in filters.shelves
     if retired or not replace(every, now=filters.now).admits(note):
         failed.append(ARCHIVED)
     return tuple(failed)
@@ -62,5 +64,5 @@ def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:
     for name, field in FIELDS.items():
         if getattr(filters, field) is not None:
             yield name, replace(filters, **{field: None})
-    if Shelf.ARCHIVED not in filters.shelves:
-        yield ARCHIVED, replace(filters, shelves=filters.shelves | {Shelf.ARCHIVED}, now=None)
+    if NoteState.ARCHIVED not in filters.shelves:
+        yield ARCHIVED, replace(filters, shelves=filters.shelves | {NoteState.ARCHIVED}, now=None)

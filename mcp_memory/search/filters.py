@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import TRANSCRIPTS, Filters, NoteRecord, Passage, Shelf
+from mcp_memory.models import TRANSCRIPTS, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.draft import MAX_TAGS, one_line
@@ -37,9 +37,9 @@ def filters_from(
         prefix = one_line("path", path, 1000).removeprefix("./")
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
-    shelves = [Shelf.ACTIVE, Shelf.ARCHIVED] if include_archived else [Shelf.ACTIVE]
+    shelves = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived else [NoteState.ACTIVE]
     if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":
-        shelves = [Shelf.TRANSCRIPT]
+        shelves = [NoteState.TRANSCRIPT]
     start, end = moment_of("since", since, tz), moment_of("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")

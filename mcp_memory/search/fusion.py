@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.index.base import Rows
+from mcp_memory.index.base import ScoredRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,18 +50,18 @@ class FusionWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class Legs:
+class RetrieverRows:
     """The rows of each leg; a leg that was not asked or failed is empty."""
 
-    lexical: Rows = field(default_factory=Rows)
-    section: Rows = field(default_factory=Rows)
-    dense: Rows = field(default_factory=Rows)
+    lexical: ScoredRows = field(default_factory=ScoredRows)
+    section: ScoredRows = field(default_factory=ScoredRows)
+    dense: ScoredRows = field(default_factory=ScoredRows)
     dense_is_full: bool = False
     """As many rows as were asked for came back, so that further ones exist."""
     ceiling: float = 0.0
     """The score that the keyword leg would give to a chunk with all words."""
 
-    def weighed(self, weights: FusionWeights) -> Iterator[tuple[str, Rows, NDArray[np.float64]]]:
+    def weighed(self, weights: FusionWeights) -> Iterator[tuple[str, ScoredRows, NDArray[np.float64]]]:
         """Each leg's name and rows, and what it adds to the score of each of them."""
         yield LEXICAL, self.lexical, _shares(self.lexical.scores, weights.lexical, self._measure(weights.ceiling))
         yield SECTION, self.section, _shares(self.section.scores, weights.section)
@@ -75,7 +75,7 @@ class Legs:
         return (1 - ceiling) * best + ceiling * min(max(best, self.ceiling), _MOST_CEILING * best)
 
 
-def candidates(legs: Legs) -> NDArray[np.int64]:
+def candidates(legs: RetrieverRows) -> NDArray[np.int64]:
     """Every chunk that the keyword or the vector leg lists, ascending, without repeats.
 
     The section leg only adds to their scores: a chunk is in its list because of what stands around it. It stands in
@@ -85,7 +85,7 @@ def candidates(legs: Legs) -> NDArray[np.int64]:
     return np.unique(np.concatenate([leg.ids for leg in listing]))
 
 
-def fuse(legs: Legs, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> Rows:
+def fuse(legs: RetrieverRows, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> ScoredRows:
     """The fused score of every candidate, by id; the best is about 2. `sections` gives each chunk's, as
     `Index.sections`."""
     ids = candidates(legs)
@@ -105,7 +105,7 @@ def fuse(legs: Legs, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> 
     fused = scores.copy()
     fused[1:] += weights.neighbour * scores[:-1] * together
     fused[:-1] += weights.neighbour * scores[1:] * together
-    return Rows(ids, fused.astype(np.float32))
+    return ScoredRows(ids, fused.astype(np.float32))
 
 
 def _shares(scores: NDArray[np.float32], weight: float, most: float | None = None) -> NDArray[np.float64]:

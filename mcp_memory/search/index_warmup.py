@@ -9,7 +9,7 @@ from functools import partial
 from time import monotonic
 
 from mcp_memory.errors import StillReading
-from mcp_memory.index.base import Index, Part, Unread
+from mcp_memory.index.base import Index, Part, UnreadFiles
 
 SHORT_S = 0.1
 """Questions wait for a reading until it is so old. That reads 100,000 passages whose words and vectors lie in files,
@@ -25,7 +25,7 @@ class _Reading:
         self.outcome: Future[None] = Future()
 
 
-class Loader:
+class IndexWarmup:
     """Thread-safe; to be asked in worker threads."""
 
     def __init__(self, index: Index) -> None:
@@ -77,9 +77,9 @@ class Loader:
             outcome.set_result(None)
 
 
-def _done(unread: Unread, part: Part) -> float | None:
+def _done(unread: UnreadFiles, part: Part) -> float | None:
     return unread.words if part == "words" else unread.vectors
 
 
-def _said(unread: Unread, part: Part) -> str:
+def _said(unread: UnreadFiles, part: Part) -> str:
     return f"the {part} of {unread.passages:,} passages are still being read, {_done(unread, part) or 0:.0%} done"

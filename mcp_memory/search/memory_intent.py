@@ -49,14 +49,14 @@ _PARTS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[^\s\w]|_")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanting:
+class MemoryIntent:
     """`weights` (dimension,) belong to one embedding model; `wordings` have a weight each."""
 
     weights: Vectors
     wordings: Mapping[str, float]
     doubt: float
 
-    def of(self, prompt: str, vector: Vectors) -> float:
+    def log_odds(self, prompt: str, vector: Vectors) -> float:
         """Log-odds that memory is wanted, −LIMIT to LIMIT, from the prompt and its vector, shape (dimension,)."""
         known = [weight for each in wordings(prompt) if (weight := self.wordings.get(each)) is not None]
         told = sum(known) / len(known) ** 0.5 if known else 0.0
@@ -73,7 +73,7 @@ def wordings(prompt: str) -> set[str]:
     return {*parts, *(f"{one} {other}" for one, other in pairwise(parts))}
 
 
-def learn(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> Wanting:
+def learn(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> MemoryIntent:
     """From prompts, their vectors, shape (n, dimension), and whether memory is wanted for each."""
     said = [wordings(prompt) for prompt in prompts]
     counts = Counter(each for one in said for each in one)
@@ -89,6 +89,6 @@ def learn(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> W
     outcomes = np.array(wanted, dtype=np.float64)
     doubt, *weights = logistic(signs, outcomes, np.ones(len(outcomes)), PRECISION).tolist()
     of_vector, of_words = np.split(np.array(weights), [vectors.shape[1]])
-    return Wanting(
+    return MemoryIntent(
         (MEANING * of_vector).astype(np.float32), dict(zip(known, (rarity * of_words).tolist(), strict=True)), doubt
     )

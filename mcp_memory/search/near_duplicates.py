@@ -7,7 +7,7 @@ import logging
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, Passage
-from mcp_memory.runtime.threads import Crew, place_of
+from mcp_memory.runtime.threads import ThreadPool, place_of
 from mcp_memory.text.language.terms import overlap, telling, terms
 
 OVERLAP = 0.5
@@ -25,14 +25,14 @@ DEADLINE_S = 0.25
 log = logging.getLogger(__name__)
 
 
-class Similar:
+class NearDuplicates:
     """Looks by words: a note is as easily found while the model is busy, and its vector would cost ten times more."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._crew = Crew()
+        self._crew = ThreadPool()
 
-    async def to(self, text: str, filters: Filters) -> list[Passage]:
+    async def find(self, text: str, filters: Filters) -> list[Passage]:
         """Passages that say nearly the same, nearest first; none where the look-up fails or is late."""
         head = text[:COMPARED_CHARS]
         try:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import named_again
 from mcp_memory.text.markdown.logs import is_log_path
@@ -22,7 +22,7 @@ Place = tuple[NotePath, str | None]
 T = TypeVar("T")
 
 
-class Targets:
+class NoteLookup:
     """Finds the notes that callers name."""
 
     def __init__(self, index: Index, ledger: Ledger) -> None:
@@ -44,7 +44,7 @@ class Targets:
 
         def rank(record: NoteRecord) -> tuple[bool, int]:
             at = places.index(record.path) if record.path in places else -1
-            return (record.shelf is Shelf.DELETED) is not deleted, -at
+            return (record.shelf is NoteState.DELETED) is not deleted, -at
 
         return min(records, key=rank).path, None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.conversation.speaker_prefix import without
 from mcp_memory.text.language.terms import telling
 
@@ -21,9 +21,9 @@ class QueryVectors:
     """The vectors of the latest questions, by model and text; thread-safe."""
 
     def __init__(self, kept: int = 256) -> None:
-        self._latest: Latest[tuple[str, bytes], Vectors] = Latest(kept)
+        self._latest: LruCache[tuple[str, bytes], Vectors] = LruCache(kept)
 
-    def of(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
+    def embed(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
         """The question's vector, shape (dimension,), or, where it has `names` of those who say something, the middle
         between it and that of the question without them: a name tells whose words are wanted, and pulls the vector
         towards all that mention it. +1 point on logs of dialogues, +3 where several entries are needed.
@@ -37,10 +37,10 @@ class QueryVectors:
 
     def get(self, embedder: Embedder, text: str) -> Vectors:
         """Shape (dimension,). Raises EmbedderUnavailable."""
-        known = self.known(embedder, text)
-        return self._latest.put(_key(embedder, text), embedder.embed_query(text)) if known is None else known
+        known = self.cached(embedder, text)
+        return self._latest.store(_key(embedder, text), embedder.embed_query(text)) if known is None else known
 
-    def known(self, embedder: Embedder, text: str) -> Vectors | None:
+    def cached(self, embedder: Embedder, text: str) -> Vectors | None:
         """The vector if it is remembered."""
         return self._latest.get(_key(embedder, text))
 

@@ -8,10 +8,10 @@ from math import inf
 from typing import Any
 
 from mcp_memory.models import Hit, NotePath, Passage
-from mcp_memory.search.boosts import BoostWeights, Question, boosts
-from mcp_memory.search.confidence import Signs
-from mcp_memory.search.fusion import DENSE, FusionWeights, Legs
-from mcp_memory.text.language.identifiers import is_said, said
+from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, boosts
+from mcp_memory.search.confidence import ConfidenceFeatures
+from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
+from mcp_memory.text.language.identifiers import is_said, words_and_parts
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.conflict_copies import original_of
@@ -21,7 +21,7 @@ FIRST_READ = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeightedRow:
     """A passage with its score: what the legs gave (`fused`) and the boosts that were added."""
 
     passage: Passage
@@ -33,7 +33,7 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedChunk:
     """A passage in its place. `score`: 0 to 1, comparable between questions."""
 
     passage: Passage
@@ -42,26 +42,26 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankedList:
     """Passages, best first, no text twice. `confidence`: 0 to 1, that the answer is in memory at all."""
 
-    passages: tuple[Ranked, ...]
+    passages: tuple[RankedChunk, ...]
     confidence: float
-    signs: Signs
+    signs: ConfidenceFeatures
     degraded: str | None = None
     stale: tuple[str, ...] = ()
     """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
 
 
 def weigh(
-    fused: Mapping[int, float], passages: Mapping[int, Passage], question: Question, weights: BoostWeights
-) -> list[Weighed]:
+    fused: Mapping[int, float], passages: Mapping[int, Passage], question: ParsedQuestion, weights: BoostWeights
+) -> list[WeightedRow]:
     """The passages, best first; of equals the newer one, then by place, so that the order never depends on when
     something was indexed."""
-    weighed: list[Weighed] = []
+    weighed: list[WeightedRow] = []
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
-        weighed.append(Weighed(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
+        weighed.append(WeightedRow(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
     return sorted(weighed, key=_place)
 
 
@@ -70,16 +70,16 @@ def best_of(
     limit: int,
     *,
     read: Callable[[Collection[int]], Mapping[int, Passage]],
-    weighed: Callable[[Mapping[int, Passage]], Iterable[Weighed]],
+    weighed: Callable[[Mapping[int, Passage]], Iterable[WeightedRow]],
     most: float,
-) -> tuple[list[Weighed], bool]:
+) -> tuple[list[WeightedRow], bool]:
     """The `limit` best of the chunks with these fused scores, and whether all that were read were still there.
 
     Reading costs, so the first few are read, and then only those that a boost of `most` could still bring among the
     best; all of them only where repeats took places.
     """
     passages: dict[int, Passage] = {}
-    best: list[Weighed] = []
+    best: list[WeightedRow] = []
     bar = min(sorted(scores.values())[-FIRST_READ * limit :], default=0.0)
     while wanted := [chunk for chunk, score in scores.items() if score >= bar and chunk not in passages]:
         found = read(wanted)
@@ -91,9 +91,9 @@ def best_of(
     return best, True
 
 
-def without_repeats(weighed: Iterable[Weighed], limit: int) -> list[Weighed]:
+def without_repeats(weighed: Iterable[WeightedRow], limit: int) -> list[WeightedRow]:
     """The first `limit`, of passages with the very same words only the best."""
-    best: dict[str, Weighed] = {}
+    best: dict[str, WeightedRow] = {}
     for each in weighed:
         words = " ".join(each.passage.chunk.text.split())
         best[words] = _kept(best[words], each) if words in best else each
@@ -102,7 +102,7 @@ def without_repeats(weighed: Iterable[Weighed], limit: int) -> list[Weighed]:
     return list(best.values())
 
 
-def _kept(first: Weighed, again: Weighed) -> Weighed:
+def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:
     """Of two passages with the same words the first, but a file rather than its conflict copy."""
     one, other = first.passage.note.path, again.passage.note.path
     if original_of(other) == one:
@@ -112,7 +112,7 @@ def _kept(first: Weighed, again: Weighed) -> Weighed:
     return first
 
 
-def scored(best: Sequence[Weighed], confidence: float) -> list[float]:
+def scored(best: Sequence[WeightedRow], confidence: float) -> list[float]:
     """Each passage's score, 0 to 1: the confidence for the first one, and less in proportion for those behind.
 
     So scores compare between questions as far as confidence does, and follow the order within one.
@@ -122,7 +122,11 @@ def scored(best: Sequence[Weighed], confidence: float) -> list[float]:
 
 
 def explained(
-    best: Iterable[Weighed], legs: Legs, weights: FusionWeights, words: Iterable[str], meant: Mapping[str, str]
+    best: Iterable[WeightedRow],
+    legs: RetrieverRows,
+    weights: FusionWeights,
+    words: Iterable[str],
+    meant: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """For each passage, as JSON: its rank (from 1) and raw score in each leg, what each leg added to its score, its
     boosts, and which of the question's words it has or stands below; a mistyped one with what it was taken for, which
@@ -139,7 +143,9 @@ def explained(
     for each in best:
         chunk = each.passage.chunk_id
         listed = {name: leg[chunk] for name, leg in rows.items() if chunk in leg}
-        here = said(" ".join([each.passage.note.title, *each.passage.chunk.headings, each.passage.chunk.text]))
+        here = words_and_parts(
+            " ".join([each.passage.note.title, *each.passage.chunk.headings, each.passage.chunk.text])
+        )
         reasons.append(
             {
                 "ranks": {name: rank for name, (rank, _, _) in listed.items()},
@@ -154,7 +160,7 @@ def explained(
     return reasons
 
 
-def hit_of(ranked: Ranked, snippet_chars: int) -> Hit:
+def hit_of(ranked: RankedChunk, snippet_chars: int) -> Hit:
     """What a caller sees of a passage; the snippet is the whole chunk unless that is longer than `snippet_chars`."""
     chunk, note = ranked.passage.chunk, ranked.passage.note
     headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
@@ -183,7 +189,7 @@ def _date(passage: Passage) -> str | None:
     return when.date().isoformat() if when else None
 
 
-def _place(each: Weighed) -> tuple[float, float, str, int]:
+def _place(each: WeightedRow) -> tuple[float, float, str, int]:
     note = each.passage.note
     when = note.updated or note.created
     return -round(each.score, 6), -when.timestamp() if when else 0.0, note.path, each.passage.ordinal

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.search.calibration_fit import Tried, fitted, pinned
-from mcp_memory.search.confidence import Signs
+from mcp_memory.search.calibration_fit import CalibrationSample, fitted, pinned
+from mcp_memory.search.confidence import ConfidenceFeatures
 from mcp_memory.search.confidence_config import UNSURE, UNWANTED, ConfidenceConfig
-from mcp_memory.search.memory_intent import Wanting
+from mcp_memory.search.memory_intent import MemoryIntent
 
 FOLDER = Path(__file__).with_name("examples")
 PASSAGES, QUESTIONS = FOLDER / "passages.jsonl", FOLDER / "questions.jsonl"
@@ -29,18 +29,20 @@ LOST = 0.05
 bundled model loses as much."""
 
 
-def rehearsed(embedder: Embedder, wanting: Wanting, now: ConfidenceConfig) -> ConfidenceConfig:
+def rehearsed(embedder: Embedder, wanting: MemoryIntent, now: ConfidenceConfig) -> ConfidenceConfig:
     """`now` with the weights for this model, so that the thresholds keep their meaning. Embeds some 900 texts. Raises
     EmbedderUnavailable."""
     passages = embedder.embed_documents([row["text"] for row in _rows(PASSAGES)])
-    asked: dict[str, list[Tried]] = {"questions": [], "prompts": []}
+    asked: dict[str, list[CalibrationSample]] = {"questions": [], "prompts": []}
     for row in _rows(QUESTIONS):
         vector = embedder.embed_query(row["text"])
-        wanted = wanting.of(row["text"], vector) if row["prompt"] else None
-        signs = Signs(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
-        asked["prompts" if row["prompt"] else "questions"].append(Tried(signs, row["answerable"]))
+        wanted = wanting.log_odds(row["text"], vector) if row["prompt"] else None
+        signs = ConfidenceFeatures(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
+        asked["prompts" if row["prompt"] else "questions"].append(CalibrationSample(signs, row["answerable"]))
     found = fitted(asked, now, embedder.fingerprint)
-    without_words = [Tried(Signs(cosine=each.signs.cosine), each.answerable) for each in asked["questions"]]
+    without_words = [
+        CalibrationSample(ConfidenceFeatures(cosine=each.signs.cosine), each.answerable) for each in asked["questions"]
+    ]
     for tried, threshold in ((asked["questions"], UNSURE), (without_words, UNSURE), (asked["prompts"], UNWANTED)):
         found = pinned(found, tried, threshold, LOST)
     return replace(found, words=now.words)  # which are the same for every model

@@ -11,11 +11,11 @@ import anyio
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
-from mcp_memory.index.base import Index, Part, Rows, Watermark
+from mcp_memory.index.base import Index, Part, ScoredRows, Watermark
 from mcp_memory.models import Filters
-from mcp_memory.runtime.lru_cache import Latest
-from mcp_memory.runtime.threads import Crew
-from mcp_memory.search.index_warmup import Loader
+from mcp_memory.runtime.lru_cache import LruCache
+from mcp_memory.runtime.threads import ThreadPool
+from mcp_memory.search.index_warmup import IndexWarmup
 from mcp_memory.search.query_vectors import QueryVectors
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.language.identifiers import parts_of
@@ -32,7 +32,7 @@ Mode = Literal["hybrid", "semantic", "keyword"]
 
 
 @dataclass(frozen=True, slots=True)
-class LegConfig:
+class RetrieverConfig:
     """How much each leg is asked for, and how long it may take."""
 
     candidates: int = 400
@@ -55,12 +55,12 @@ class LegConfig:
 
 
 @dataclass(slots=True)
-class Gathered:
+class RetrievedRows:
     """What the legs brought; a leg that was not asked, or failed, is None."""
 
-    lexical: Rows | None = None
-    section: Rows | None = None
-    dense: Rows | None = None
+    lexical: ScoredRows | None = None
+    section: ScoredRows | None = None
+    dense: ScoredRows | None = None
     frequencies: dict[str, int] = field(default_factory=dict[str, int])
     """In how many chunks each word of the question occurs."""
     meant: dict[str, str] = field(default_factory=dict[str, str])
@@ -85,19 +85,19 @@ class Gathered:
         return bool(self.errors) and not self.answered and all(isinstance(each, StillReading) for each in self.errors)
 
 
-class LegRunner:
+class Retrievers:
     """Asks the index; remembers the vectors of the latest questions, and their rows until the index changes."""
 
-    def __init__(self, index: Index, config: LegConfig) -> None:
+    def __init__(self, index: Index, config: RetrieverConfig) -> None:
         self._index = index
         self._config = config
-        self._loader = Loader(index)
+        self._loader = IndexWarmup(index)
         self._vectors = QueryVectors()
-        self._latest: Latest[tuple[Hashable, ...], Any] = Latest(ROWS_KEPT)
-        self._words = Crew()
+        self._latest: LruCache[tuple[Hashable, ...], Any] = LruCache(ROWS_KEPT)
+        self._words = ThreadPool()
         # A model of ours keeps the processors busy by itself: with two questions at a time each of eight clients waits
         # half as long again. One that is asked elsewhere is only waited for.
-        self._meaning, self._meaning_elsewhere = Crew(1), Crew()
+        self._meaning, self._meaning_elsewhere = ThreadPool(1), ThreadPool()
 
     async def gather(
         self,
@@ -108,14 +108,14 @@ class LegRunner:
         *,
         embedder: Embedder | None,
         without_model: str,
-    ) -> Gathered:
+    ) -> RetrievedRows:
         """Rows for a question from every leg that `mode` wants; keywords also where vectors were wanted in vain.
 
         Raises the failure of a leg when not one leg answered.
         """
 
-        async def ask() -> Gathered:
-            found = Gathered()
+        async def ask() -> RetrievedRows:
+            found = RetrievedRows()
             async with anyio.create_task_group() as tasks:
                 if mode != "keyword":
                     tasks.start_soon(self._dense, found, text, filters, embedder, without_model)
@@ -145,7 +145,7 @@ class LegRunner:
 
     def vector_of(self, embedder: Embedder, text: str) -> Vectors | None:
         """Of a question that was just looked up; None where its vector was not to be had."""
-        return self._vectors.known(embedder, text)
+        return self._vectors.cached(embedder, text)
 
     async def run(self, work: Callable[[], T], what: str) -> T:
         """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
@@ -165,16 +165,16 @@ class LegRunner:
         mark = self._index.watermark()
         key = (mark.token, *question)
         known = self._latest.get(key)
-        return self._latest.put(key, ask(mark)) if known is None else known
+        return self._latest.store(key, ask(mark)) if known is None else known
 
     async def _dense(
-        self, found: Gathered, text: str, filters: Filters, embedder: Embedder | None, without_model: str
+        self, found: RetrievedRows, text: str, filters: Filters, embedder: Embedder | None, without_model: str
     ) -> None:
         if embedder is None:
             found.faults.append(f"keywords only: {without_model}")
             return
 
-        def look() -> tuple[list[str], Rows, int]:
+        def look() -> tuple[list[str], ScoredRows, int]:
             try:
                 self._loader.require("words", "vectors")
             except StillReading as error:
@@ -182,13 +182,13 @@ class LegRunner:
             with_words = not found.without_words
             return self._remembered((embedder.fingerprint, text, with_words, replace(filters, now=None)), ask)
 
-        def ask(mark: Watermark) -> tuple[list[str], Rows, int]:
+        def ask(mark: Watermark) -> tuple[list[str], ScoredRows, int]:
             if not found.without_words:
                 found.names = self._index.leads(possible_names(text))  # known also where vectors fail
             names = found.names
             self._loader.require("vectors")
             require_vectors_of(self._index, embedder)
-            vector = self._vectors.of(embedder, text, names if self._config.drop_names else ())
+            vector = self._vectors.embed(embedder, text, names if self._config.drop_names else ())
             return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending
 
         try:
@@ -205,19 +205,21 @@ class LegRunner:
             found.faults.append(f"{pending} passages have no vector yet")
 
     async def _keywords(
-        self, found: Gathered, text: str, words: Sequence[str], filters: Filters, with_names: bool
+        self, found: RetrievedRows, text: str, words: Sequence[str], filters: Filters, with_names: bool
     ) -> None:
         if not words:
             return
 
-        def look() -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
+        def look() -> tuple[dict[str, int], dict[str, str], int, ScoredRows, ScoredRows]:
             self._loader.require("words")
             if with_names:
                 found.names = self._index.leads(possible_names(text))
             parts = parts_of(text)
             return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 
-        def ask(parts: dict[str, list[str]], mark: Watermark) -> tuple[dict[str, int], dict[str, str], int, Rows, Rows]:
+        def ask(
+            parts: dict[str, list[str]], mark: Watermark
+        ) -> tuple[dict[str, int], dict[str, str], int, ScoredRows, ScoredRows]:
             counted = self._index.frequencies(words[: self._config.counted_terms])
             frequencies = rarest(counted, self._config.rare_terms)
             meant, instead = self._respelled(frequencies, parts)

@@ -19,20 +19,20 @@ import numpy as np
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
-from mcp_memory.index.base import Index, Part, Rows
+from mcp_memory.index.base import Index, Part, ScoredRows
 from mcp_memory.index.keywords.bm25 import ceiling
-from mcp_memory.indexing.freshness import Checked
-from mcp_memory.models import Filters, LeftOut, Passage, SearchResult
-from mcp_memory.runtime.threads import Crew, in_thread
-from mcp_memory.search.boosts import BoostWeights, Question, most_boost, read_question
-from mcp_memory.search.classifier_training import Taught
-from mcp_memory.search.confidence import TOGETHER, Signs, confidence, coverage, is_named, nearness
+from mcp_memory.indexing.freshness import FreshPassages
+from mcp_memory.models import FilteredOut, Filters, Passage, SearchResult
+from mcp_memory.runtime.threads import ThreadPool, in_thread
+from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
+from mcp_memory.search.classifier_training import TrainedClassifier
+from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, coverage, is_named, nearness
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.filter_diagnostics import emptied_by, left_out, widened
 from mcp_memory.search.filters import admits
-from mcp_memory.search.fusion import FusionWeights, Legs, fuse
-from mcp_memory.search.ranking import Ranked, Ranking, Weighed, best_of, explained, hit_of, scored, weigh
-from mcp_memory.search.retrievers import Gathered, LegConfig, LegRunner, Mode
+from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
+from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
+from mcp_memory.search.retrievers import Mode, RetrievedRows, RetrieverConfig, Retrievers
 from mcp_memory.text.language.terms import terms
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ LOADING = "the embedding model is still loading"
 class SearchConfig:
     """How questions are read, looked up and ranked, and how much a hit shows."""
 
-    legs: LegConfig = field(default_factory=LegConfig)
+    legs: RetrieverConfig = field(default_factory=RetrieverConfig)
     fusion: FusionWeights = field(default_factory=FusionWeights)
     boosts: BoostWeights = field(default_factory=BoostWeights)
     question_chars: int = 10_000
@@ -89,9 +89,9 @@ class Searcher:
         config: SearchConfig,
         clock: Callable[[], datetime],
         without_model: Callable[[], str] = lambda: LOADING,
-        look: Callable[[Sequence[Passage], Filters], Checked] = lambda passages, _: Checked([*passages]),
+        look: Callable[[Sequence[Passage], Filters], FreshPassages] = lambda passages, _: FreshPassages([*passages]),
         on_stale: Callable[[], None] = lambda: None,
-        taught: Callable[[], Taught | None] = lambda: None,
+        taught: Callable[[], TrainedClassifier | None] = lambda: None,
     ) -> None:
         """`embedder` answers None as long as there is no model; `without_model` then says why. `look` says what the
         files of passages hold now, in a worker thread; where that is something else, `on_stale` is called. `taught` is
@@ -100,10 +100,10 @@ class Searcher:
         self._embedder = embedder
         self._config = config
         self._clock = clock
-        self._legs = LegRunner(index, config.legs)
+        self._legs = Retrievers(index, config.legs)
         self._without_model = without_model
         self._look = look
-        self._lookers = Crew()
+        self._lookers = ThreadPool()
         self._on_stale = on_stale
         self._taught = taught
 
@@ -123,7 +123,7 @@ class Searcher:
         note = await self.remark(ranking, filters)
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
         others = await self._left_out(query, filters, limit, mode) if explain else ()
-        sure, signs = round(ranking.confidence, 3), ranking.signs.known
+        sure, signs = round(ranking.confidence, 3), ranking.signs.as_dict
         return SearchResult(hits, sure, self._clock(), degraded, note, signs, others)
 
     async def rank(
@@ -135,7 +135,7 @@ class Searcher:
         mode: Mode = "hybrid",
         explain: bool = False,
         is_prompt: bool = False,
-    ) -> Ranking:
+    ) -> RankedList:
         """The passages behind the hits, whole, with their notes; `is_prompt`: the query is what a person told an agent,
         and may want nothing that is stored. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
@@ -167,12 +167,12 @@ class Searcher:
             else [None] * len(best)
         )
         ranked = (
-            Ranked(each.passage, score, reason)
+            RankedChunk(each.passage, score, reason)
             for each, score, reason in zip(best, scored(best, sure), reasons, strict=True)
         )
-        return Ranking(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
+        return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
 
-    async def remark(self, ranking: Ranking, filters: Filters) -> str | None:
+    async def remark(self, ranking: RankedList, filters: Filters) -> str | None:
         """That an answer is weak, or which filter left nothing."""
         if ranking.passages:
             return WEAK if ranking.confidence < self._config.confidence.weak_below else None
@@ -200,7 +200,9 @@ class Searcher:
         embedder = self._embedder()
         return self._legs.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
 
-    def _told(self, signs: Signs, asked: str, *, is_prompt: bool) -> tuple[Signs, ConfidenceConfig]:
+    def _told(
+        self, signs: ConfidenceFeatures, asked: str, *, is_prompt: bool
+    ) -> tuple[ConfidenceFeatures, ConfidenceConfig]:
         """The signs with what the prompt says by itself, and their weights with the model that is in use."""
         embedder, usual = self._embedder(), self._config.confidence
         if embedder is None or (not is_prompt and usual.fits(embedder.fingerprint)):
@@ -209,17 +211,17 @@ class Searcher:
             return signs, usual
         vector = self.meaning(asked) if is_prompt else None
         if vector is not None:
-            signs = replace(signs, wanting=taught.wanting.of(asked, vector))
+            signs = replace(signs, wanting=taught.wanting.log_odds(asked, vector))
         return signs, taught.confidence
 
     async def _best(
         self,
-        fused: Callable[[], Rows],
-        question: Callable[[], Question],
+        fused: Callable[[], ScoredRows],
+        question: Callable[[], ParsedQuestion],
         limit: int,
         filters: Filters,
         faults: list[str],
-    ) -> tuple[list[Weighed], bool, Checked]:
+    ) -> tuple[list[WeightedRow], bool, FreshPassages]:
         """The best passages, as their files say now; whether all that the legs named were still there, since a note
         that is written between the look-up and the reading gets new rows; and what is to be said of changed files."""
         try:
@@ -231,14 +233,14 @@ class Searcher:
         best, whole = await self._legs.run(
             lambda: self._ranked(_scores(fused()), question(), limit), "ranking passages"
         )
-        return [each for each in best if admits(filters, each.passage)], whole, Checked()
+        return [each for each in best if admits(filters, each.passage)], whole, FreshPassages()
 
     def _compared(
-        self, fused: Callable[[], Rows], question: Callable[[], Question], limit: int, filters: Filters
-    ) -> tuple[list[Weighed], bool, Checked]:
+        self, fused: Callable[[], ScoredRows], question: Callable[[], ParsedQuestion], limit: int, filters: Filters
+    ) -> tuple[list[WeightedRow], bool, FreshPassages]:
         """In a worker thread: reading the question, ranking and looking in one turn, since each turn costs a third of a
         millisecond."""
-        scores, asked, told, looked_at = _scores(fused()), question(), Checked(), limit
+        scores, asked, told, looked_at = _scores(fused()), question(), FreshPassages(), limit
         rounds_left = MOST_ROUNDS
         while True:
             rounds_left -= 1
@@ -258,7 +260,9 @@ class Searcher:
                 del scores[chunk]
             looked_at += len(gone)
 
-    def _ranked(self, scores: Mapping[int, float], question: Question, limit: int) -> tuple[list[Weighed], bool]:
+    def _ranked(
+        self, scores: Mapping[int, float], question: ParsedQuestion, limit: int
+    ) -> tuple[list[WeightedRow], bool]:
         weights = self._config.boosts
         return best_of(
             scores,
@@ -268,19 +272,21 @@ class Searcher:
             most=most_boost(question, weights),
         )
 
-    async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[LeftOut, ...]:
+    async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[FilteredOut, ...]:
         """What would be among the first `limit` without filters. Raises as `search`."""
         wide = await self.rank(query, filters=widened(filters), limit=limit, mode=mode)
         return left_out((ranked.passage for ranked in wide.passages), filters)
 
-    def _legs_of(self, found: Gathered) -> Legs:
-        dense = found.dense or Rows()
+    def _legs_of(self, found: RetrievedRows) -> RetrieverRows:
+        dense = found.dense or ScoredRows()
         full = len(dense) >= self._config.legs.candidates
         most = ceiling(found.frequencies.values(), found.chunks)
-        return Legs(found.lexical or Rows(), found.section or Rows(), dense, dense_is_full=full, ceiling=most)
+        return RetrieverRows(
+            found.lexical or ScoredRows(), found.section or ScoredRows(), dense, dense_is_full=full, ceiling=most
+        )
 
 
-def _scores(fused: Rows) -> dict[int, float]:
+def _scores(fused: ScoredRows) -> dict[int, float]:
     return dict(zip(fused.ids.tolist(), fused.scores.tolist(), strict=True))
 
 
@@ -294,14 +300,16 @@ def _plain(query: str) -> str:
     return query.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
-def _signs(found: Gathered, best: list[Weighed], *, has_words: bool, has_meaning: bool) -> Signs:
+def _signs(found: RetrievedRows, best: list[WeightedRow], *, has_words: bool, has_meaning: bool) -> ConfidenceFeatures:
     if not best:
-        return Signs()
+        return ConfidenceFeatures()
     cosine = nearness(found.dense[0].score, found.chunks) if found.dense and has_meaning else None
     if not has_words:
-        return Signs(0.0, 0.0, cosine)  # an emoji alone is close to anything that the model cannot read either
+        return ConfidenceFeatures(
+            0.0, 0.0, cosine
+        )  # an emoji alone is close to anything that the model cannot read either
     if not found.frequencies:
-        return Signs(cosine=cosine)
+        return ConfidenceFeatures(cosine=cosine)
     first = [each.passage for each in best[:TOGETHER]]
     cover = partial(coverage, found.frequencies, found.chunks, meant=found.meant)
-    return Signs(cover(first[:1]), cover(first, with_log_headings=True), cosine)
+    return ConfidenceFeatures(cover(first[:1]), cover(first, with_log_headings=True), cosine)

@@ -29,8 +29,8 @@ from mcp_memory.errors import (
     StillReading,
 )
 from mcp_memory.hooks.command import ROUTE
-from mcp_memory.server.call_log import Calls
-from mcp_memory.server.hooks import Hooks
+from mcp_memory.server.call_log import CallLog
+from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.text.escape_invisible import visible, visible_in
 
 log = logging.getLogger(__name__)
@@ -66,10 +66,10 @@ _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
 def add_routes(
     server: FastMCP,
     engine: Engine,
-    hooks: Hooks,
+    hooks: HookEndpoint,
     credentials: Credentials,
     address: Address,
-    calls: Calls,
+    calls: CallLog,
     *,
     auth: bool,
 ) -> None:
@@ -105,7 +105,7 @@ Work = Callable[[str, Request], Awaitable[Response]]
 
 
 def _guarded(
-    work: Work, credentials: Credentials, calls: Calls, *, auth: bool
+    work: Work, credentials: Credentials, calls: CallLog, *, auth: bool
 ) -> Callable[[Request], Awaitable[Response]]:
     """`work` for whoever has a token, its errors said in HTTP; without `auth` whoever has none is the person."""
 

@@ -18,11 +18,11 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.server.api import add_routes
-from mcp_memory.server.argument_errors import Complaints
-from mcp_memory.server.call_log import Calls
+from mcp_memory.server.argument_errors import ArgumentErrors
+from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.client_limits import Shares
-from mcp_memory.server.hooks import Hooks
-from mcp_memory.server.http_guard import Gate, GateConfig
+from mcp_memory.server.hooks import HookEndpoint
+from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import add_tools
 from mcp_memory.settings.settings import HooksConfig
@@ -37,7 +37,7 @@ preference, a fix, a fact), call memory_append at once, one fact a note. What me
 instructions; check it against the code before you rely on it."""
 
 
-class Tokens(TokenVerifier):
+class TokenAuth(TokenVerifier):
     """One bearer token a client, so that a token tells who wrote."""
 
     def __init__(self, credentials: Credentials) -> None:
@@ -72,19 +72,19 @@ def build_server(
     hooks_log: Path,
 ) -> FastMCP:
     """The MCP server with everything on it, not yet served."""
-    calls = Calls()
+    calls = CallLog()
     server = FastMCP(
         "mcp-memory",
         instructions=INSTRUCTIONS,
         version=__version__,
-        auth=Tokens(credentials) if auth else None,
-        middleware=[calls, Complaints()],
+        auth=TokenAuth(credentials) if auth else None,
+        middleware=[calls, ArgumentErrors()],
         mask_error_details=True,
     )
     add_tools(server, engine, vault, recall)
     add_resources(server, engine)
     add_prompts(server)
-    add_routes(server, engine, Hooks(engine, hooks, hooks_log), credentials, address, calls, auth=auth)
+    add_routes(server, engine, HookEndpoint(engine, hooks, hooks_log), credentials, address, calls, auth=auth)
     take_nothing_from_headers(server)
     return server
 
@@ -100,8 +100,8 @@ def _none_of(_tool: str) -> None:
     return None
 
 
-def asgi_app(server: FastMCP, gate: GateConfig, credentials: Credentials, connections: int) -> ASGIApp:
+def asgi_app(server: FastMCP, gate: HttpGuardConfig, credentials: Credentials, connections: int) -> ASGIApp:
     """Streamable HTTP at /mcp for both protocol eras; no state lives in a session. `connections`: how many there are at
     most, which clients share."""
     app = server.http_app(path="/mcp", stateless_http=True, json_response=True, host_origin_protection=False)
-    return Gate(Shares(app, credentials, connections), gate)
+    return HttpGuard(Shares(app, credentials, connections), gate)

@@ -21,7 +21,7 @@ MOST_ITEMS = 1000
 _NAMES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list of strings"}
 
 
-class Complaints(Middleware):
+class ArgumentErrors(Middleware):
     """Turns arguments that do not fit a tool's schema into a tool error that teaches the schema."""
 
     async def on_call_tool(

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 TOOLS = frozenset({"memory_search", "memory_recall", "memory_append", "memory_forget"})
 
 
-class Calls(Middleware):
+class CallLog(Middleware):
     """Logs at level debug; goes outermost, so that refused arguments count too. Remembers when each client called
     last, until the daemon ends."""
 

@@ -15,18 +15,18 @@ from starlette.responses import Response
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.hooks.answer import EVENTS, Answer, answer
+from mcp_memory.hooks.answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
 from mcp_memory.hooks.delegation import MARKS
-from mcp_memory.hooks.hook_log import Line, owes_start
+from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.project import project_of
-from mcp_memory.runtime.threads import LOOK_DEADLINE_S, Crew, in_thread
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool, in_thread
 from mcp_memory.settings.settings import HooksConfig
 
 _log = logging.getLogger(__name__)
 
 
-class Hooks:
+class HookEndpoint:
     """`log` is the hooks' log. The command keeps it by itself, and to `config`, too: it alone knows how long its client
     has waited."""
 
@@ -34,7 +34,7 @@ class Hooks:
         self._engine = engine
         self._config = config
         self._log = log
-        self._lookers = Crew()
+        self._lookers = ThreadPool()
 
     async def answer(self, client: str, request: Request) -> Response:
         """Raises Unusable for an event that is not known and for words that cannot be used, and what the engine
@@ -45,7 +45,7 @@ class Hooks:
             return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
         if not self._config.enabled:
             return Response()
-        line, began = Line(), perf_counter()
+        line, began = HookLogLine(), perf_counter()
         line.event, line.client = event if event in EVENTS else "", client
         try:
             within_ms = self._config.session_start_ms if event == START else self._config.prompt_ms
@@ -59,7 +59,7 @@ class Hooks:
             await self._write(line)
         return Response(found.output, media_type="application/json")
 
-    async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> Answer:
+    async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> HookAnswer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
         self._engine.model.call()  # somebody is at work: a prompt that finds the model at rest is told less
@@ -79,7 +79,7 @@ class Hooks:
             _log.warning("the hooks' log cannot be read: %s", type(error).__name__)
             return False
 
-    async def _write(self, line: Line) -> None:
+    async def _write(self, line: HookLogLine) -> None:
         """A full disk takes nobody's answer away."""
         write = partial(line.write, str(self._log))
         try:

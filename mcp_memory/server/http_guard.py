@@ -24,7 +24,7 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- no names that a client could ask
 
 
 @dataclass(frozen=True, slots=True)
-class GateConfig:
+class HttpGuardConfig:
     """`hosts` and `origins` are compared exactly; a request without Origin is no browser's."""
 
     hosts: frozenset[str]
@@ -34,7 +34,7 @@ class GateConfig:
     @classmethod
     def for_port(
         cls, port: int, *, host: str, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int
-    ) -> GateConfig:
+    ) -> HttpGuardConfig:
         """Loopback names and `host`, where we listen, with this port (0: a Unix socket); and what was configured."""
         names = LOOPBACK if host in EVERYWHERE else (*LOOPBACK, f"[{host}]" if ":" in host else host)
         own = {f"{name}:{port}".lower() for name in names} if port else set(LOOPBACK)
@@ -45,10 +45,10 @@ class GateConfig:
         )
 
 
-class Gate:
+class HttpGuard:
     """ASGI middleware, outermost."""
 
-    def __init__(self, app: ASGIApp, config: GateConfig) -> None:
+    def __init__(self, app: ASGIApp, config: HttpGuardConfig) -> None:
         self._app = app
         self._config = config
 

@@ -31,7 +31,7 @@ MOST_NOTES = 1000
 LOOK_S = 10.0
 
 
-class Live:
+class Subscriptions:
     """Between the index and those who listen; `run` and `close` are the daemon's."""
 
     def __init__(self, engine: Engine) -> None:

@@ -20,7 +20,7 @@ Origin = Callable[[str], str]
 """Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
 
 
-class Given:
+class GivenSettings:
     """`tree` holds the tables as they were given, not yet checked; `file` is the configuration file that was read."""
 
     def __init__(self, tree: dict[str, Any], file: str | None, origin: Origin) -> None:
@@ -46,7 +46,7 @@ class Given:
 
 def read(
     environ: Mapping[str, str], sections: Collection[str], *, file: str | Path | None, flags: Mapping[str, object]
-) -> Given:
+) -> GivenSettings:
     """`flags` maps dotted keys (`"daemon.port"`) to values, None = not given; `sections` are those of which the
     environment can set keys. Raises ConfigInvalid for an unreadable file and for a value where a table must be."""
     path = str(file or config_file(environ))
@@ -65,7 +65,7 @@ def read(
     def origin(key: str) -> str:
         return by.get(key, path)
 
-    return Given(tree, path if found else None, origin)
+    return GivenSettings(tree, path if found else None, origin)
 
 
 def wrong(key: str, value: object, wanted: str, origin: Origin, *, hint: str | None = None) -> ConfigInvalid:

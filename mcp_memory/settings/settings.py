@@ -11,7 +11,7 @@ from typing import Any, Literal
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.extraction.config import GleaningConfig
+from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.git.config import GitConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
@@ -69,7 +69,7 @@ class Settings:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
-    gleaning: GleaningConfig = field(default_factory=GleaningConfig)
+    gleaning: ExtractionConfig = field(default_factory=ExtractionConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
@@ -90,7 +90,7 @@ class Settings:
     @property
     def state(self) -> StateFolder:
         """The device-local folder of this vault's derived and private files."""
-        return StateFolder.of(self.vault_path, self.environ)
+        return StateFolder.for_vault(self.vault_path, self.environ)
 
 
 def load(

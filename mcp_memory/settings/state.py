@@ -25,7 +25,7 @@ class StateFolder:
         self.models = models
 
     @classmethod
-    def of(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
+    def for_vault(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
         models = environ.get(PREFIX + "MODELS")
         home = Path(paths.state_home(environ))
         root = paths.state_folder(str(vault), environ)

@@ -32,7 +32,7 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteReceipt:
     """The outcome of a write. `conflict` names the file that keeps somebody's save which the write met."""
 
     etag: Etag
@@ -110,7 +110,7 @@ class StorageBackend(ABC):
         will do."""
 
     @abstractmethod
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
         """Publish `data`, durably: when this returns, the bytes survive a power cut.
 
         `expected is None`: the path must be free, folders are made as needed; raises AlreadyExists, also for
@@ -132,7 +132,7 @@ class StorageBackend(ABC):
         """Remove a folder if it is empty; False if it is not or does not exist."""
 
     @abstractmethod
-    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
         """A person wants it gone for good, whoever wrote it: the file, or all of its bytes but `rest`, and with them
         what was displaced, as `erase_displaced` does. What an editor saved in the last instant is kept beside it even
         now. Raises NotFound, PreconditionFailed."""

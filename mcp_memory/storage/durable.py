@@ -12,7 +12,7 @@ from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.runtime.renames import sync
 from mcp_memory.storage.folders import open_child, opened_folder, twin
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.paths import split, taken
+from mcp_memory.storage.paths import already_exists, split
 
 FOLDER_MODE = 0o700
 
@@ -72,7 +72,7 @@ class DurableFolders:
                         return True
                     return False
         if other != name:
-            raise taken(path, other)
+            raise already_exists(path, other)
         return False
 
     def _make_durable(self, parent: int, child: int, path: str) -> None:

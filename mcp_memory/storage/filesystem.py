@@ -28,15 +28,15 @@ from mcp_memory.errors import (
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.runtime.os_errors import failed, naming_the_cause, reason
 from mcp_memory.runtime.renames import KernelRenames, Renames, move_free, sync
-from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
+from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
 from mcp_memory.storage.durable import DurableFolders
 from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
-from mcp_memory.storage.fs_capabilities import Abilities, probe
-from mcp_memory.storage.leftovers import Swept, sweep
+from mcp_memory.storage.fs_capabilities import FsCapabilities, probe
+from mcp_memory.storage.leftovers import LeftoverSweep, sweep
 from mcp_memory.storage.listing import list_notes, read_ignore
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.paths import is_note, split, taken, validate_existing, validate_new
-from mcp_memory.storage.publish import Compared, Place, Publisher
+from mcp_memory.storage.paths import already_exists, is_note, split, validate_existing, validate_new
+from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
 from mcp_memory.storage.reading import file_stat, read_stable, unsettled
 from mcp_memory.text.escape_invisible import printable
 
@@ -86,7 +86,7 @@ class FilesystemBackend(StorageBackend):
     def expect(self, marker: str) -> None:
         self._marker = marker
 
-    def abilities(self) -> Abilities:
+    def abilities(self) -> FsCapabilities:
         """What this file system can do; its `warnings()` are for the start message. Writes two hidden files.
 
         Raises Refused on a read-only root, StorageFailed.
@@ -132,7 +132,7 @@ class FilesystemBackend(StorageBackend):
             return read_stable(path, descriptor, found, limit_bytes, beginning=beginning)
 
     # -- writing -----------------------------------------------------------------------------------------------
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
         self._must_be_writable()
         if expected is not None:
             return self._replace(path, data, expected)
@@ -158,7 +158,7 @@ class FilesystemBackend(StorageBackend):
             self._locks.hold(path),
             opened_file(parent, name, path) as (descriptor, found),
         ):
-            self._publisher.remove(Place(parent, folder, name), _compared(path, descriptor, found, expected))
+            self._publisher.remove(PublishTarget(parent, folder, name), _compared(path, descriptor, found, expected))
 
     def rmdir_empty(self, folder: NotePath) -> bool:
         self._must_be_writable()
@@ -179,7 +179,7 @@ class FilesystemBackend(StorageBackend):
                 raise
         return True
 
-    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
         written = None
         if rest is None:
             self.remove_generated(path, expected)
@@ -218,7 +218,7 @@ class FilesystemBackend(StorageBackend):
                 copies.append(_in(held.folder_path, copy))
         return copies
 
-    def sweep_leftovers(self, *, min_age_s: float = YOUNG_S) -> Swept:
+    def sweep_leftovers(self, *, min_age_s: float = YOUNG_S) -> LeftoverSweep:
         """What interrupted writes left behind, of any process: swept where the bytes are known, else reported.
 
         Takes as long as a listing. Files younger than `min_age_s` or in use by a running write are left alone.
@@ -228,7 +228,7 @@ class FilesystemBackend(StorageBackend):
             return sweep(root, self._renames, self._locks, min_age_s)
 
     # -- the steps of a write ----------------------------------------------------------------------------------
-    def _create(self, path: NotePath, data: bytes) -> Written:
+    def _create(self, path: NotePath, data: bytes) -> WriteReceipt:
         folder, name = split(path)
         etag = Etag(hashlib.sha256(data).hexdigest())
         with (
@@ -238,14 +238,14 @@ class FilesystemBackend(StorageBackend):
         ):
             other = twin(parent, name)
             if other is not None:
-                raise taken(path, other)
+                raise already_exists(path, other)
             try:
-                found = self._publisher.create(Place(parent, folder, name), data, etag)
+                found = self._publisher.create(PublishTarget(parent, folder, name), data, etag)
             except FileExistsError:
-                raise taken(path, name) from None
-        return Written(etag, unsettled(file_stat(path, found, time.time_ns())))
+                raise already_exists(path, name) from None
+        return WriteReceipt(etag, unsettled(file_stat(path, found, time.time_ns())))
 
-    def _replace(self, path: NotePath, data: bytes, expected: Etag) -> Written:
+    def _replace(self, path: NotePath, data: bytes, expected: Etag) -> WriteReceipt:
         folder, name = split(validate_existing(path))
         if not is_note(name):
             raise PathRefused(f"'{printable(path)}' does not end in .md", hint="only notes are written")
@@ -258,9 +258,9 @@ class FilesystemBackend(StorageBackend):
             opened_file(parent, name, path) as (descriptor, found),
         ):
             old = _compared(path, descriptor, found, expected)
-            now, conflict = self._publisher.replace(Place(parent, folder, name), data, etag, old)
+            now, conflict = self._publisher.replace(PublishTarget(parent, folder, name), data, etag, old)
         copy = None if conflict is None else _in(folder, conflict)
-        return Written(etag, unsettled(file_stat(path, now, time.time_ns())), copy)
+        return WriteReceipt(etag, unsettled(file_stat(path, now, time.time_ns())), copy)
 
     def _move(self, source: NotePath, target: NotePath) -> None:
         source_folder, source_name = split(source)
@@ -272,7 +272,7 @@ class FilesystemBackend(StorageBackend):
                 same_folder = os.path.sameopenfile(from_folder, to_folder)
                 other = twin(to_folder, target_name)
                 if other is not None and not (same_folder and other == source_name != target_name):
-                    raise taken(target, other)
+                    raise already_exists(target, other)
                 self._rename((from_folder, source_name), (to_folder, target_name), target)
 
     def _rename(self, old: tuple[int, str], new: tuple[int, str], target: NotePath) -> None:
@@ -282,7 +282,7 @@ class FilesystemBackend(StorageBackend):
         except FileExistsError:
             # A case-folding file system shows the file itself under its new spelling.
             if not os.path.samestat(regular_stat(*old, old[1]), regular_stat(*new, target)):
-                raise taken(target, new[1]) from None
+                raise already_exists(target, new[1]) from None
             self._renames.rename(*old, *new)
         try:
             sync(new[0])
@@ -331,10 +331,10 @@ def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:
     return call()
 
 
-def _compared(path: NotePath, descriptor: int, found: os.stat_result, expected: Etag) -> Compared:
+def _compared(path: NotePath, descriptor: int, found: os.stat_result, expected: Etag) -> CompareResult:
     if etag_of(descriptor) != expected:
         raise PreconditionFailed(f"'{printable(path)}' was changed by somebody else", hint="read it again, then write")
-    return Compared(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
+    return CompareResult(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
 
 
 def _in(folder: str, name: str) -> NotePath:

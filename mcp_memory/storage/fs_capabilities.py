@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from mcp_memory.models import Etag
 from mcp_memory.runtime.renames import REFUSALS, Renames
-from mcp_memory.storage.temp_names import HiddenName
+from mcp_memory.storage.temp_names import TempName
 
-_EMPTY = HiddenName.of(Etag(hashlib.sha256(b"").hexdigest()), None)
+_EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
+class FsCapabilities:
     """Which of the strict calls work here; a missing one costs part of a guarantee, as `warnings` says."""
 
     exchange: bool
@@ -44,7 +44,7 @@ class Abilities:
         return lines
 
 
-def probe(folder: int, renames: Renames) -> Abilities:
+def probe(folder: int, renames: Renames) -> FsCapabilities:
     """Tries each call in an open, writable folder. Raises OSError where not even a file can be made."""
     one, two, three = (_EMPTY.fresh() for _ in range(3))
     try:
@@ -54,7 +54,7 @@ def probe(folder: int, renames: Renames) -> Abilities:
         link = _works(lambda: renames.link(folder, one, three))
         if link:
             os.unlink(three, dir_fd=folder)
-        return Abilities(exchange, _works(lambda: renames.rename_free(folder, two, folder, three)), link)
+        return FsCapabilities(exchange, _works(lambda: renames.rename_free(folder, two, folder, three)), link)
     finally:
         for name in (one, two, three):
             with suppress(FileNotFoundError):

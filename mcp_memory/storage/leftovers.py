@@ -18,12 +18,12 @@ from mcp_memory.runtime.renames import Renames, exists, move_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.listing import walk_folders
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.temp_names import SUFFIX, HiddenName
+from mcp_memory.storage.temp_names import SUFFIX, TempName
 from mcp_memory.text.escape_invisible import printable
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class LeftoverSweep:
     """`removed` held known bytes. `restored` got its name back. `kept` needs a person's eye."""
 
     removed: list[str] = field(default_factory=list[str])
@@ -31,15 +31,15 @@ class Swept:
     kept: list[Problem] = field(default_factory=list[Problem])
 
 
-def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> Swept:
+def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> LeftoverSweep:
     """Looks at every leftover below the open root that is older than `min_age_s` and in nobody's use."""
-    swept = Swept()
+    swept = LeftoverSweep()
 
     def look(folder: int, prefix: str) -> None:
         for name in os.listdir(folder):
             if not name.endswith(SUFFIX):
                 continue
-            label = HiddenName.parse(name)
+            label = TempName.parse(name)
             if label is None:
                 continue
             try:
@@ -49,7 +49,7 @@ def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> Sw
             except OSError as error:
                 swept.kept.append(Problem(printable(prefix + name), f"not looked at: {reason(error)}"))
 
-    def _settle_one(folder: int, prefix: str, name: str, label: HiddenName) -> None:
+    def _settle_one(folder: int, prefix: str, name: str, label: TempName) -> None:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if abs(time.time() - found.st_ctime) < min_age_s:
             return
@@ -61,7 +61,7 @@ def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> Sw
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return
-            if label.knows(etag_of(descriptor)) or _is_unbegun(label, os.fstat(descriptor).st_size):
+            if label.names_bytes(etag_of(descriptor)) or _is_unbegun(label, os.fstat(descriptor).st_size):
                 os.unlink(name, dir_fd=folder)
                 swept.removed.append(printable(prefix + name))
             else:
@@ -83,6 +83,6 @@ def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> Sw
     return swept
 
 
-def _is_unbegun(label: HiddenName, size: int) -> bool:
+def _is_unbegun(label: TempName, size: int) -> bool:
     """Whether it was to become a new file and was killed before its first byte."""
     return label.old is None and size == 0

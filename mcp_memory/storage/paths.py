@@ -61,7 +61,7 @@ def split(path: str) -> tuple[str, str]:
     return folder, name
 
 
-def taken(path: str, other: str) -> AlreadyExists:
+def already_exists(path: str, other: str) -> AlreadyExists:
     """The error for a new name where `other`, an entry of the same folder, is in the way."""
     if split(path)[1] == other:
         return AlreadyExists(f"'{printable(path)}' exists", hint="choose another name, or write with its etag")

@@ -23,13 +23,13 @@ from mcp_memory.models import Etag
 from mcp_memory.runtime.renames import REFUSALS, Renames, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.temp_files import NEW_FILE_MODE, discard, temp
-from mcp_memory.storage.temp_names import HiddenName, conflict_name
+from mcp_memory.storage.temp_names import TempName, conflict_name
 
 _MAX_COPIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PublishTarget:
     """A name in an open folder; `folder_path` finds the folder again when the descriptor is closed."""
 
     folder: int
@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CompareResult:
     """The file that a write was decided on: still open, so that its inode can be told from another one."""
 
     descriptor: int
@@ -49,7 +49,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DisplacedFile:
     """A displaced file: where it is, what it held, and the name it had."""
 
     folder_path: str
@@ -65,15 +65,15 @@ class Publisher:
 
     def __init__(self, renames: Renames) -> None:
         self._renames = renames
-        self._held: list[Held] = []
+        self._held: list[DisplacedFile] = []
         self._guard = threading.Lock()
 
     def create(
-        self, place: Place, data: bytes, etag: Etag, *, mode: int = NEW_FILE_MODE, group: int | None = None
+        self, place: PublishTarget, data: bytes, etag: Etag, *, mode: int = NEW_FILE_MODE, group: int | None = None
     ) -> os.stat_result:
         """Publishes under a free name. Raises FileExistsError."""
         folder, name = place.folder, place.name
-        hidden = HiddenName.of(etag, None).fresh()
+        hidden = TempName.for_etags(etag, None).fresh()
         with temp(folder, hidden, data, mode, group) as descriptor:
             try:
                 publish_free(self._renames, folder, hidden, name)
@@ -91,7 +91,7 @@ class Publisher:
             return os.fstat(descriptor)
 
     def replace(
-        self, place: Place, data: bytes, etag: Etag, old: Compared, *, yields: bool = False
+        self, place: PublishTarget, data: bytes, etag: Etag, old: CompareResult, *, yields: bool = False
     ) -> tuple[os.stat_result, str | None]:
         """Publishes over the file `old`.
 
@@ -99,7 +99,7 @@ class Publisher:
         PreconditionFailed if the name was taken away meanwhile; where it `yields`, also if something else was
         displaced, which then has its name back.
         """
-        label = HiddenName.of(etag, old.etag)
+        label = TempName.for_etags(etag, old.etag)
         hidden = label.fresh()
         with temp(place.folder, hidden, data, old.mode, old.group) as descriptor:
             try:
@@ -127,10 +127,10 @@ class Publisher:
                 self._hold(place, displaced, old.etag)
             return os.fstat(descriptor), conflict
 
-    def remove(self, place: Place, old: Compared) -> None:
+    def remove(self, place: PublishTarget, old: CompareResult) -> None:
         """Takes away the file `old`. Raises PreconditionFailed if it is another one by now; that one is kept."""
         folder, name = place.folder, place.name
-        hidden = HiddenName.of(old.etag, old.etag).fresh()
+        hidden = TempName.for_etags(old.etag, old.etag).fresh()
         try:
             self._renames.rename(folder, name, folder, hidden)
         except FileNotFoundError:
@@ -152,22 +152,22 @@ class Publisher:
             self._copy_aside(folder, hidden, name)
         raise PreconditionFailed(f"'{name}' was changed in the last instant", hint="read it again")
 
-    def due(self, min_age_s: float, *place: str) -> list[Held]:
+    def due(self, min_age_s: float, *place: str) -> list[DisplacedFile]:
         """Takes out the held files that are old enough; of one `place` (folder's path, name) only, if it is given."""
         latest = time.monotonic() - min_age_s
         with self._guard:
-            everything, self._held, ready = self._held, [], list[Held]()
+            everything, self._held, ready = self._held, [], list[DisplacedFile]()
             for held in everything:
                 is_due = held.since_s <= latest and place in {(), (held.folder_path, held.name)}
                 (ready if is_due else self._held).append(held)
         return ready
 
-    def hold_again(self, held: list[Held]) -> None:
+    def hold_again(self, held: list[DisplacedFile]) -> None:
         """Gives back what could not be looked at."""
         with self._guard:
             self._held.extend(held)
 
-    def look_again(self, folder: int, held: Held) -> str | None:
+    def look_again(self, folder: int, held: DisplacedFile) -> str | None:
         """Drops a held file that is as it was displaced; keeps a changed one and returns the copy's name."""
         try:
             with opened_file(folder, held.hidden, held.hidden) as (descriptor, _):
@@ -182,7 +182,7 @@ class Publisher:
         sync(folder)
         return copy
 
-    def _swap(self, place: Place, source: str, label: HiddenName, displaced_etag: Etag) -> str:
+    def _swap(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
         """Puts `source` under the name, and returns the name under which the displaced file now is."""
         try:
             self._renames.exchange(place.folder, source, place.name)
@@ -194,14 +194,14 @@ class Publisher:
                 raise
         return self._swap_in_steps(place, source, label, displaced_etag)
 
-    def _swap_in_steps(self, place: Place, source: str, label: HiddenName, displaced_etag: Etag) -> str:
+    def _swap_in_steps(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
         """Without EXCHANGE: the old aside, then the new one under the free name.
 
         The name is free for a moment. If we die in it, the next start puts the old file back (its hidden name says
         where). A rename over the old file would have no such moment, but would destroy a save of the last instant.
         """
         folder, name = place.folder, place.name
-        aside = HiddenName(label.new, label.old, was=name).fresh()
+        aside = TempName(label.new, label.old, was=name).fresh()
         if len(aside.encode()) > os.fpathconf(folder, "PC_NAME_MAX"):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
         try:
@@ -220,7 +220,7 @@ class Publisher:
             raise
         return aside
 
-    def _put_back(self, place: Place, displaced: str, label: HiddenName, etag: Etag) -> None:
+    def _put_back(self, place: PublishTarget, displaced: str, label: TempName, etag: Etag) -> None:
         """Undoes a swap: the displaced file gets its name back from ours, which is held, since an editor may have
         opened it already. What is found there instead is a later save and gets the name in its turn, until what comes
         out is what was put there before."""
@@ -230,7 +230,7 @@ class Publisher:
             if _etag_at(place.folder, displaced) == etag:
                 break
             etag = put
-        if HiddenName.parse(displaced) is None:
+        if TempName.parse(displaced) is None:
             hidden = label.fresh()
             move_free(self._renames, place.folder, displaced, place.folder, hidden)
             displaced = hidden
@@ -248,12 +248,12 @@ class Publisher:
             return copy
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
 
-    def _hold(self, place: Place, hidden: str, etag: Etag) -> None:
+    def _hold(self, place: PublishTarget, hidden: str, etag: Etag) -> None:
         with self._guard:
-            self._held.append(Held(place.folder_path, hidden, place.name, etag, time.monotonic()))
+            self._held.append(DisplacedFile(place.folder_path, hidden, place.name, etag, time.monotonic()))
 
 
-def _still(folder: int, displaced: str, old: Compared) -> bool:
+def _still(folder: int, displaced: str, old: CompareResult) -> bool:
     """Whether the displaced file holds the bytes that were compared. Raises OSError where it cannot be read."""
     found = os.stat(displaced, dir_fd=folder, follow_symlinks=False)
     if os.path.samestat(found, os.fstat(old.descriptor)):

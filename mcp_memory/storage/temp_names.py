@@ -27,7 +27,7 @@ _FORM = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenName:
+class TempName:
     """What a hidden file should hold: the bytes of a write (`new`) or those it replaced (`old`)."""
 
     new: str
@@ -36,11 +36,11 @@ class HiddenName:
     """The name that the file had, if it must get it back where that name is free."""
 
     @classmethod
-    def of(cls, new: Etag, old: Etag | None, was: str | None = None) -> HiddenName:
+    def for_etags(cls, new: Etag, old: Etag | None, was: str | None = None) -> TempName:
         return cls(new[:_DIGITS], old[:_DIGITS] if old else None, was)
 
     @classmethod
-    def parse(cls, name: str) -> HiddenName | None:
+    def parse(cls, name: str) -> TempName | None:
         """None for a name that is not ours."""
         found = _FORM.fullmatch(name)
         if found is None:
@@ -48,7 +48,7 @@ class HiddenName:
         old = found["old"]
         return cls(found["new"], None if old == "none" else old, found["was"])
 
-    def knows(self, etag: Etag) -> bool:
+    def names_bytes(self, etag: Etag) -> bool:
         """Whether bytes with this etag are the new or the old ones: then nothing is lost with the file."""
         return etag[:_DIGITS] in {self.new, self.old}
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mcp_memory.summarizers.llm_port import Prompt, Written
+from mcp_memory.summarizers.llm_port import LlmReply, Prompt
 
 LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
 MOST_TITLE_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SummarySource:
     """One note, or the summary of a topic below. `text` is its body without frontmatter."""
 
     title: str
@@ -21,11 +21,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SummaryRequest:
     """What to summarise: `sources`, oldest first, since of two that contradict each other the later one counts.
     `budget_tokens` bounds the body of the answer (4 characters a token)."""
 
-    sources: Sequence[Source]
+    sources: Sequence[SummarySource]
     budget_tokens: int
     depth: int = 1
     """1 for a topic of notes, one more for each level of topics below it."""
@@ -60,11 +60,11 @@ class Summarizer(Protocol):
         """Who made it, for a person to read."""
         ...
 
-    def summarize(self, request: Request) -> Summary:
+    def summarize(self, request: SummaryRequest) -> Summary:
         """Raises SummarizerUnavailable once it is closed."""
         ...
 
-    def ask(self, prompt: Prompt) -> Written:
+    def ask(self, prompt: Prompt) -> LlmReply:
         """A language model's answer to anything else, at the same cost and within the same bounds; unjudged.
 
         Raises SummarizerUnavailable, also where there is none.

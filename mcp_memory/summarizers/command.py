@@ -26,9 +26,9 @@ from typing import IO
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.summarizers.fallback import EscalatingSummarizer
-from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, Prompt, Written
-from mcp_memory.summarizers.quota import Allowance
+from mcp_memory.summarizers.fallback import FallbackSummarizer
+from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, LlmReply, Prompt
+from mcp_memory.summarizers.quota import Quota
 from mcp_memory.text.tokens import count_tokens
 
 PASSED_ON = frozenset(
@@ -48,7 +48,7 @@ _REAP_S = 5.0
 """A killed process that hangs in the kernel for longer is left to it."""
 
 
-def open_command(config: SummarizerConfig, spent: Path) -> EscalatingSummarizer:
+def open_command(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     """Starts nothing yet. Raises ConfigInvalid."""
     if not config.command:
         raise ConfigInvalid("summarizer.command is empty", hint='name a program and its arguments: ["program", "-x"]')
@@ -61,8 +61,8 @@ def open_command(config: SummarizerConfig, spent: Path) -> EscalatingSummarizer:
         )
     # It starts in another folder, where a relative path would lead elsewhere.
     command = [os.path.abspath(program), *config.command[1:]]  # noqa: PTH100 -- a program may go by its link's name
-    writer = CommandWriter(command, config.timeout_s, environment(os.environ, config.api_key_env))
-    return EscalatingSummarizer(writer, Allowance(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
+    writer = CommandLlm(command, config.timeout_s, environment(os.environ, config.api_key_env))
+    return FallbackSummarizer(writer, Quota(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
 
 
 def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
@@ -74,7 +74,7 @@ def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
     }
 
 
-class CommandWriter:
+class CommandLlm:
     """Implements `Writer`: one process an answer. `command` begins with the program's whole path."""
 
     def __init__(self, command: Sequence[str], timeout_s: float, environ: Mapping[str, str]) -> None:
@@ -87,7 +87,7 @@ class CommandWriter:
     def name(self) -> str:
         return Path(self._command[0]).name
 
-    def write(self, prompt: Prompt) -> Written:
+    def write(self, prompt: Prompt) -> LlmReply:
         """Raises SummarizerUnavailable."""
         asked = json.dumps(
             {"instructions": prompt.instructions, "material": prompt.material, "budget_tokens": prompt.budget_tokens}
@@ -98,7 +98,7 @@ class CommandWriter:
         except OSError as error:
             raise SummarizerUnavailable(f"{self.name} cannot be run: {error.strerror}") from error
         text = answer.decode("utf-8", "replace")
-        return Written(text, prompt.tokens + count_tokens(text), cut)
+        return LlmReply(text, prompt.tokens + count_tokens(text), cut)
 
     def close(self) -> None:
         self._closed.set()

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.errors import SummarizerUnavailable
-from mcp_memory.summarizers.base import Request, Source, Summary
+from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.idf import Rarity
-from mcp_memory.summarizers.llm_port import Prompt, Written
+from mcp_memory.summarizers.idf import Idf
+from mcp_memory.summarizers.llm_port import LlmReply, Prompt
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, title_of
 from mcp_memory.text.conversation.speaker_prefix import lead_of
 from mcp_memory.text.language.facts import Fact, facts
@@ -60,10 +60,10 @@ class ExtractiveSummarizer:
     def name(self) -> str:
         return NAME
 
-    def summarize(self, request: Request) -> Summary:
+    def summarize(self, request: SummaryRequest) -> Summary:
         """Never raises; a source without a sentence is told by its title."""
         candidates = list(_candidates(request.sources))
-        rarity = Rarity(request.common)
+        rarity = Idf(request.common)
         chosen = _chosen(candidates, rarity, request) if candidates else []
         lines = [f"- {candidates[at].text}" for at in sorted(chosen)]
         silent = set(range(len(request.sources))) - {each.source for each in candidates}
@@ -71,7 +71,7 @@ class ExtractiveSummarizer:
         text = "\n".join(_within(lines, request.budget_tokens * CHARS_PER_TOKEN))
         return Summary(title_of(request.sources, request.common), text, NAME)
 
-    def ask(self, prompt: Prompt) -> Written:  # noqa: ARG002 -- the port's signature
+    def ask(self, prompt: Prompt) -> LlmReply:  # noqa: ARG002 -- the port's signature
         """Raises SummarizerUnavailable."""
         raise SummarizerUnavailable("no language model is configured", hint="see [summarizer] in the configuration")
 
@@ -90,7 +90,7 @@ class _Candidate:
     words: frozenset[str]
 
 
-def _candidates(sources: Sequence[Source]) -> Iterator[_Candidate]:
+def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
     for number, source in enumerate(sources):
         seen: set[frozenset[str]] = set()
         told = sentences(source.text[:READ_CHARS])[:MOST_SENTENCES]
@@ -113,7 +113,7 @@ def _speakers(told: Sequence[Sentence]) -> Iterator[str]:
         yield speaker if is_talk and not lead else ""
 
 
-def _chosen(candidates: Sequence[_Candidate], rarity: Rarity, request: Request) -> list[int]:
+def _chosen(candidates: Sequence[_Candidate], rarity: Idf, request: SummaryRequest) -> list[int]:
     """Places in `candidates`. Each round gives each source one sentence, the best first, while they fit. Where none
     does, the best of all, to be cut."""
     standing = _standing(candidates, rarity)
@@ -141,8 +141,8 @@ def _chosen(candidates: Sequence[_Candidate], rarity: Rarity, request: Request) 
     return chosen or [max(range(len(candidates)), key=gain)]
 
 
-def _bits(word: str, rarity: Rarity) -> float:
-    return rarity.of(word) * (VAGUE if word in VAGUE_WORDS else 1)
+def _bits(word: str, rarity: Idf) -> float:
+    return rarity.bits(word) * (VAGUE if word in VAGUE_WORDS else 1)
 
 
 def _cost(candidate: _Candidate) -> int:
@@ -150,7 +150,7 @@ def _cost(candidate: _Candidate) -> int:
     return len(candidate.text) + 3
 
 
-def _standing(candidates: Sequence[_Candidate], rarity: Rarity) -> list[float]:
+def _standing(candidates: Sequence[_Candidate], rarity: Idf) -> list[float]:
     """How much what each one says counts: more near the middle of it all, and more at the start of a note."""
     vectors = _vectors(candidates, rarity)
     central = vectors @ _centroid(vectors, np.array([each.source for each in candidates]))
@@ -160,7 +160,7 @@ def _standing(candidates: Sequence[_Candidate], rarity: Rarity) -> list[float]:
     ]
 
 
-def _vectors(candidates: Sequence[_Candidate], rarity: Rarity) -> NDArray[np.float32]:
+def _vectors(candidates: Sequence[_Candidate], rarity: Idf) -> NDArray[np.float32]:
     """Shape (candidates, distinct words), each row of length 1."""
     columns = {word: at for at, word in enumerate(sorted(frozenset[str]().union(*(c.words for c in candidates))))}
     vectors = np.zeros((len(candidates), len(columns)), dtype=np.float32)

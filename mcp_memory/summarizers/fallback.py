@@ -10,18 +10,18 @@ import threading
 from dataclasses import replace
 
 from mcp_memory.errors import SummarizerUnavailable
-from mcp_memory.summarizers.base import Request, Summarizer, Summary
-from mcp_memory.summarizers.llm_answers import Answer, Flaw, judge
-from mcp_memory.summarizers.llm_port import Prompt, Writer, Written
+from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest
+from mcp_memory.summarizers.llm_answers import AnswerFlaw, JudgedAnswer, judge
+from mcp_memory.summarizers.llm_port import LlmClient, LlmReply, Prompt
 from mcp_memory.summarizers.prompting import prompt_for
-from mcp_memory.summarizers.quota import Allowance
+from mcp_memory.summarizers.quota import Quota
 from mcp_memory.summarizers.topic_labels import title_of
 
 
-class EscalatingSummarizer:
+class FallbackSummarizer:
     """Implements `Summarizer`."""
 
-    def __init__(self, writer: Writer, allowance: Allowance, stand_in: Summarizer, prompt_tokens: int) -> None:
+    def __init__(self, writer: LlmClient, allowance: Quota, stand_in: Summarizer, prompt_tokens: int) -> None:
         self._writer = writer
         self._allowance = allowance
         self._stand_in = stand_in
@@ -32,7 +32,7 @@ class EscalatingSummarizer:
     def name(self) -> str:
         return self._writer.name
 
-    def summarize(self, request: Request) -> Summary:
+    def summarize(self, request: SummaryRequest) -> Summary:
         """Raises SummarizerUnavailable once it is closed; any other fault of the model is told in `problem`."""
         if not request.sources:
             return self._stand_in.summarize(request)
@@ -42,15 +42,15 @@ class EscalatingSummarizer:
             if self._closed.is_set():
                 raise
             return self._stood_in(request, str(error))
-        if isinstance(answer, Flaw):
+        if isinstance(answer, AnswerFlaw):
             return self._stood_in(request, f"{self.name} {answer.value}")
         return Summary(answer.title or title_of(request.sources, request.common), answer.text, self.name)
 
-    def ask(self, prompt: Prompt) -> Written:
+    def ask(self, prompt: Prompt) -> LlmReply:
         """Raises SummarizerUnavailable."""
         if self._closed.is_set():
             raise SummarizerUnavailable("the summarizer is closed")
-        self._allowance.take(prompt.most_tokens)
+        self._allowance.spend(prompt.most_tokens)
         try:
             written = self._writer.write(prompt)
         except SummarizerUnavailable:
@@ -68,14 +68,14 @@ class EscalatingSummarizer:
         self._writer.close()
         self._stand_in.close()
 
-    def _asked(self, request: Request) -> Answer | Flaw:
-        answer: Answer | Flaw = Flaw.EMPTY
+    def _asked(self, request: SummaryRequest) -> JudgedAnswer | AnswerFlaw:
+        answer: JudgedAnswer | AnswerFlaw = AnswerFlaw.EMPTY
         for terse in (False, True):
             prompt = prompt_for(request, self._prompt_tokens, terse=terse)
             answer = judge(self.ask(prompt), prompt)
-            if answer is not Flaw.TOO_LONG:
+            if answer is not AnswerFlaw.TOO_LONG:
                 break
         return answer
 
-    def _stood_in(self, request: Request, problem: str) -> Summary:
+    def _stood_in(self, request: SummaryRequest, problem: str) -> Summary:
         return replace(self._stand_in.summarize(request), provisional=True, problem=problem)

@@ -11,7 +11,7 @@ _LEAST_SHARE = 1e-4
 """So rare is a word of which nothing is known."""
 
 
-class Rarity:
+class Idf:
     """Weights of words, by the share of all passages that have them."""
 
     def __init__(self, common: Mapping[str, float]) -> None:
@@ -20,6 +20,6 @@ class Rarity:
             key = fold(word)
             self._folded[key] = max(share, self._folded.get(key, 0.0))
 
-    def of(self, word: str) -> float:
+    def bits(self, word: str) -> float:
         """In bits, 0 for what every passage has. `word` is folded."""
         return -math.log2(min(1.0, max(self._folded.get(word, 0.0), _LEAST_SHARE)))

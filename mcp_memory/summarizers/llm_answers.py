@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS
-from mcp_memory.summarizers.llm_port import Prompt, Written
+from mcp_memory.summarizers.llm_port import LlmReply, Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import telling, words
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
 LEAST_SHARED = 0.2
@@ -25,7 +25,7 @@ two thirds of all their words from the text (Narayan et al. 2018, "Don't Give Me
 LEAST_CHARS = 3
 
 
-class Flaw(StrEnum):
+class AnswerFlaw(StrEnum):
     """Why an answer cannot be used, as a sentence goes on after the model's name."""
 
     EMPTY = "answered with nothing"
@@ -38,38 +38,38 @@ class Flaw(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgedAnswer:
     """`title` is empty where the answer has no fit one; `text` is Markdown without headings."""
 
     title: str
     text: str
 
 
-def judge(written: Written, prompt: Prompt) -> Answer | Flaw:
+def judge(written: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
     title, body = _split(_undressed(written.text))
     text = _without_headings(body).strip()
-    flaw = _flaw(f"{title}\n{text}", prompt) if _is_said(text) else Flaw.EMPTY
-    if written.cut and flaw in {None, Flaw.EMPTY}:
-        return Flaw.TOO_LONG
+    flaw = _flaw(f"{title}\n{text}", prompt) if _is_said(text) else AnswerFlaw.EMPTY
+    if written.cut and flaw in {None, AnswerFlaw.EMPTY}:
+        return AnswerFlaw.TOO_LONG
     if flaw:
         return flaw
     if _REFUSAL.match(text):
-        return Flaw.REFUSED
+        return AnswerFlaw.REFUSED
     if _shared(text, prompt) < LEAST_SHARED:
-        return Flaw.UNRELATED
+        return AnswerFlaw.UNRELATED
     if count_tokens(text) > prompt.budget_tokens:
-        return Flaw.TOO_LONG
-    return Answer(title if _is_title(title) and _shared(title, prompt) >= LEAST_SHARED else "", text)
+        return AnswerFlaw.TOO_LONG
+    return JudgedAnswer(title if _is_title(title) and _shared(title, prompt) >= LEAST_SHARED else "", text)
 
 
-def _flaw(everything: str, prompt: Prompt) -> Flaw | None:
+def _flaw(everything: str, prompt: Prompt) -> AnswerFlaw | None:
     if prompt.mark in everything:
-        return Flaw.MARKED
+        return AnswerFlaw.MARKED
     material = prompt.material.lower()
     if any(tag[0].lower() not in material for tag in _TAG.finditer(_CODE.sub("", everything))):
-        return Flaw.HTML
+        return AnswerFlaw.HTML
     if any(link not in prompt.material for link in _links(everything)):
-        return Flaw.ASTRAY
+        return AnswerFlaw.ASTRAY
     return None
 
 
@@ -78,7 +78,7 @@ def _undressed(text: str) -> str:
     plain = visible(_TERMINAL.sub("", text.removeprefix("\ufeff"))).strip()
     plain = _THINKING.sub("", plain, count=1).strip()
     blocks = list(scan(plain))
-    if len(blocks) != 1 or blocks[0].kind is not Kind.FENCE:
+    if len(blocks) != 1 or blocks[0].kind is not BlockKind.FENCE:
         return plain
     return "\n".join(plain.split("\n")[1 : None if blocks[0].unclosed_fence else -1]).strip()
 
@@ -97,7 +97,7 @@ def _without_headings(text: str) -> str:
     pieces: list[str] = []
     done = 0
     for block in scan(text):
-        if block.kind in {Kind.HEADING, Kind.RULE}:
+        if block.kind in {BlockKind.HEADING, BlockKind.RULE}:
             words_of_it = block.title.strip("*_ \t")
             pieces += [text[done : block.start], f"\n**{words_of_it}**\n" if words_of_it else ""]
             done = block.end

@@ -31,7 +31,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class LlmReply:
     """`tokens` is what prompt and answer cost together; `cut` says that the answer did not come to its end."""
 
     text: str
@@ -39,7 +39,7 @@ class Written:
     cut: bool = False
 
 
-class Writer(Protocol):
+class LlmClient(Protocol):
     """Synchronous and thread-safe."""
 
     @property
@@ -47,7 +47,7 @@ class Writer(Protocol):
         """Of the model or program, for a person to read."""
         ...
 
-    def write(self, prompt: Prompt) -> Written:
+    def write(self, prompt: Prompt) -> LlmReply:
         """Within a deadline of its own. Raises SummarizerUnavailable."""
         ...
 

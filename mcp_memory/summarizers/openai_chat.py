@@ -17,9 +17,9 @@ from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
 from mcp_memory.runtime import endpoint, telemetry
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.summarizers.fallback import EscalatingSummarizer
-from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, Prompt, Written
-from mcp_memory.summarizers.quota import Allowance
+from mcp_memory.summarizers.fallback import FallbackSummarizer
+from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, LlmReply, Prompt
+from mcp_memory.summarizers.quota import Quota
 from mcp_memory.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ _LOOK_S = 0.1
 """How often a call looks whether it is closed."""
 
 
-def open_endpoint(config: SummarizerConfig, spent: Path) -> EscalatingSummarizer:
+def open_endpoint(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     """Asks nothing yet. Raises ConfigInvalid."""
     endpoint.check("summarizer", config.endpoint, config.model)
     api_key = os.environ.get(config.api_key_env, "").strip()
     if not (api_key.isascii() and api_key.isprintable()):
         raise ConfigInvalid(f"the environment variable {config.api_key_env} holds no key", hint="a key is one line")
-    writer = EndpointWriter(config, api_key)
-    return EscalatingSummarizer(writer, Allowance(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
+    writer = OpenAIChat(config, api_key)
+    return FallbackSummarizer(writer, Quota(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
 
 
-class EndpointWriter:
+class OpenAIChat:
     """Implements `Writer`: one call an answer, not repeated, since whoever asks comes back later."""
 
     def __init__(self, config: SummarizerConfig, api_key: str) -> None:
@@ -54,7 +54,7 @@ class EndpointWriter:
     def name(self) -> str:
         return self._config.model
 
-    def write(self, prompt: Prompt) -> Written:
+    def write(self, prompt: Prompt) -> LlmReply:
         """Raises SummarizerUnavailable."""
         import anyio
 
@@ -67,7 +67,7 @@ class EndpointWriter:
     def close(self) -> None:
         self._closed.set()
 
-    async def _within_deadline(self, prompt: Prompt) -> Written | SummarizerUnavailable:
+    async def _within_deadline(self, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import anyio
 
         with anyio.move_on_after(self._config.timeout_s):
@@ -87,7 +87,7 @@ class EndpointWriter:
             await anyio.sleep(_LOOK_S)
         call.cancel()
 
-    async def _asked(self, prompt: Prompt) -> Written | SummarizerUnavailable:
+    async def _asked(self, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import httpx2
 
         messages = [
@@ -109,7 +109,7 @@ class EndpointWriter:
             fault = f"{self._place} answers {response.status_code}{endpoint.reason(body or b'')}"
             return SummarizerUnavailable(fault, hint=hints.get(response.status_code))
         if body is None:
-            return Written("", prompt.most_tokens, cut=True)
+            return LlmReply("", prompt.most_tokens, cut=True)
         return _read(body, prompt) or SummarizerUnavailable(f"{self._place} answers something other than a completion")
 
 
@@ -123,7 +123,7 @@ async def _body(response: httpx2.Response) -> bytes | None:
     return bytes(body)
 
 
-def _read(body: bytes, prompt: Prompt) -> Written | None:
+def _read(body: bytes, prompt: Prompt) -> LlmReply | None:
     """None where this is no completion."""
     try:
         said: Any = json.loads(body)
@@ -137,4 +137,4 @@ def _read(body: bytes, prompt: Prompt) -> Written | None:
         return None
     stated: Any = cast("dict[str, Any]", usage).get("total_tokens") if isinstance(usage, dict) else None
     cost = stated if type(stated) is int and stated >= 0 else prompt.tokens + count_tokens(content)
-    return Written(content, cost, cut)
+    return LlmReply(content, cost, cut)

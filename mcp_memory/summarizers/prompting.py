@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from mcp_memory.summarizers.base import Request
+from mcp_memory.summarizers.base import SummaryRequest
 from mcp_memory.summarizers.llm_port import Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
@@ -19,7 +19,7 @@ _CHARS_PER_WORD = 7
 """English has about six with the blank; the seventh leaves some room."""
 
 
-def prompt_for(request: Request, prompt_tokens: int, *, terse: bool = False) -> Prompt:
+def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = False) -> Prompt:
     """`prompt_tokens` bounds the quoted texts: short ones stay whole, long ones are cut to the same length."""
     parts = list(_parts(request))
     shares = _shares([len(text) for _, text in parts], prompt_tokens * CHARS_PER_TOKEN)
@@ -36,11 +36,11 @@ def prompt_for(request: Request, prompt_tokens: int, *, terse: bool = False) -> 
     return Prompt(instructions, f"<<<{mark}\n{quoted}\n{mark}>>>", request.budget_tokens, mark)
 
 
-def _modes(request: Request, *, terse: bool) -> list[str]:
+def _modes(request: SummaryRequest, *, terse: bool) -> list[str]:
     return ["update" if _is_update(request) else "fresh", *(["terse"] if terse else [])]
 
 
-def _parts(request: Request) -> Iterator[tuple[str, str]]:
+def _parts(request: SummaryRequest) -> Iterator[tuple[str, str]]:
     """The line that announces each part, and its text."""
     is_update = _is_update(request)
     if is_update:
@@ -56,7 +56,7 @@ def _parts(request: Request) -> Iterator[tuple[str, str]]:
             yield f"{number}, as before: {title}", ""
 
 
-def _is_update(request: Request) -> bool:
+def _is_update(request: SummaryRequest) -> bool:
     return bool(request.previous.strip() and request.changed)
 
 

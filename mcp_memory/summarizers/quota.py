@@ -24,7 +24,7 @@ _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class QuotaUsage:
     """`day` counts from 1970 in UTC; `failures` in a row; `silent_until` is Unix time in seconds."""
 
     day: int = 0
@@ -34,7 +34,7 @@ class Spent:
     silent_until: float = 0.0
 
 
-class Allowance:
+class Quota:
     """Thread-safe. `clock` gives Unix time in seconds."""
 
     def __init__(self, config: SummarizerConfig, file: Path, clock: Callable[[], float] = time.time) -> None:
@@ -44,7 +44,7 @@ class Allowance:
         self._lock = threading.Lock()
         self._spent = _read(file)
 
-    def take(self, tokens: int) -> None:
+    def spend(self, tokens: int) -> None:
         """A call that is expected to cost so much. Raises SummarizerUnavailable where it is not allowed."""
         with self._lock:
             spent = self._today()
@@ -72,7 +72,7 @@ class Allowance:
             until = self._clock() + self._pause_s(spent.failures)
             self._keep(replace(spent, failures=spent.failures + 1, silent_until=until))
 
-    def _refuse(self, spent: Spent, tokens: int) -> None:
+    def _refuse(self, spent: QuotaUsage, tokens: int) -> None:
         config, now = self._config, self._clock()
         if self._is_silent(spent, now):
             raise SummarizerUnavailable(
@@ -88,11 +88,11 @@ class Allowance:
                 hint="summarizer.tokens_a_day",
             )
 
-    def _is_silent(self, spent: Spent, now: float) -> bool:
+    def _is_silent(self, spent: QuotaUsage, now: float) -> bool:
         """A clock that was ahead when a call failed must not silence the model until then."""
         return now < spent.silent_until <= now + self._pause_s(spent.failures)
 
-    def _today(self) -> Spent:
+    def _today(self) -> QuotaUsage:
         day = int(self._clock() // _DAY_S)
         return self._spent if self._spent.day == day else replace(self._spent, day=day, calls=0, tokens=0)
 
@@ -100,7 +100,7 @@ class Allowance:
         doubled = self._config.back_off_s * 2.0 ** min(failures, 20)
         return max(self._config.back_off_s, min(doubled, LONGEST_BACK_OFF_S))
 
-    def _keep(self, spent: Spent) -> None:
+    def _keep(self, spent: QuotaUsage) -> None:
         self._spent = spent
         draft = self._file.with_suffix(f".{os.getpid()}")
         try:
@@ -116,12 +116,12 @@ class Allowance:
             ) from error
 
 
-def _read(file: Path) -> Spent:
+def _read(file: Path) -> QuotaUsage:
     """Nothing spent where there is no file, or none of ours."""
     try:
         said: Any = json.loads(file.read_bytes())
-        spent = Spent(**said)
+        spent = QuotaUsage(**said)
         numbers = (spent.day, spent.calls, spent.tokens, spent.failures, spent.silent_until)
-        return spent if all(type(number) in {int, float} and number >= 0 for number in numbers) else Spent()
+        return spent if all(type(number) in {int, float} and number >= 0 for number in numbers) else QuotaUsage()
     except (OSError, ValueError, TypeError, RecursionError):
-        return Spent()
+        return QuotaUsage()

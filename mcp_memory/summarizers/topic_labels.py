@@ -12,15 +12,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, Source
-from mcp_memory.summarizers.idf import Rarity
+from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
+from mcp_memory.summarizers.idf import Idf
 from mcp_memory.text.conversation.speaker_prefix import lead_of
 from mcp_memory.text.language.function_words import ARTICLES, ENGLISH, PREPOSITIONS, function_words
 from mcp_memory.text.language.generic_words import VAGUE_WORDS
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import fold, words
-from mcp_memory.text.language.word_runs import Run, is_unspaced, runs
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 READ_CHARS = 20_000
 MOST_SENTENCES = 64
@@ -62,13 +62,13 @@ _OBJECTS = ARTICLES | {"me", "him", "them", "us", "it", "myself", "yourself", "t
 Keys = tuple[str, ...]
 
 
-def title_of(sources: Sequence[Source], common: Mapping[str, float]) -> str:
+def title_of(sources: Sequence[SummarySource], common: Mapping[str, float]) -> str:
     """5 to 15 words, fewer only where the sources have no more: the phrases that most of the sources share, in the
     sources' own spelling, commas between them. A single source keeps its title."""
     if len(sources) < 2:
         return _short("".join(source.title for source in sources))
     said = _said(sources)
-    rarity = Rarity(common)
+    rarity = Idf(common)
     open_ones = {keys: phrase for keys, phrase in sorted(said.phrases.items()) if not said.is_speaker(keys)}
     worth = {keys: _bits(keys, phrase, rarity) * said.nominal(phrase) for keys, phrase in open_ones.items()}
     told = Counter[int]()
@@ -118,7 +118,7 @@ class _Said:
     last: Counter[str] = field(default_factory=Counter[str])
     inside: Counter[str] = field(default_factory=Counter[str])
 
-    def add(self, source: int, run: Run, *, is_heading: bool, is_english: bool) -> None:
+    def add(self, source: int, run: WordRun, *, is_heading: bool, is_english: bool) -> None:
         *inside, last = (fold(word.lower()) for word in run.words)
         if is_english:
             self.inside.update(inside)
@@ -158,7 +158,7 @@ class _Said:
         return any(name.startswith(key) for key in keys if len(key) > 2 for name in self.speakers)
 
 
-def _said(sources: Sequence[Source]) -> _Said:
+def _said(sources: Sequence[SummarySource]) -> _Said:
     lines = [list(_lines(source)) for source in sources]
     leads = Counter(lead for some in lines for line, _ in some if (lead := lead_of(line)))
     often = {lead for lead, count in leads.items() if count >= SPEAKER_LINES}
@@ -173,13 +173,13 @@ def _said(sources: Sequence[Source]) -> _Said:
     return said
 
 
-def _lines(source: Source) -> Iterator[tuple[str, bool]]:
+def _lines(source: SummarySource) -> Iterator[tuple[str, bool]]:
     """Each with whether it is a title or heading. A title that was only cut from the text is none."""
     text = source.text[:READ_CHARS]
     told = sentences(text)[:MOST_SENTENCES]
     if not any(source.title.rstrip("….") in sentence.text for sentence in told):
         yield source.title, True
-    yield from ((block.title, True) for block in scan(text) if block.kind is Kind.HEADING)
+    yield from ((block.title, True) for block in scan(text) if block.kind is BlockKind.HEADING)
     yield from ((sentence.text, False) for sentence in told)
 
 
@@ -194,7 +194,7 @@ def _emptiness(grammar: frozenset[str]) -> Callable[[str], bool]:
     return is_empty
 
 
-def _parts(run: Run) -> Iterator[tuple[str, bool]]:
+def _parts(run: WordRun) -> Iterator[tuple[str, bool]]:
     """The phrases in a run, with whether each is at its start."""
     if is_unspaced(run.words[0]):
         yield run.words[0], False
@@ -212,13 +212,13 @@ def _is_kana(word: str) -> bool:
     return "\u30a0" <= word[0] <= "\u30ff"
 
 
-def _bits(keys: Keys, phrase: _Phrase, rarity: Rarity) -> float:
+def _bits(keys: Keys, phrase: _Phrase, rarity: Idf) -> float:
     """What its words tell, more the longer it is."""
     if not keys:
         return 0.0
     spelling = phrase.spelling
     longer = 0.2 * len(spelling) - 0.6 if is_unspaced(spelling) else LONGER * (len(spelling.split()) - 1)
-    return sum(map(rarity.of, keys)) / len(keys) * (1 + min(longer, 2 * LONGER))
+    return sum(map(rarity.bits, keys)) / len(keys) * (1 + min(longer, 2 * LONGER))
 
 
 def _widest(keys: Keys, phrases: Mapping[Keys, _Phrase]) -> Keys:

@@ -24,7 +24,7 @@ _MARKUP = re.compile(r"[\[<`]")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class MapEntry:
     """A topic. `page` is the path of its page, None where it has none that may be read; `level` is 0 at the top."""
 
     id: NoteId | None
@@ -39,8 +39,8 @@ class Spot:
 def render_map(
     map_id: NoteId,
     path: NotePath,
-    spots: Sequence[Spot],
-    gist_of: Callable[[Spot], str],
+    spots: Sequence[MapEntry],
+    gist_of: Callable[[MapEntry], str],
     budget_tokens: int,
     created: datetime,
     updated: datetime,
@@ -81,7 +81,7 @@ def first_sentence(gist: str) -> str:
     return _MARKUP.sub(lambda mark: chr(92) + mark[0], said)
 
 
-def _line(path: NotePath, spot: Spot, gist: str) -> str:
+def _line(path: NotePath, spot: MapEntry, gist: str) -> str:
     name = link(path, spot.title, spot.page) if spot.page else spot.title
     said = [name, counted(spot.notes, "note"), *_told(span(spot.earliest, spot.latest))]
     return f"{'  ' * spot.level}- {' · '.join(said)}" + "".join(f" — {each}" for each in _told(first_sentence(gist)))

@@ -35,7 +35,7 @@ _LABEL = re.compile(r"[\[\]\\`*_<>]")
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class PageChild:
     """A note of the topic, or the page of a topic below it. `path` is that of the file to read."""
 
     id: NoteId
@@ -51,7 +51,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TopicPageText:
     """All that a page says."""
 
     id: NoteId
@@ -59,7 +59,7 @@ class Page:
     title: str
     text: str
     by: str
-    children: Sequence[Child]
+    children: Sequence[PageChild]
     created: datetime
     updated: datetime
     related: Sequence[tuple[str, NotePath]] = ()
@@ -68,7 +68,7 @@ class Page:
     """Whether `text` stands in for one that a language model is to write later."""
 
 
-def render(page: Page) -> bytes:
+def render(page: TopicPageText) -> bytes:
     """The file's bytes."""
     dates = [when for child in page.children for when in (child.earliest, child.latest) if when]
     meta = {
@@ -99,7 +99,7 @@ def is_page(inner: str) -> bool:
     return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
 
 
-def covers(folder: str, children: Iterable[Child]) -> str:
+def covers(folder: str, children: Iterable[PageChild]) -> str:
     """What the page of this folder stands for, as 16 hexadecimal digits: the same as long as nothing below it has
     changed or got another name, which its links would miss, wherever the folder has moved."""
     told = "\n".join(sorted(f"{child.id} {child.covers} {child.path.removeprefix(f'{folder}/')}" for child in children))
@@ -148,7 +148,7 @@ def etag_of(data: bytes) -> Etag:
     return Etag(hashlib.sha256(data).hexdigest())
 
 
-def _child(page: NotePath, child: Child) -> str:
+def _child(page: NotePath, child: PageChild) -> str:
     shown = link(page, child.title, child.path)
     said = [counted(child.notes, "note")] if child.depth else []
     said += [span(child.earliest, child.latest)] if child.latest else []

@@ -31,7 +31,7 @@ _NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PlanJob:
     """Something that moves into one topic. Folders and paths are relative to the folder of all topics."""
 
     into: str | None
@@ -44,7 +44,7 @@ class Job:
     """Folders."""
 
 
-def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[Job]:
+def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[PlanJob]:
     """The next round; empty where nothing has a place to go. No job of it needs another one to be done before, or not.
 
     `notes` are paths, in any order: the leaves of the tree, `_fresh/…` among them. `vectors` (len(notes), dimension)
@@ -55,7 +55,7 @@ def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[Jo
     return _filing(tree, config) or _condensation(tree, config)
 
 
-def after(notes: Iterable[str], jobs: Iterable[Job], named: Callable[[Job], str]) -> dict[str, str]:
+def after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
     """Where each note is when the jobs are done, by where it is now. `named` gives the folder of a new topic."""
     moved: dict[str, str] = {}
     prefixes: dict[str, str] = {}
@@ -130,7 +130,7 @@ class _Tree:
         return np.stack([unit(total(self.vectors, self.below[each])) for each in folders])
 
 
-def _filing(tree: _Tree, config: TopicsConfig) -> list[Job]:
+def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
     ready = tree.fresh[: max(0, len(tree.fresh) - config.fresh_tail_count)]
     ready = [row for row in ready if tree.vectors[row].any()]
     room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in sorted(tree.below)}
@@ -148,7 +148,7 @@ def _filing(tree: _Tree, config: TopicsConfig) -> list[Job]:
     return jobs + sorted(founding, key=lambda job: age(job.leaves[0]))
 
 
-def _condensation(tree: _Tree, config: TopicsConfig) -> list[Job]:
+def _condensation(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
     """Of the topics at the top, at the lowest level where something is to do: they join a parent of that level wherever
     it is, or get a new one. What has a parent keeps it: what was grouped once would only be grouped again."""
     levels: dict[int, list[str]] = defaultdict(list)
@@ -167,7 +167,7 @@ def _condensation(tree: _Tree, config: TopicsConfig) -> list[Job]:
 
 def _condensed(
     tree: _Tree, topics: Sequence[str], hosts: Sequence[str], config: TopicsConfig, *, deepest: bool
-) -> list[Job]:
+) -> list[PlanJob]:
     directions = tree.directions(topics)
     joins: dict[int, list[int]] = {}
     if hosts:
@@ -200,12 +200,12 @@ def _joins(
     return {host: sorted(some) for host, some in joined.items() if some}
 
 
-def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None) -> Job:
-    return Job(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=age)))
+def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None) -> PlanJob:
+    return PlanJob(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=age)))
 
 
-def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> Job:
-    return Job(into, _parent(into), topics=tuple(topics[at] for at in some))
+def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> PlanJob:
+    return PlanJob(into, _parent(into), topics=tuple(topics[at] for at in some))
 
 
 def _parent(topic: str | None) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from mcp_memory.models import NotePath, NoteRecord, Shelf
-from mcp_memory.topics.page import PAGE, PROPOSAL, Child, covers
+from mcp_memory.models import NotePath, NoteRecord, NoteState
+from mcp_memory.topics.page import PAGE, PROPOSAL, PageChild, covers
 from mcp_memory.topics.plan import FRESH
 
 
@@ -79,7 +79,7 @@ class Topic:
         return topics, notes
 
     @property
-    def children(self) -> list[Child]:
+    def children(self) -> list[PageChild]:
         """The sources, as its page lists them."""
         topics, notes = self.sources
         return [*map(as_child, topics), *map(leaf, notes)]
@@ -131,7 +131,7 @@ def grow(records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Calla
             pages[folder] = record
         elif name == PROPOSAL:
             proposals[folder] = record
-        elif record.shelf is Shelf.ACTIVE:
+        elif record.shelf is NoteState.ACTIVE:
             leaves[folder].append(record)
         else:
             continue
@@ -163,16 +163,16 @@ def movable(tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[NoteReco
     return [*fresh, *(note for topic in ours for note in topic.leaves)]
 
 
-def leaf(note: NoteRecord) -> Child:
+def leaf(note: NoteRecord) -> PageChild:
     when = note.created or note.updated
-    return Child(note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when)
+    return PageChild(note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when)
 
 
-def as_child(topic: Topic) -> Child:
+def as_child(topic: Topic) -> PageChild:
     """Of a topic with a page."""
     assert topic.page
     meta = topic.page.meta
-    return Child(
+    return PageChild(
         topic.page.id, topic.page_path, topic.title, str(meta.get("covers", "")), topic.notes,
         _when(meta.get("earliest_at")), _when(meta.get("latest_at")), topic.depth,
     )  # fmt: skip

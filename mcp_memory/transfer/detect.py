@@ -13,7 +13,7 @@ from mcp_memory.storage.paths import is_note
 from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.transfer.formats import archive, basic_memory, claude_code, jsonl, obsidian, openclaw, server_memory
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
-from mcp_memory.transfer.item import OURS, Kind, Reading, Source
+from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
 
 MOST_JSONL_BYTES = 256 << 20
 """Of a memory server's file, which is read as a whole."""
@@ -24,14 +24,14 @@ _LOOKED_AT = 40
 _OPENCLAW = ("SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md")
 
 _READERS = {
-    Kind.CLAUDE_CODE: claude_code.read,
-    Kind.OPENCLAW: openclaw.read,
-    Kind.OBSIDIAN: obsidian.read,
-    Kind.BASIC_MEMORY: basic_memory.read,
+    SourceKind.CLAUDE_CODE: claude_code.read,
+    SourceKind.OPENCLAW: openclaw.read,
+    SourceKind.OBSIDIAN: obsidian.read,
+    SourceKind.BASIC_MEMORY: basic_memory.read,
 }
 
 
-def source_at(place: Path, kind: Kind | None, *, vault: Path, project: str | None = None) -> Source:
+def source_at(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
     """What lies there, as `kind` if it is named. Raises NotFound, InvalidInput for what is of no kind or not of that
     one, Refused for a place inside the vault, StorageFailed."""
     root, vault = _resolved(place), vault.resolve()
@@ -43,23 +43,23 @@ def source_at(place: Path, kind: Kind | None, *, vault: Path, project: str | Non
     if found is None:
         raise InvalidInput(
             f"{root} is of no kind that can be told",
-            hint=f"name it: --from {', '.join(Kind)}; any folder of Markdown can be read as obsidian",
+            hint=f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian",
         )
-    wants_file = found in {*OURS, Kind.SERVER_MEMORY}
-    if root.is_dir() == wants_file and not (found is Kind.CLAUDE_CODE and root.name in claude_code.INSTRUCTIONS):
+    wants_file = found in {*OURS, SourceKind.SERVER_MEMORY}
+    if root.is_dir() == wants_file and not (found is SourceKind.CLAUDE_CODE and root.name in claude_code.INSTRUCTIONS):
         wanted, given = ("file", "folder") if wants_file else ("folder", "file")
         raise InvalidInput(f"{root} is a {given}: {found} is read from a {wanted}", hint=f"name the {wanted}")
-    return Source(found, _name(root, found), root, project)
+    return ImportSource(found, _name(root, found), root, project)
 
 
-def read(source: Source, *, vault: Path, most_bytes: int) -> Reading:
+def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading:
     """Of a source that is not ours. `most_bytes` is what one note may have. Raises InvalidInput where it holds nothing
     of its kind, StorageFailed."""
     if source.root.is_dir():
-        shown = claude_code.SHOWN if source.kind is Kind.CLAUDE_CODE else frozenset[str]()
+        shown = claude_code.SHOWN if source.kind is SourceKind.CLAUDE_CODE else frozenset[str]()
         folder = SourceFolder(source.root, apart=(vault,), shown=shown, most_bytes=most_bytes)
         reading = _READERS[source.kind](source, folder)
-    elif source.kind is Kind.SERVER_MEMORY:
+    elif source.kind is SourceKind.SERVER_MEMORY:
         data, modified_s = _file(source.root, MOST_JSONL_BYTES)
         reading = server_memory.read(source, data, modified_s)
     else:
@@ -83,19 +83,19 @@ def _resolved(place: Path) -> Path:
         raise failed(cause, str(place)) from error
 
 
-def _of_folder(root: Path) -> Kind | None:
+def _of_folder(root: Path) -> SourceKind | None:
     names = _names(root)
     if claude_code.is_memory(root) or root.name == ".claude":
-        return Kind.CLAUDE_CODE
+        return SourceKind.CLAUDE_CODE
     if _permalinks(root):
-        return Kind.BASIC_MEMORY
+        return SourceKind.BASIC_MEMORY
     if ".obsidian" in names:
-        return Kind.OBSIDIAN
+        return SourceKind.OBSIDIAN
     if names & set(_OPENCLAW) or ("AGENTS.md" in names and {"MEMORY.md", "memory"} & names):
-        return Kind.OPENCLAW
+        return SourceKind.OPENCLAW
     if names & {*claude_code.INSTRUCTIONS, ".claude"} or _has_memories(root):
-        return Kind.CLAUDE_CODE
-    return Kind.OPENCLAW if {"MEMORY.md", "memory"} <= names else None
+        return SourceKind.CLAUDE_CODE
+    return SourceKind.OPENCLAW if {"MEMORY.md", "memory"} <= names else None
 
 
 def _has_memories(root: Path) -> bool:
@@ -114,23 +114,23 @@ def _permalinks(root: Path) -> bool:
     return 2 * sum("permalink" in meta for meta in heads) > len(heads)
 
 
-def _of_file(root: Path) -> Kind | None:
+def _of_file(root: Path) -> SourceKind | None:
     if root.name in claude_code.INSTRUCTIONS:
-        return Kind.CLAUDE_CODE
+        return SourceKind.CLAUDE_CODE
     try:
         if archive.is_archive(root):
-            return Kind.TAR
+            return SourceKind.TAR
         with root.open("rb") as file:
             first = [line[:1_000_000] for line in islice(file, 20)]
     except OSError as error:
         raise failed(error, str(root)) from error
     if jsonl.names(first):
-        return Kind.JSONL
-    return Kind.SERVER_MEMORY if server_memory.names(first) else None
+        return SourceKind.JSONL
+    return SourceKind.SERVER_MEMORY if server_memory.names(first) else None
 
 
-def _name(root: Path, kind: Kind) -> str:
-    if kind is Kind.CLAUDE_CODE:
+def _name(root: Path, kind: SourceKind) -> str:
+    if kind is SourceKind.CLAUDE_CODE:
         if claude_code.is_memory(root):
             return root.parent.name
         return root.parent.name if root.is_file() else root.name.lstrip(".")
@@ -158,4 +158,4 @@ def _file(path: Path, most_bytes: int) -> tuple[bytes, float]:
 
 def kinds() -> Sequence[str]:
     """As `--from` takes them."""
-    return [kind.value for kind in Kind]
+    return [kind.value for kind in SourceKind]

@@ -11,22 +11,22 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.models import NoteId
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.frontmatter import Value
-from mcp_memory.transfer.item import Item, Source
+from mcp_memory.transfer.item import ImportItem, ImportSource
 from mcp_memory.vault.import_seal import BASE32, KEY, NO_TIME, OPEN
 
 
-def mark_of(source: Source) -> str:
+def mark_of(source: ImportSource) -> str:
     """6 characters that stand for a source in the ids of its notes."""
     return _base32(hashlib.sha256(f"{source.kind}:{source.root}".encode("utf-8", "surrogatepass")).digest(), 6)
 
 
-def id_of(source: Source, key: str) -> NoteId:
+def id_of(source: ImportSource, key: str) -> NoteId:
     """The id of a source's note: the same each time."""
     own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
     return NoteId(NO_TIME + mark_of(source) + own)
 
 
-def sealed(item: Item, source: Source, note_id: NoteId, home_of: str) -> bytes:
+def sealed(item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str) -> bytes:
     """The note's file. Its text comes along to the byte, its frontmatter with our keys in it; one that cannot be read
     becomes the beginning of the text. `home_of` says where the item lies in its source.
 
@@ -44,7 +44,7 @@ def sealed(item: Item, source: Source, note_id: NoteId, home_of: str) -> bytes:
 
 
 def _changes(
-    item: Item, source: Source, note_id: NoteId, home_of: str, meta: Mapping[str, Any]
+    item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str, meta: Mapping[str, Any]
 ) -> dict[str, Value | None]:
     changes: dict[str, Value | None] = {"id": note_id, KEY: _opened(item)}
     if meta.get("id") is not None:
@@ -60,7 +60,7 @@ def _changes(
     return {**changes, "always_load": None}
 
 
-def _opened(item: Item) -> str:
+def _opened(item: ImportItem) -> str:
     return f"v1-{item.digest}-{OPEN}"
 
 

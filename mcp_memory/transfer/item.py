@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_memory.text.markdown.frontmatter import Value
 
 
-class Kind(StrEnum):
+class SourceKind(StrEnum):
     """What a source is, as `--from` names it."""
 
     CLAUDE_CODE = "claude-code"
@@ -23,12 +23,12 @@ class Kind(StrEnum):
     JSONL = "jsonl"
 
 
-OURS = frozenset({Kind.TAR, Kind.JSONL})
+OURS = frozenset({SourceKind.TAR, SourceKind.JSONL})
 """Exports of a vault: put back as they were."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ImportItem:
     """`key` names it within its source for good, and `path` is where it would be below the import's folder, if its name
     can be had there. `text` is the note as the source has it, with its own frontmatter. `digest` tells its versions
     apart."""
@@ -46,7 +46,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedItem:
     """Part of a source that does not come along."""
 
     path: str
@@ -54,22 +54,22 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """`name` is for the import's folder; `root` is the resolved place that identifies it."""
 
-    kind: Kind
+    kind: SourceKind
     name: str
     root: Path
     project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceReading:
     """Everything that a source holds."""
 
-    source: Source
-    items: Sequence[Item]
-    left_out: Sequence[LeftOut] = ()
+    source: ImportSource
+    items: Sequence[ImportItem]
+    left_out: Sequence[SkippedItem] = ()
 
 
 def digest_of(data: bytes) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import LONG_S, in_thread
 from mcp_memory.vault.import_seal import mark_in
-from mcp_memory.vault.note_import import WRITTEN, Incoming, Taken
+from mcp_memory.vault.note_import import WRITTEN, ImportResult, IncomingNote
 from mcp_memory.vault.vault import Vault
 
 PAGE_NOTES = 2000
@@ -21,14 +21,14 @@ PAGE_NOTES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class ImportDestination:
     """`folder` is below home; `mark` is that of the source, so that two sources of one name get a folder each."""
 
     folder: str
     mark: str
 
 
-class Porting:
+class Transfer:
     """Works on the parts of one engine; holds no state of its own."""
 
     def __init__(
@@ -40,17 +40,17 @@ class Porting:
         self._reconcile = reconcile
 
     async def take_in(
-        self, incoming: Sequence[Incoming], destination: Destination | None, *, dry_run: bool
-    ) -> list[Taken]:
+        self, incoming: Sequence[IncomingNote], destination: ImportDestination | None, *, dry_run: bool
+    ) -> list[ImportResult]:
         """Notes for the destination, or (None) files of an exported vault for their own paths. They are found by their
         words when this returns, their vectors follow. Raises StorageFailed: then a part of them is in."""
 
-        def take() -> list[Taken]:
+        def take() -> list[ImportResult]:
             folder = self._folder(destination) + "/" if destination else ""
             placed = [replace(each, path=NotePath(folder + each.path)) for each in incoming]
-            return self._vault.importing.take(placed, self._index.note_by_id, self._same, dry_run=dry_run)
+            return self._vault.importing.import_notes(placed, self._index.note_by_id, self._same, dry_run=dry_run)
 
-        taken: list[Taken] | None = None
+        taken: list[ImportResult] | None = None
         try:
             taken = await in_thread(take, deadline_s=LONG_S, what="writing imported notes")
             return taken
@@ -70,9 +70,9 @@ class Porting:
         own = [record for record in found if not record.path.startswith("@")]
         return own, found[-1].path if len(found) == PAGE_NOTES else None
 
-    def _folder(self, destination: Destination) -> str:
+    def _folder(self, destination: ImportDestination) -> str:
         folder = self._vault.layout.in_home(destination.folder)
-        there = self._index.notes(Filters(shelves=frozenset(Shelf), path_prefix=f"{folder}/"))
+        there = self._index.notes(Filters(shelves=frozenset(NoteState), path_prefix=f"{folder}/"))
         marks = {mark for record in there if (mark := mark_in(record.id))}
         is_anothers = marks and destination.mark not in marks
         return f"{folder}-{destination.mark.lower()}" if is_anothers else folder
@@ -81,11 +81,13 @@ class Porting:
         return self._index.find_content(record.content_hash, record.kind, record.project)
 
 
-def incoming_of(item: Any) -> Incoming:
+def incoming_of(item: Any) -> IncomingNote:
     """Of an object with a `path`, `data` in base64, and perhaps an `id`. Raises InvalidInput."""
     try:
         path, given = str(item["path"]), item.get("id")
-        return Incoming(NotePath(path), b64decode(item["data"], validate=True), NoteId(str(given)) if given else None)
+        return IncomingNote(
+            NotePath(path), b64decode(item["data"], validate=True), NoteId(str(given)) if given else None
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInput("an item has a path, data in base64, and perhaps an id") from error
 

@@ -13,7 +13,7 @@ from mcp_memory.errors import PathRefused
 from mcp_memory.storage.paths import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, beside, fold, is_note, validate_new
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import Link, find_links, resolve
-from mcp_memory.transfer.item import Item, Source
+from mcp_memory.transfer.item import ImportItem, ImportSource
 
 IMPORTED = "imported"
 """The folder of all imports, below home."""
@@ -23,7 +23,7 @@ _ROOM_BYTES = MAX_COMPONENT_BYTES - 60
 """What a name may take, so that there is room for what is added to it."""
 
 
-def folder_of(source: Source) -> str:
+def folder_of(source: ImportSource) -> str:
     """The import's folder below home, unless another source of that name has it."""
     name = re.sub(r"[^\w.]+", "-", source.name.lower()).strip("-.")
     label = source.kind.value if name in {"", source.kind.value} else f"{source.kind.value}-{name}"
@@ -71,21 +71,23 @@ def short_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
-def placed(items: Sequence[Item]) -> dict[str, str]:
+def placed(items: Sequence[ImportItem]) -> dict[str, str]:
     """By the items' keys."""
     return free_paths({item.key: portable_path(item.path) for item in items})
 
 
-def links_of(items: Iterable[Item]) -> dict[str, list[Link]]:
+def links_of(items: Iterable[ImportItem]) -> dict[str, list[Link]]:
     """By the items' keys."""
     return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
 
 
-def aliased(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> list[Item]:
+def aliased(
+    items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]
+) -> list[ImportItem]:
     """Where wikilinks call a note by another name than its file will have, that becomes an alias: programs that follow
     such links look there."""
     wanted = {_named(link) for found in links.values() for link in found if link.kind == "wiki"}
-    found: list[Item] = []
+    found: list[ImportItem] = []
     for item in items:
         file = _stem(places[item.key])
         names = [each for each in (*item.names, _name(item.path)) if each.casefold() in wanted and _stem(each) != file]
@@ -95,7 +97,7 @@ def aliased(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str
     return found
 
 
-def dead_links(items: Sequence[Item], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
+def dead_links(items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
     """How many links lead to nothing that comes along, or to what comes along under another path."""
     here = {places[item.key] for item in items}
     names = {_stem(path) for path in here}

@@ -27,7 +27,7 @@ MOST_BYTES = 64_000_000
 """Of the whole journal; beyond it the oldest day goes first."""
 
 
-class Fate(StrEnum):
+class AppendOutcome(StrEnum):
     """What became of an entry, as far as we know."""
 
     ANNOUNCED = "announced"
@@ -42,7 +42,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class JournaledAppend:
     """`entry` is the entry's hash, `before` the file that it was added to (None: there was none), `at` in seconds since
     the epoch, `content` the hash of what was to be remembered."""
 
@@ -53,10 +53,10 @@ class Added:
     content: str
     project: str | None = None
     session: str | None = None
-    fate: Fate = Fate.ANNOUNCED
+    fate: AppendOutcome = AppendOutcome.ANNOUNCED
 
 
-class RecoveryJournal:
+class AppendJournal:
     """Knows all entries, and reads their texts from disk when somebody asks. Thread-safe."""
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
@@ -64,11 +64,11 @@ class RecoveryJournal:
         self._folder = folder
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._added: dict[NotePath, dict[str, Added]] = {}
+        self._added: dict[NotePath, dict[str, JournaledAppend]] = {}
         self._by_content: dict[str, set[tuple[NotePath, str]]] = {}
         self._load()
 
-    def announce(self, added: Added, text: str) -> None:
+    def announce(self, added: JournaledAppend, text: str) -> None:
         """To be called before the entry is published. Raises StorageFailed; then nothing was recorded.
 
         It is synced: the power may fail seconds after a stale save, and that save is then on disk.
@@ -79,7 +79,7 @@ class RecoveryJournal:
             self._append({**facts, **more, "text": text}, added.at, synced=True)
             self._remember(added)
 
-    def mark(self, added: Added, fate: Fate) -> None:
+    def mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
         """Not synced: what a power cut takes is that an entry is listed although it needs nobody. Raises StorageFailed
         where it cannot be written at all."""
         with self._lock:
@@ -92,12 +92,12 @@ class RecoveryJournal:
         with self._lock:
             return list(self._added)
 
-    def of(self, path: NotePath) -> list[Added]:
+    def entries_of(self, path: NotePath) -> list[JournaledAppend]:
         """What was added to this file, oldest first."""
         with self._lock:
             return list(self._added.get(path, {}).values())
 
-    def recent(self, content: str, since: float) -> list[Added]:
+    def recent(self, content: str, since: float) -> list[JournaledAppend]:
         """What was added with this content from then on (seconds since the epoch), in any file."""
         with self._lock:
             places = self._by_content.get(content, set())
@@ -153,16 +153,16 @@ class RecoveryJournal:
             path, entry = NotePath(line.pop("path")), line.pop("entry")
             try:
                 if line.pop("text", None) is not None:
-                    self._remember(Added(path, entry, **line))
+                    self._remember(JournaledAppend(path, entry, **line))
                 elif known := self._added.get(path, {}).get(entry):
-                    self._remember(replace(known, fate=Fate(line["fate"])))
+                    self._remember(replace(known, fate=AppendOutcome(line["fate"])))
             except (ValueError, TypeError, KeyError):
                 continue  # a later version's line; the others count
         for added in [each for known in self._added.values() for each in known.values()]:
-            if added.fate is Fate.ANNOUNCED:
-                self._remember(replace(added, fate=Fate.CUT_SHORT))
+            if added.fate is AppendOutcome.ANNOUNCED:
+                self._remember(replace(added, fate=AppendOutcome.CUT_SHORT))
 
-    def _remember(self, added: Added) -> None:
+    def _remember(self, added: JournaledAppend) -> None:
         self._added.setdefault(added.path, {})[added.entry] = added
         self._by_content.setdefault(added.content, set()).add((added.path, added.entry))
 

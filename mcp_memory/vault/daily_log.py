@@ -12,12 +12,12 @@ from mcp_memory.models import NotePath, Outcome
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault import marks
-from mcp_memory.vault.append_journal import Added, Fate, RecoveryJournal
+from mcp_memory.vault.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.patching import Patcher
+from mcp_memory.vault.patching import FrontmatterPatcher
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.write_result import ATTEMPTS, Stored
+from mcp_memory.vault.write_result import ATTEMPTS, WriteResult
 
 SAME_MINUTE_S = 60.0
 
@@ -49,8 +49,8 @@ class DailyLog:
         self,
         backend: StorageBackend,
         reader: Reader,
-        journal: RecoveryJournal,
-        patcher: Patcher,
+        journal: AppendJournal,
+        patcher: FrontmatterPatcher,
         clock: Callable[[], datetime],
     ) -> None:
         self._backend = backend
@@ -59,7 +59,7 @@ class DailyLog:
         self._patcher = patcher
         self._clock = clock
 
-    def append(self, draft: Draft) -> Stored:
+    def append(self, draft: Draft) -> WriteResult:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._clock()
         said = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)))
@@ -69,16 +69,16 @@ class DailyLog:
         if again := self._recent_entry(draft, now) or self._remembered_entry(file, marks.hash_of(text)):
             return again
         before = file.record.etag if file else None
-        added = Added(
+        added = JournaledAppend(
             path, marks.hash_of(text), before, now.timestamp(), draft.content_hash, draft.project, draft.session
         )
         self._journal.announce(added, text)
         try:
             stored = self.add(path, text)
         except McpMemoryError:
-            self._mark(added, Fate.DISMISSED)
+            self._mark(added, AppendOutcome.DISMISSED)
             raise
-        self._mark(added, Fate.LANDED)
+        self._mark(added, AppendOutcome.LANDED)
         return stored
 
     def parts(self, day: date) -> list[NotePath]:
@@ -88,7 +88,7 @@ class DailyLog:
             found.extend(part.path for part in self._parts(day))
         return found
 
-    def add(self, path: NotePath, text: str) -> Stored:
+    def add(self, path: NotePath, text: str) -> WriteResult:
         """Write an entry at the end of a log, whatever stands there already. Raises as `append`."""
         for _ in range(ATTEMPTS):
             try:
@@ -108,7 +108,7 @@ class DailyLog:
                     raise  # not a faster writer: another name stands where ours would
                 continue
             file = self._reader.note(path, data, written.etag, written.stat)
-            return Stored(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
+            return WriteResult(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
 
     def _parts(self, day: date) -> Iterator[_Part]:
@@ -141,24 +141,24 @@ class DailyLog:
         except NotFound:
             return None
 
-    def _mark(self, added: Added, fate: Fate) -> None:
+    def _mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
         # The entry's own outcome is decided. Without the mark it is listed as cut short, should it ever be lost.
         with suppress(StorageFailed):
             self._journal.mark(added, fate)
 
-    def _recent_entry(self, draft: Draft, now: datetime) -> Stored | None:
+    def _recent_entry(self, draft: Draft, now: datetime) -> WriteResult | None:
         """The same content from the same session within a minute is a retry."""
         for known in self._journal.recent(draft.content_hash, now.timestamp() - SAME_MINUTE_S):
             if (known.session, known.project) != (draft.session, draft.project) or known.at > now.timestamp():
                 continue
             file = self._file(known.path)
-            if file and known.entry not in marks.forgotten(file) and marks.holds(file, known.entry):
-                return Stored(file, Outcome.DUPLICATE, known.entry)
+            if file and known.entry not in marks.forgotten(file) and marks.holds_entry(file, known.entry):
+                return WriteResult(file, Outcome.DUPLICATE, known.entry)
         return None
 
-    def _remembered_entry(self, file: NoteFile | None, entry: str) -> Stored | None:
+    def _remembered_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
         """The very entry that was forgotten in this minute, said again: it is shown again, since its twin would
         have the same hash and be as forgotten."""
-        if file is None or entry not in marks.forgotten(file) or not marks.holds(file, entry):
+        if file is None or entry not in marks.forgotten(file) or not marks.holds_entry(file, entry):
             return None
-        return Stored(self._patcher.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
+        return WriteResult(self._patcher.restore_entry(file.record.path, entry), Outcome.CREATED, entry)

@@ -14,7 +14,7 @@ from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.due_dates import due_date
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.vault.kinds import LOG, Kind
+from mcp_memory.vault.kinds import LOG, NoteKind
 from mcp_memory.vault.note_file import content_hash, derive_title
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
@@ -27,7 +27,7 @@ class Draft:
     """What the caller wants remembered. `path` is where exactly, if not where its kind lands."""
 
     content: str
-    kind: Kind
+    kind: NoteKind
     title: str | None = None
     tags: tuple[str, ...] = ()
     project: str | None = None

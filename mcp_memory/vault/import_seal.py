@@ -24,21 +24,21 @@ _HEAD_BYTES = 80 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class ImportSeal:
     """`source` is the digest of the version that was imported."""
 
     source: str
     unbroken: bool
 
     @staticmethod
-    def of(data: bytes) -> Seal | None:
+    def read(data: bytes) -> ImportSeal | None:
         """None for a note that was not imported, or whose seal is gone."""
         found = _FORM.search(data[:_HEAD_BYTES])
         if found is None:
             return None
         start, end = found.span(2)
         opened = data[:start] + OPEN.encode() + data[end:]
-        return Seal(found[1].decode(), hashlib.sha256(opened).hexdigest()[:16].encode() == found[2])
+        return ImportSeal(found[1].decode(), hashlib.sha256(opened).hexdigest()[:16].encode() == found[2])
 
 
 def mark_in(note_id: str) -> str | None:

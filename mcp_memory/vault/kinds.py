@@ -14,7 +14,7 @@ NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NoteKind:
     """`folder` is relative to home; a log's is relative to the vault."""
 
     name: str
@@ -23,27 +23,27 @@ class Kind:
     about: str
 
 
-class Kinds:
+class NoteKinds:
     """The shipped kinds with the user's own added and overridden."""
 
     def __init__(self, configured: Mapping[str, KindConfig]) -> None:
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, NoteKind] = {}
         for name, config in {**SHIPPED_KINDS, **configured}.items():
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or name.startswith("_"):
                 raise ConfigInvalid(f"kind {name!r} is no plain word", hint="use letters, digits, - and _")
             shipped = SHIPPED_KINDS.get(name, KindConfig())
             folder = config.folder.strip("/") or shipped.folder or f"notes/{name}"
-            self._kinds[name] = Kind(name, folder, config.ttl_days, config.about or shipped.about)
+            self._kinds[name] = NoteKind(name, folder, config.ttl_days, config.about or shipped.about)
         self._by_folder = {k.folder: k.name for k in self._kinds.values() if k.folder.startswith("notes/")}
 
-    def __iter__(self) -> Iterator[Kind]:
+    def __iter__(self) -> Iterator[NoteKind]:
         return iter(self._kinds.values())
 
     @property
     def names(self) -> list[str]:
         return list(self._kinds)
 
-    def get(self, name: str) -> Kind:
+    def get(self, name: str) -> NoteKind:
         """Raises InvalidInput that lists the known kinds."""
         if kind := self._kinds.get(name):
             return kind

@@ -87,7 +87,7 @@ def home_in(data: bytes) -> str:
     return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
 
 
-class Guard:
+class MarkerGuard:
     """Keeps writes out of a folder that is not the vault now. For worker threads.
 
     A vault that has always been read-only has no marker that could vanish; it is marked by the first write that it

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from mcp_memory.errors import NotFound, Refused
-from mcp_memory.models import NoteId, NotePath, Shelf, Status
+from mcp_memory.models import NoteId, NotePath, NoteState, Status
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.note_file import NoteFile
@@ -71,7 +71,7 @@ def tombstone(file: NoteFile) -> Tombstone:
 def superseded(file: NoteFile, by: NoteId, now: datetime) -> Changes:
     """None where the note has these marks already, so that a retry changes nothing."""
     known = superseded_by(file)
-    if by in known and file.record.shelf is Shelf.ARCHIVED:
+    if by in known and file.record.shelf is NoteState.ARCHIVED:
         return {}
     return {"status": Status.SUPERSEDED.value, "superseded_by": [*known, by], "updated": now}
 
@@ -86,7 +86,7 @@ def superseded_by(file: NoteFile) -> list[NoteId]:
 def retired_at(file: NoteFile) -> datetime | None:
     """When it was forgotten or replaced, or is over; None where nothing tells."""
     meta, record = frontmatter.parse(file.text).meta, file.record
-    if record.shelf is Shelf.DELETED:
+    if record.shelf is NoteState.DELETED:
         return as_datetime(meta.get("deleted_at"), UTC)
     return record.updated if meta.get("status") == Status.SUPERSEDED else record.expires_at
 
@@ -109,7 +109,7 @@ def hash_of(entry: str) -> str:
     return logs.entries(entry)[0].hash
 
 
-def holds(file: NoteFile, entry: str) -> bool:
+def holds_entry(file: NoteFile, entry: str) -> bool:
     return any(known.hash == entry for known in logs.entries(file.text, file.body_start))
 
 

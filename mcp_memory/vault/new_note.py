@@ -10,7 +10,7 @@ from datetime import datetime
 from ulid import ULID
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, Outcome, Shelf
+from mcp_memory.models import NoteId, NotePath, NoteState, Outcome
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text.instruction_files import are_orders, plain_name
@@ -21,9 +21,9 @@ from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.ledger import Ledger
 from mcp_memory.vault.marks import retired_at
 from mcp_memory.vault.note_file import ALWAYS_LOAD, INBOX, NoteFile, file_stem
-from mcp_memory.vault.provenance import Vouching
+from mcp_memory.vault.provenance import Provenance
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.write_result import Stored
+from mcp_memory.vault.write_result import WriteResult
 
 OTHER_NAME = "choose another name"
 
@@ -35,7 +35,12 @@ class NotePublisher:
     """Writes whole files. Thread-safe, except that the same content must come in one thread at a time."""
 
     def __init__(
-        self, backend: StorageBackend, reader: Reader, ledger: Ledger, vouching: Vouching, clock: Callable[[], datetime]
+        self,
+        backend: StorageBackend,
+        reader: Reader,
+        ledger: Ledger,
+        vouching: Provenance,
+        clock: Callable[[], datetime],
     ) -> None:
         self._backend = backend
         self._reader = reader
@@ -45,7 +50,7 @@ class NotePublisher:
         self._numbering = threading.Lock()
         self._last_numbers: dict[str, int] = {}
 
-    def already_written(self, draft: Draft, same: Sequence[NotePath]) -> Stored | None:
+    def already_written(self, draft: Draft, same: Sequence[NotePath]) -> WriteResult | None:
         """The note that holds this very content and counts; looked for where the ledger knows it from, and `same`. For
         a draft that is to be stored but once each counts, unless what the draft tells was said after that one was
         retired; one that is active comes first."""
@@ -63,12 +68,12 @@ class NotePublisher:
             record = file.record
             if record.content_hash not in contents or (record.kind, record.project) != wanted[1:]:
                 continue
-            if record.shelf is Shelf.ACTIVE and (record.expires_at is None or record.expires_at > now):
-                return Stored(file, Outcome.DUPLICATE)
+            if record.shelf is NoteState.ACTIVE and (record.expires_at is None or record.expires_at > now):
+                return WriteResult(file, Outcome.DUPLICATE)
             retired = retired or (None if _is_said_since(draft, file) else file)
-        return Stored(retired, Outcome.DUPLICATE) if draft.once and retired else None
+        return WriteResult(retired, Outcome.DUPLICATE) if draft.once and retired else None
 
-    def publish(self, draft: Draft, supersedes: NoteId | None) -> Stored:
+    def publish(self, draft: Draft, supersedes: NoteId | None) -> WriteResult:
         """Raises AlreadyExists where `draft.path` is taken, Refused, PathRefused, StorageFailed."""
         now = self._clock()
         note_id = draft.id or NoteId(str(ULID.from_datetime(now)))
@@ -83,7 +88,7 @@ class NotePublisher:
                 if tail == tails[-1]:
                     raise
                 continue
-            return Stored(self._reader.note(path, data, written.etag, written.stat), Outcome.CREATED)
+            return WriteResult(self._reader.note(path, data, written.etag, written.stat), Outcome.CREATED)
         raise AssertionError("a note has at least one name to try")
 
     def _place(self, draft: Draft, tail: str) -> NotePath:

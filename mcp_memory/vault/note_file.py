@@ -12,14 +12,14 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from mcp_memory.errors import PathRefused
-from mcp_memory.models import TRANSCRIPTS, Etag, NoteId, NotePath, NoteRecord, Shelf, Status
+from mcp_memory.models import TRANSCRIPTS, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
-from mcp_memory.vault.kinds import LOG, Kinds
+from mcp_memory.vault.kinds import LOG, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MAX_ID = 200
@@ -72,7 +72,7 @@ class NoteFile:
         return self.text[self.body_start :]
 
 
-def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: Kinds) -> NoteFile:
+def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: NoteKinds) -> NoteFile:
     """Any bytes are a note; what could not be understood is named in `record.problem`."""
     decoded = frontmatter.decode(data)
     text = decoded.text or ""
@@ -198,18 +198,18 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     return kept
 
 
-def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> Shelf:
+def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
-        return Shelf.DELETED
+        return NoteState.DELETED
     if path.startswith(f"@{TRANSCRIPTS}/"):
-        return Shelf.TRANSCRIPT
+        return NoteState.TRANSCRIPT
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
     if is_shared or is_page(inner):
-        return Shelf.SUMMARY
+        return NoteState.SUMMARY
     if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
-        return Shelf.ARCHIVED
-    return Shelf.INBOX if inner.startswith(f"{INBOX}/") else Shelf.ACTIVE
+        return NoteState.ARCHIVED
+    return NoteState.INBOX if inner.startswith(f"{INBOX}/") else NoteState.ACTIVE
 
 
 def _text(value: object) -> str | None:

@@ -11,12 +11,12 @@ from enum import StrEnum
 from functools import partial
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import beside, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
-from mcp_memory.vault.import_seal import Seal, mark_in
+from mcp_memory.vault.import_seal import ImportSeal, mark_in
 from mcp_memory.vault.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import NoteFile, read_note
 from mcp_memory.vault.reader import Reader
@@ -25,7 +25,7 @@ WRITERS = 4
 """Threads that write at once: a disk syncs several files in little more than the time of one."""
 
 
-class Deed(StrEnum):
+class ImportAction(StrEnum):
     """What becomes of a note that comes in, in the words of the report."""
 
     NEW = "new"
@@ -42,11 +42,11 @@ class Deed(StrEnum):
     REFUSED = "refused"
 
 
-WRITTEN = frozenset({Deed.NEW, Deed.UPDATED})
+WRITTEN = frozenset({ImportAction.NEW, ImportAction.UPDATED})
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingNote:
     """`id` is None for a file of an exported vault, which is to have just this path and these bytes."""
 
     path: NotePath
@@ -55,10 +55,10 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportResult:
     """`path` is where the note is or would be, `why` a few words where nothing was written."""
 
-    deed: Deed
+    deed: ImportAction
     path: NotePath
     why: str = ""
 
@@ -67,8 +67,8 @@ class Taken:
 class _Step:
     """What is to be done with one; `expected` is the etag of the version that is replaced."""
 
-    incoming: Incoming
-    taken: Taken
+    incoming: IncomingNote
+    taken: ImportResult
     expected: Etag | None = None
 
 
@@ -79,7 +79,7 @@ Same = Callable[[NoteRecord], Sequence[NoteRecord]]
 """The notes that say the same as this one, as the index knows them."""
 
 
-class Importing:
+class NoteImporter:
     """Part of the vault. Thread-safe; each verb may be called again after a crash, and then does what is left."""
 
     def __init__(
@@ -100,7 +100,9 @@ class Importing:
         self._must_be_there = must_be_there
         self._secrets_allowed = secrets_allowed
 
-    def take(self, incoming: Sequence[Incoming], known: Known, same: Same, *, dry_run: bool = False) -> list[Taken]:
+    def import_notes(
+        self, incoming: Sequence[IncomingNote], known: Known, same: Same, *, dry_run: bool = False
+    ) -> list[ImportResult]:
         """Put them in, or say what would be done; in their order. Raises StorageFailed where the disk says no: then a
         part of them is in."""
         with ThreadPoolExecutor(WRITERS) as crew:
@@ -113,25 +115,25 @@ class Importing:
 
     # -- what is to be done ------------------------------------------------------------------------------------
 
-    def _decided(self, incoming: Incoming, known: Known, same: Same) -> _Step:
+    def _decided(self, incoming: IncomingNote, known: Known, same: Same) -> _Step:
         try:
             if incoming.id is None:
                 return self._as_it_was(incoming)
             return self._brought_in(incoming, incoming.id, known, same)
         except (PathRefused, Refused) as error:
-            return _Step(incoming, Taken(Deed.REFUSED, incoming.path, error.message))
+            return _Step(incoming, ImportResult(ImportAction.REFUSED, incoming.path, error.message))
 
-    def _as_it_was(self, incoming: Incoming) -> _Step:
+    def _as_it_was(self, incoming: IncomingNote) -> _Step:
         validate_new(incoming.path)
         try:
             there = self._backend.read(incoming.path)
         except NotFound:
-            return _Step(incoming, Taken(Deed.NEW, incoming.path))
+            return _Step(incoming, ImportResult(ImportAction.NEW, incoming.path))
         if there.etag == etag_of(incoming.data):
-            return _Step(incoming, Taken(Deed.UNCHANGED, incoming.path))
-        return _Step(incoming, Taken(Deed.CONFLICT, incoming.path, "the vault has another version"))
+            return _Step(incoming, ImportResult(ImportAction.UNCHANGED, incoming.path))
+        return _Step(incoming, ImportResult(ImportAction.CONFLICT, incoming.path, "the vault has another version"))
 
-    def _brought_in(self, incoming: Incoming, note_id: NoteId, known: Known, same: Same) -> _Step:
+    def _brought_in(self, incoming: IncomingNote, note_id: NoteId, known: Known, same: Same) -> _Step:
         standing = self._standing(incoming, note_id, known)
         if standing is None:
             self._must_be_fit(incoming)
@@ -139,21 +141,21 @@ class Importing:
             record = self._record(incoming, path)
             for other in same(record):
                 if other.title == record.title and other.id != record.id and mark_in(other.id) != mark_in(note_id):
-                    return _Step(incoming, Taken(Deed.DUPLICATE, path, f"the same is in {other.path}"))
-            return _Step(incoming, Taken(Deed.NEW, path))
+                    return _Step(incoming, ImportResult(ImportAction.DUPLICATE, path, f"the same is in {other.path}"))
+            return _Step(incoming, ImportResult(ImportAction.NEW, path))
         path = standing.record.path
-        if standing.record.shelf is Shelf.DELETED:
-            return _Step(incoming, Taken(Deed.FORGOTTEN, path, "it was forgotten here"))
+        if standing.record.shelf is NoteState.DELETED:
+            return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, path, "it was forgotten here"))
         there = self._backend.read(path)
-        mine, theirs = Seal.of(there.data), Seal.of(incoming.data)
+        mine, theirs = ImportSeal.read(there.data), ImportSeal.read(incoming.data)
         if mine and theirs and mine.source == theirs.source:
-            return _Step(incoming, Taken(Deed.UNCHANGED, path))
+            return _Step(incoming, ImportResult(ImportAction.UNCHANGED, path))
         if mine is None or not mine.unbroken:
-            return _Step(incoming, Taken(Deed.EDITED, path, "it was changed here, too"))
+            return _Step(incoming, ImportResult(ImportAction.EDITED, path, "it was changed here, too"))
         self._must_be_fit(incoming)
-        return _Step(incoming, Taken(Deed.UPDATED, path), there.etag)
+        return _Step(incoming, ImportResult(ImportAction.UPDATED, path), there.etag)
 
-    def _standing(self, incoming: Incoming, note_id: NoteId, known: Known) -> NoteFile | None:
+    def _standing(self, incoming: IncomingNote, note_id: NoteId, known: Known) -> NoteFile | None:
         """The note as it came in before, wherever it has been moved since."""
         for path in dict.fromkeys([incoming.path, *(each.path for each in known(note_id))]):
             try:
@@ -164,7 +166,7 @@ class Importing:
                 return file
         return None
 
-    def _free(self, incoming: Incoming, note_id: NoteId) -> NotePath:
+    def _free(self, incoming: IncomingNote, note_id: NoteId) -> NotePath:
         """The path that it wants, or one beside what has that."""
         validate_new(incoming.path)
         try:
@@ -173,7 +175,7 @@ class Importing:
             return incoming.path
         return _instead(incoming.path, note_id)
 
-    def _must_be_fit(self, incoming: Incoming) -> None:
+    def _must_be_fit(self, incoming: IncomingNote) -> None:
         """Raises Refused."""
         if len(incoming.data) > self._reader.max_note_bytes:
             raise Refused(f"it is larger than {self._reader.max_note_bytes:,} bytes (vault.max_note_bytes)")
@@ -192,7 +194,7 @@ class Importing:
         at = self._clock().timestamp()
         return LedgerEntry(record.id, record.path, record.content_hash, record.kind, record.project, None, at)
 
-    def _done(self, step: _Step) -> Taken:
+    def _done(self, step: _Step) -> ImportResult:
         incoming, taken = step.incoming, step.taken
         if taken.deed not in WRITTEN:
             return taken
@@ -207,12 +209,12 @@ class Importing:
                 self._announce([replace(step, taken=taken)])
                 self._backend.write(taken.path, incoming.data, None)
         except (AlreadyExists, PathRefused) as error:
-            return Taken(Deed.CONFLICT, taken.path, error.message)
+            return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
         except (PreconditionFailed, NotFound):
-            return Taken(Deed.EDITED, taken.path, "it was changed here at this very moment")
+            return ImportResult(ImportAction.EDITED, taken.path, "it was changed here at this very moment")
         return taken
 
-    def _record(self, incoming: Incoming, path: NotePath) -> NoteRecord:
+    def _record(self, incoming: IncomingNote, path: NotePath) -> NoteRecord:
         etag = Etag(etag_of(incoming.data))
         return read_note(path, incoming.data, etag, "", self._reader.layout, self._reader.kinds).record
 

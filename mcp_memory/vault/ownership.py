@@ -9,7 +9,7 @@ from mcp_memory.topics.page import is_page
 from mcp_memory.vault.note_file import ALWAYS_LOAD, Layout
 
 
-class Tier(StrEnum):
+class OwnershipTier(StrEnum):
     """Rising autonomy."""
 
     SOURCE = "source"
@@ -18,27 +18,27 @@ class Tier(StrEnum):
     AGENT = "agent"
 
 
-def tier_of(path: str, *, layout: Layout, vouched: bool) -> Tier:
+def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
     """`vouched`: the ledger knows the note."""
     if path.startswith("@"):
-        return Tier.SOURCE
+        return OwnershipTier.SOURCE
     inner = layout.below_home(path)
     if path == "MEMORY.md" or path.startswith(("memory/", f"{layout.log_folder}/")):
-        return Tier.CURATED
+        return OwnershipTier.CURATED
     if inner is None:
-        return Tier.PERSONAL
+        return OwnershipTier.PERSONAL
     if inner.startswith(f"{ALWAYS_LOAD}/"):
-        return Tier.CURATED
-    return Tier.AGENT if vouched else Tier.PERSONAL
+        return OwnershipTier.CURATED
+    return OwnershipTier.AGENT if vouched else OwnershipTier.PERSONAL
 
 
-def may_retire(path: str, tier: Tier, *, layout: Layout, by_person: bool = False) -> None:
+def may_retire(path: str, tier: OwnershipTier, *, layout: Layout, by_person: bool = False) -> None:
     """Raises Refused with the reason where a tool may not forget or supersede this note; a person may do so with their
     own notes, and with what is always loaded."""
     inner = layout.below_home(path) or ""
-    if tier is Tier.SOURCE:
+    if tier is OwnershipTier.SOURCE:
         raise Refused(f"{path} belongs to a read-only source", hint="change it where it comes from")
-    if tier is Tier.PERSONAL and not by_person:
+    if tier is OwnershipTier.PERSONAL and not by_person:
         raise Refused(
             f"{path} is a personal note: this installation did not write it",
             hint="a person can edit the file, or forget it at the command line"

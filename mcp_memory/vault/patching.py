@@ -13,14 +13,14 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault import marks
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 from mcp_memory.vault.write_result import ATTEMPTS
 
 
-class Patcher:
+class FrontmatterPatcher:
     """Keeps what a restore needs before it changes a note. Thread-safe."""
 
-    def __init__(self, backend: StorageBackend, reader: Reader, undo: Undo) -> None:
+    def __init__(self, backend: StorageBackend, reader: Reader, undo: Tombstones) -> None:
         self._backend = backend
         self._reader = reader
         self._undo = undo

@@ -12,7 +12,7 @@ from mcp_memory.vault.ledger import Ledger, LedgerEntry, max_standing
 from mcp_memory.vault.reader import Reader
 
 
-class Vouching:
+class Provenance:
     """Asks and tells the ledger. Thread-safe."""
 
     def __init__(self, ledger: Ledger, reader: Reader) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mcp_memory.errors import NotFound, PathRefused, StorageFailed
-from mcp_memory.models import Etag, FileStat, NotePath, Problem, Shelf
+from mcp_memory.models import Etag, FileStat, NotePath, NoteState, Problem
 from mcp_memory.storage.base import Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.note_file import Layout, NoteFile, read_note
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 
 
 class Reader:
@@ -24,9 +24,9 @@ class Reader:
         sources: Mapping[str, StorageBackend],
         *,
         layout: Layout,
-        kinds: Kinds,
+        kinds: NoteKinds,
         max_note_bytes: int,
-        undo: Undo | None,
+        undo: Tombstones | None,
     ) -> None:
         """Without an `undo` nothing is known to be forgotten but what files say of themselves."""
         self.layout = layout
@@ -109,7 +109,7 @@ class Reader:
         record = file.record
         if self._undo and not path.startswith("@"):
             if self._undo.hides(etag):
-                record = replace(record, shelf=Shelf.DELETED)
+                record = replace(record, shelf=NoteState.DELETED)
             if record.is_log and (hidden := self._undo.entries(path)):
                 said = record.meta.get("forgotten", [])
                 all_of_them = list(dict.fromkeys([*said, *sorted(hidden)]))

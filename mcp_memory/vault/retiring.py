@@ -7,17 +7,17 @@ from contextlib import suppress
 from datetime import datetime
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, StorageFailed
-from mcp_memory.models import NotePath, Shelf
+from mcp_memory.models import NotePath, NoteState
 from mcp_memory.vault import marks
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.patching import Patcher
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.patching import FrontmatterPatcher
+from mcp_memory.vault.tombstones import Tombstones
 
 
-class Retiring:
+class Retirement:
     """Whether a note may be retired is the caller's to ask. Thread-safe."""
 
-    def __init__(self, patcher: Patcher, undo: Undo, now: Callable[[], datetime]) -> None:
+    def __init__(self, patcher: FrontmatterPatcher, undo: Tombstones, now: Callable[[], datetime]) -> None:
         self._patcher = patcher
         self._undo = undo
         self._now = now
@@ -26,11 +26,11 @@ class Retiring:
         """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
         path = file.record.path
         if not file.record.is_log:
-            if file.record.shelf is Shelf.DELETED and not self._undo.hides(file.record.etag):
+            if file.record.shelf is NoteState.DELETED and not self._undo.hides(file.record.etag):
                 return file
             return self._patcher.patch(path, lambda _: marks.deleted(self._now(), reason, by), forgets=True)
         named = _named(path, entry)
-        if not marks.holds(file, named):
+        if not marks.holds_entry(file, named):
             raise NotFound(f"no entry {named} in {path}")
         is_known = named in self._undo.entries(path)
         if not is_known:
@@ -48,7 +48,7 @@ class Retiring:
         path = file.record.path
         if file.record.is_log:
             return self._patcher.restore_entry(path, _named(path, entry))
-        if file.record.shelf is Shelf.DELETED:
+        if file.record.shelf is NoteState.DELETED:
             # Where somebody wrote to it meanwhile, the marks are taken out of what they wrote.
             shown = self._patcher.unpatch(file) or self._patcher.patch(path, lambda _: marks.NOT_DELETED, restores=True)
             with suppress(StorageFailed):  # they hide nothing any more

@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import NotePath
-from mcp_memory.vault.append_journal import Added, Fate, RecoveryJournal
+from mcp_memory.vault.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.daily_log import DailyLog
-from mcp_memory.vault.lost_entries import Lost, find_lost
+from mcp_memory.vault.lost_entries import LostEntry, find_lost
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.write_result import Stored
+from mcp_memory.vault.write_result import WriteResult
 
-_Seen = tuple[str | None, tuple[Added, ...]]
+_Seen = tuple[str | None, tuple[JournaledAppend, ...]]
 """A file's signature (None: no file) and what the journal said of it."""
 
 
@@ -25,7 +25,7 @@ class SharedFiles:
     """Compares files with the recovery journal, each only when either has changed. Thread-safe."""
 
     def __init__(
-        self, reader: Reader, journal: RecoveryJournal, daily_log: DailyLog, is_there: Callable[[], bool]
+        self, reader: Reader, journal: AppendJournal, daily_log: DailyLog, is_there: Callable[[], bool]
     ) -> None:
         """`is_there`: whether the vault can be looked at; a folder that is not mounted has lost nothing."""
         self._reader = reader
@@ -34,9 +34,9 @@ class SharedFiles:
         self._is_there = is_there
         self._comparing = threading.Lock()
         self._seen: dict[NotePath, _Seen] = {}
-        self._lost: dict[NotePath, list[Lost]] = {}
+        self._lost: dict[NotePath, list[LostEntry]] = {}
 
-    def compare(self) -> list[Lost]:
+    def compare(self) -> list[LostEntry]:
         """Every entry that is gone from its file now. Raises StorageFailed."""
         with self._comparing:
             if self._is_there():
@@ -44,22 +44,22 @@ class SharedFiles:
                     self._look(path)
             return self.last()
 
-    def last(self) -> list[Lost]:
+    def last(self) -> list[LostEntry]:
         """What the last comparison found."""
         return [lost for path in sorted(self._lost) for lost in self._lost[path]]
 
-    def put_back(self, lost: Lost) -> Stored:
+    def put_back(self, lost: LostEntry) -> WriteResult:
         """Add an entry again, at the end of its file and with its old time. Raises as an append."""
         stored = self._daily_log.add(lost.added.path, lost.text)
-        self._journal.mark(lost.added, Fate.LANDED)
+        self._journal.mark(lost.added, AppendOutcome.LANDED)
         return stored
 
-    def dismiss(self, lost: Lost) -> None:
+    def dismiss(self, lost: LostEntry) -> None:
         """Its removal was meant: it is not listed any more. Raises StorageFailed."""
-        self._journal.mark(lost.added, Fate.DISMISSED)
+        self._journal.mark(lost.added, AppendOutcome.DISMISSED)
 
     def _look(self, path: NotePath) -> None:
-        added = tuple(self._journal.of(path))
+        added = tuple(self._journal.entries_of(path))
         try:
             if self._seen.get(path) == (self._signature(path), added):
                 return
@@ -70,7 +70,7 @@ class SharedFiles:
         for lost in self._lost[path]:
             if lost.why == "overwritten":
                 # Said at once: the next save in that editor hides that the file had gone back.
-                self._journal.mark(lost.added, Fate.OVERWRITTEN)
+                self._journal.mark(lost.added, AppendOutcome.OVERWRITTEN)
         if file is None or file.settled:
             self._seen[path] = (file.record.signature if file else None, added)
 

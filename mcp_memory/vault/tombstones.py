@@ -33,7 +33,7 @@ that is about to be restored, and which days there were."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgottenNote:
     """A forgotten note: the etags of the marked file and of the bytes before. `shown`: those bytes count again."""
 
     after: Etag
@@ -45,14 +45,14 @@ class Forgotten:
         return f"{self.after}.{self.before}{SHOWN if self.shown else ''}"
 
 
-class Undo:
+class Tombstones:
     """One private file a forgotten note or log entry. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         """Raises StorageFailed for a folder that cannot be read."""
         self._folder = folder
         self._lock = threading.Lock()
-        self._notes: dict[Etag, Forgotten] = {}
+        self._notes: dict[Etag, ForgottenNote] = {}
         self._hidden: set[Etag] = set()
         self._entries: dict[NotePath, set[str]] = {}
         self.problems: list[Problem] = []
@@ -65,7 +65,7 @@ class Undo:
     def keep(self, after: Etag, before: Etag, data: bytes) -> None:
         """To be called before the marked file is published: a crash in between leaves a note forgotten that nobody was
         told of, never one without the way back. Raises StorageFailed."""
-        forgotten = Forgotten(after, before)
+        forgotten = ForgottenNote(after, before)
         self._write(forgotten.name, data)
         with self._lock:
             self._notes[after] = forgotten
@@ -124,7 +124,7 @@ class Undo:
         before."""
         with self._lock:
             found = [each for each in self._with(etags) if not each.shown]
-            done: list[Forgotten] = []
+            done: list[ForgottenNote] = []
             try:
                 for each in found:
                     done.append(each)
@@ -232,17 +232,17 @@ class Undo:
             elif len(after) == len(before) == hashlib.sha256().digest_size * 2:
                 is_shown = file.suffix == SHOWN
                 if not is_shown or after not in self._notes:
-                    self._notes[Etag(after)] = Forgotten(Etag(after), Etag(before), is_shown)
+                    self._notes[Etag(after)] = ForgottenNote(Etag(after), Etag(before), is_shown)
         self._know()
 
-    def _with(self, etags: Collection[Etag]) -> list[Forgotten]:
+    def _with(self, etags: Collection[Etag]) -> list[ForgottenNote]:
         return [each for each in self._notes.values() if not {each.after, each.before}.isdisjoint(etags)]
 
-    def _know(self, changed: Iterable[Forgotten] = ()) -> None:
+    def _know(self, changed: Iterable[ForgottenNote] = ()) -> None:
         self._notes |= {each.after: each for each in changed}
         self._hidden = {each.before for each in self._notes.values() if not each.shown}
 
-    def _rename(self, old: Forgotten, new: Forgotten) -> None:
+    def _rename(self, old: ForgottenNote, new: ForgottenNote) -> None:
         with suppress(FileNotFoundError):  # somebody emptied the state folder
             (self._folder / old.name).rename(self._folder / new.name)
 

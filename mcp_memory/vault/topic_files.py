@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text.markdown import frontmatter
@@ -14,15 +14,15 @@ from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.vault.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import NoteFile, content_hash
-from mcp_memory.vault.ownership import Tier, tier_of
-from mcp_memory.vault.provenance import Vouching
+from mcp_memory.vault.ownership import OwnershipTier, tier_of
+from mcp_memory.vault.provenance import Provenance
 from mcp_memory.vault.reader import Reader
 
 PAGE_KIND = "summary"
 """Of a page in the ledger."""
 
 
-class Filing:
+class TopicFiles:
     """Part of the vault. Thread-safe; each verb may be called again after a crash."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Filing:
         backend: StorageBackend,
         reader: Reader,
         ledger: Ledger,
-        vouching: Vouching,
+        vouching: Provenance,
         clock: Callable[[], datetime],
         must_be_there: Callable[[], None],
     ) -> None:
@@ -57,7 +57,7 @@ class Filing:
         if not self._vouching.vouches(source, note_id):
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
-        kind = PAGE_KIND if record.shelf is Shelf.SUMMARY else record.kind
+        kind = PAGE_KIND if record.shelf is NoteState.SUMMARY else record.kind
         self._record(note_id, target, record.content_hash, kind, record.project, left=source)
         self._backend.move(source, target)
         return self._reader.read(target)
@@ -66,12 +66,12 @@ class Filing:
         """Whether it is the agents' own, so that links in it follow what we move; not where we could not write it back
         as it is."""
         record = file.record
-        if record.shelf is Shelf.SUMMARY:
-            return self.wrote(file)
-        if record.problem or record.is_log or record.shelf is Shelf.DELETED:
+        if record.shelf is NoteState.SUMMARY:
+            return self.is_as_we_wrote(file)
+        if record.problem or record.is_log or record.shelf is NoteState.DELETED:
             return False
         vouched = self._vouching.vouches(record.path, record.id)
-        return tier_of(record.path, layout=self._reader.layout, vouched=vouched) is Tier.AGENT
+        return tier_of(record.path, layout=self._reader.layout, vouched=vouched) is OwnershipTier.AGENT
 
     def relink(self, path: NotePath, before: str, after: str, redirects: Iterable[Redirect]) -> NoteFile:
         """Change these targets of links in a body (where each begins, what it is, what it is to be), and no other byte.
@@ -90,7 +90,7 @@ class Filing:
         body = redirected(file.body, redirects)
         data = (file.text[: file.body_start] + body).encode()
         record = file.record
-        if record.shelf is Shelf.SUMMARY:
+        if record.shelf is NoteState.SUMMARY:
             return self.write_page(path, data, record.etag)
         self._record(record.id, path, content_hash(body), record.kind, record.project, told=record.content_hash)
         written = self._backend.write(path, data, record.etag)
@@ -132,7 +132,7 @@ class Filing:
         self._backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
         return self._backend.rmdir_empty(folder)
 
-    def wrote(self, page: NoteFile) -> bool:
+    def is_as_we_wrote(self, page: NoteFile) -> bool:
         """Whether a page is as we wrote it, to the byte: a person's own edit is respected."""
         return self.is_as_written(page.record)
 
@@ -140,7 +140,7 @@ class Filing:
         """The same of a page that the index knows."""
         return bool(self._ledger.written(page.etag, PAGE_KIND, None))
 
-    def made(self, path: NotePath, page: NoteRecord | None = None) -> bool:
+    def made_by_us(self, path: NotePath, page: NoteRecord | None = None) -> bool:
         """Whether we ever wrote a page at this path, so that its folder is a topic of ours; or it is the `page` that we
         wrote elsewhere, since a person gave the folder another name."""
         if PAGE_KIND in self._ledger.kinds_at(path):
@@ -168,7 +168,7 @@ class Filing:
             file = self._reader.read(path)
         except NotFound:
             return None
-        return file if file.record.id == note_id and file.record.shelf is not Shelf.DELETED else None
+        return file if file.record.id == note_id and file.record.shelf is not NoteState.DELETED else None
 
     def _record(
         self,

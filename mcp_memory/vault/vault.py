@@ -13,33 +13,33 @@ from datetime import date, datetime
 from pathlib import Path
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, Outcome, Problem, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, StorageBackend
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault import marks
-from mcp_memory.vault.append_journal import RecoveryJournal
+from mcp_memory.vault.append_journal import AppendJournal
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.daily_log import DailyLog
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.erase_state import Traces
-from mcp_memory.vault.kinds import LOG, Kinds
+from mcp_memory.vault.erase_state import EraseState
+from mcp_memory.vault.kinds import LOG, NoteKinds
 from mcp_memory.vault.ledger import Ledger
-from mcp_memory.vault.marker import Guard
+from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_file import Layout, NoteFile, derive_title
-from mcp_memory.vault.note_import import Importing
-from mcp_memory.vault.ownership import Tier, may_retire, tier_of
-from mcp_memory.vault.patching import Patcher
-from mcp_memory.vault.provenance import Vouching
+from mcp_memory.vault.note_import import NoteImporter
+from mcp_memory.vault.ownership import OwnershipTier, may_retire, tier_of
+from mcp_memory.vault.patching import FrontmatterPatcher
+from mcp_memory.vault.provenance import Provenance
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.retiring import Retiring
+from mcp_memory.vault.retiring import Retirement
 from mcp_memory.vault.shared_files import SharedFiles
-from mcp_memory.vault.tombstones import Undo
-from mcp_memory.vault.topic_files import Filing
-from mcp_memory.vault.write_result import Stored
+from mcp_memory.vault.tombstones import Tombstones
+from mcp_memory.vault.topic_files import TopicFiles
+from mcp_memory.vault.write_result import WriteResult
 
-__all__ = ["Stored", "Vault"]
+__all__ = ["Vault", "WriteResult"]
 
 
 class Vault:
@@ -51,13 +51,13 @@ class Vault:
         sources: Mapping[str, StorageBackend],
         *,
         layout: Layout,
-        kinds: Kinds,
+        kinds: NoteKinds,
         ledger: Ledger,
-        undo: Undo,
-        recovery: RecoveryJournal,
+        undo: Tombstones,
+        recovery: AppendJournal,
         config: VaultConfig,
         clock: Callable[[], datetime],
-        guard: Guard | None = None,
+        guard: MarkerGuard | None = None,
         warnings: Sequence[str] = (),
         leftovers: Sequence[Problem] = (),
         roots: Mapping[str, Path] | None = None,
@@ -76,17 +76,17 @@ class Vault:
         self._guard = guard
         self._roots = dict(roots or {})
         self._undo = undo
-        self._traces = Traces(ledger, undo, recovery)
+        self._traces = EraseState(ledger, undo, recovery)
         self._reader = Reader(
             backend, sources, layout=layout, kinds=kinds, max_note_bytes=config.max_note_bytes, undo=undo
         )
-        self._vouching = Vouching(ledger, self._reader)
-        self._patcher = Patcher(backend, self._reader, undo)
+        self._vouching = Provenance(ledger, self._reader)
+        self._patcher = FrontmatterPatcher(backend, self._reader, undo)
         self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
-        self._retiring = Retiring(self._patcher, undo, self._now)
+        self._retiring = Retirement(self._patcher, undo, self._now)
         self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, clock)
-        self.filing = Filing(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
-        self.importing = Importing(
+        self.filing = TopicFiles(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
+        self.importing = NoteImporter(
             backend, self._reader, ledger, clock, self._must_be_there, secrets_allowed=self.secrets_allowed
         )
         self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not self.is_away)
@@ -165,21 +165,21 @@ class Vault:
         """The note that stands for a superseded one now: the last of those that superseded it, one after the other, and
         are there. None for a note that nothing superseded, or nothing that is left."""
         head, seen = file, {file.record.id}
-        while (later := marks.superseded_by(head)) and head.record.shelf is Shelf.ARCHIVED:
+        while (later := marks.superseded_by(head)) and head.record.shelf is NoteState.ARCHIVED:
             there = (self._with_id(each) for each in reversed(later) if each not in seen)
-            found = next((each for each in there if each and each.record.shelf is not Shelf.DELETED), None)
+            found = next((each for each in there if each and each.record.shelf is not NoteState.DELETED), None)
             if found is None:
                 break
             head = found
             seen.add(found.record.id)
         return None if head is file else head
 
-    def tier(self, path: NotePath, note_id: NoteId) -> Tier:
+    def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
         return tier_of(path, layout=self.layout, vouched=self._vouching.vouches(path, note_id))
 
     # -- writing -----------------------------------------------------------------------------------------------
 
-    def append(self, draft: Draft, *, supersedes: NotePath | None = None, same: Sequence[NotePath] = ()) -> Stored:
+    def append(self, draft: Draft, *, supersedes: NotePath | None = None, same: Sequence[NotePath] = ()) -> WriteResult:
         """Write one note or log entry, durably; the same content again returns the first.
 
         `supersedes` is the path of the note that the new one replaces; it stays, marked. `same`: where the index
@@ -229,7 +229,7 @@ class Vault:
                     for entry in {*marks.forgotten(file)} & there.keys():
                         title = there[entry].title or file.text[there[entry].start : there[entry].end]
                         found.append(replace(self._undo.stone_of(path, entry), title=derive_title(title)))
-                elif file.record.shelf is Shelf.DELETED:
+                elif file.record.shelf is NoteState.DELETED:
                     found.append(marks.tombstone(file))
         return found
 
@@ -283,7 +283,7 @@ class Vault:
 
     def traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
         """What the state folder holds about a note or log entry, in a line each."""
-        return self._traces.of(path, entry, ids)
+        return self._traces.describe(path, entry, ids)
 
     def erase(self, path: NotePath, entry: str | None = None) -> None:
         """A person wants a file, or the entry of a log, gone for good, whoever it belongs to; `erase_traces` does the
@@ -308,7 +308,7 @@ class Vault:
 
     def shows(self, record: NoteRecord) -> bool:
         """Whether the record says of what was forgotten what is kept of it for a restore."""
-        if self._undo.hides(record.etag) and record.shelf is not Shelf.DELETED:
+        if self._undo.hides(record.etag) and record.shelf is not NoteState.DELETED:
             return False
         return self._undo.entries(record.path) <= set(record.meta.get("forgotten", ()))
 
@@ -323,7 +323,7 @@ class Vault:
 
     # -- below -------------------------------------------------------------------------------------------------
 
-    def _appended(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> Stored:
+    def _appended(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> WriteResult:
         old = self._replaceable(supersedes) if supersedes else None
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
             if draft.kind.name == LOG:
@@ -357,7 +357,7 @@ class Vault:
         file = self._retirable(path)
         if file.record.is_log:
             raise InvalidInput(f"{path} is a daily log", hint="forget the entry, then append the new one")
-        if file.record.shelf is Shelf.DELETED:
+        if file.record.shelf is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint="append without supersedes")
         self._patcher.can_patch(path, marks.superseded(file, NoteId("?"), self._now()))
         return file

@@ -12,7 +12,7 @@ ATTEMPTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class WriteResult:
     """A note as it stands after a write; `entry` is the hash of the log entry that was written."""
 
     file: NoteFile

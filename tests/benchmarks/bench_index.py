@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from mcp_memory.index.base import IndexedChunk, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, Shelf, TextHash
+from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, NoteState, TextHash
 
 CHUNKS_A_NOTE = 10
 WORDS_A_CHUNK = 40
@@ -51,7 +51,9 @@ def upsert(number: int) -> Upsert:
         start += len(text) + 1
     tags = ("rare",) if number % 100 == 0 else ()
     path = NotePath(f"notes/{number % 50}/{number}.md")
-    note = NoteRecord(path, NoteId(path), Etag("0" * 64), "1-2-3-4", f"Note {number}", "note", Shelf.ACTIVE, tags=tags)
+    note = NoteRecord(
+        path, NoteId(path), Etag("0" * 64), "1-2-3-4", f"Note {number}", "note", NoteState.ACTIVE, tags=tags
+    )
     return Upsert(note, chunks, {0: f"Note {number}", 1: f"Note {number} more"})
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_memory.client.connection import Connection
+from mcp_memory.client.connection import DaemonConnection
 from mcp_memory.client.credentials import Credentials
 from tests.benchmarks.calls import Tool, in_turns
 from tests.benchmarks.corpus import Corpus
@@ -50,7 +50,7 @@ def beside_compaction() -> Iterator[Figure]:
 def _while_compacting(daemon: Daemon) -> tuple[list[float], dict[str, Any]]:
     """Seconds of each search until it is done, and its report."""
     report: dict[str, Any] = {}
-    person = Connection(daemon.connection.address, Credentials(daemon.site.settings.state.tokens))
+    person = DaemonConnection(daemon.connection.address, Credentials(daemon.site.settings.state.tokens))
     compaction = threading.Thread(target=lambda: report.update(person.call("compact", {}, deadline_s=FORGOTTEN_S)))
     search = searching(daemon, FILED)
     search(0)

@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.capture.readers.message import Message
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.extraction.extractor import glean
 from tests.benchmarks.figures import Figure
@@ -66,7 +66,7 @@ def tallied(which: str) -> Tally:
 
 def _judge(talk: Sequence[dict[str, Any]], tally: Tally) -> None:
     data = "\n".join(json.dumps(row) for row in talk).encode()
-    messages: list[Message] = read_plain(data, UTC)
+    messages: list[TranscriptMessage] = read_plain(data, UTC)
     found = glean(messages)
     for row, message in zip(talk, messages, strict=True):
         wanted = Counter(_named(label) for label in row.get("expect", []))

@@ -110,8 +110,8 @@ async def _change(engine: Engine, corpus: Corpus, number: int) -> float:
         file.write_text(f"# Changed {number}\n\n" + replace(corpus, entries=10).text(number), encoding="utf-8")
         note = engine.vault.read(path)
         start = time.perf_counter()
-        await engine.writer.put(note)
+        await engine.writer.index_note(note)
         return time.perf_counter() - start
     finally:
         file.write_bytes(kept)
-        await engine.writer.put(engine.vault.read(path))
+        await engine.writer.index_note(engine.vault.read(path))

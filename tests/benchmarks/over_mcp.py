@@ -8,19 +8,19 @@ from math import inf
 from time import perf_counter
 from typing import Any
 
-from mcp_memory.evaluation.metrics import BUDGETS, Answer, Found, Recall
+from mcp_memory.evaluation.metrics import BUDGETS, FoundEvidence, RecallScore, RetrievalScore
 from mcp_memory.evaluation.quoted import quoted_lines
-from mcp_memory.evaluation.report import Report, difference, recall_report, report
+from mcp_memory.evaluation.report import EvaluationReport, difference, recall_report, report
 from mcp_memory.evaluation.running import HITS
-from mcp_memory.evaluation.sets import Question, QuestionSet, notes_of
+from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
 from tests.benchmarks.calls import Tool
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import Daemon, fresh
 
 
 def over_mcp(questions: QuestionSet) -> Iterator[Figure]:
-    answers: list[Answer] = []
-    told: list[Recall] = []
+    answers: list[RetrievalScore] = []
+    told: list[RecallScore] = []
     for vault, asked in questions.by_vault().items():
         with fresh() as site:
             for note in notes_of(vault):
@@ -37,30 +37,30 @@ def over_mcp(questions: QuestionSet) -> Iterator[Figure]:
     yield from _figures(f"{questions.name}: memory_recall over MCP", recalled, recalled.metrics, f"beside hits {less}")
 
 
-def _searched(daemon: Daemon, asked: Sequence[Question]) -> Iterator[Answer]:
+def _searched(daemon: Daemon, asked: Sequence[EvalQuestion]) -> Iterator[RetrievalScore]:
     search = Tool(daemon.port, "memory_search", daemon.token)
     for question in asked:
         start = perf_counter()
         found = search.call({"query": question.text, "limit": HITS})["structuredContent"]
         took_ms = (perf_counter() - start) * 1e3
-        yield Answer(question, [_found(hit) for hit in found["hits"]], found["confidence"], took_ms)
+        yield RetrievalScore(question, [_found(hit) for hit in found["hits"]], found["confidence"], took_ms)
 
 
-def _found(hit: dict[str, Any]) -> Found:
-    return Found(hit["path"], hit["start_line"], hit["end_line"], hit["snippet"], hit["score"])
+def _found(hit: dict[str, Any]) -> FoundEvidence:
+    return FoundEvidence(hit["path"], hit["start_line"], hit["end_line"], hit["snippet"], hit["score"])
 
 
-def _recalled(daemon: Daemon, asked: Sequence[Question]) -> Iterator[Recall]:
+def _recalled(daemon: Daemon, asked: Sequence[EvalQuestion]) -> Iterator[RecallScore]:
     recall = Tool(daemon.port, "memory_recall", daemon.token)
     for question in asked:
         shown = {}
         for budget in BUDGETS:
             result = recall.call({"query": question.text, "budget_tokens": budget})
             shown[budget] = quoted_lines(result["content"][0]["text"])
-        yield Recall(question, shown)
+        yield RecallScore(question, shown)
 
 
-def _figures(name: str, found: Report, metrics: Sequence[str], about: str = "") -> Iterator[Figure]:
+def _figures(name: str, found: EvaluationReport, metrics: Sequence[str], about: str = "") -> Iterator[Figure]:
     for metric in metrics:
         yield Figure(f"{name}, {metric}", found.figure(metric).mean, "of all", inf, bound="least", about=about)
         about = ""

@@ -11,7 +11,7 @@ import anyio
 
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.metrics import share_below
-from mcp_memory.evaluation.report import ANSWERABLE, Report, report
+from mcp_memory.evaluation.report import ANSWERABLE, EvaluationReport, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import QuestionSet, read_set
 from mcp_memory.search.confidence_config import UNWANTED
@@ -44,7 +44,7 @@ def silence() -> Iterator[Figure]:
             )
 
 
-def _asked(prompts: QuestionSet, place: Path) -> Report:
+def _asked(prompts: QuestionSet, place: Path) -> EvaluationReport:
     config = EngineConfig(place, place, models())
     (answers,) = anyio.run(run, prompts, config, [Variant()], place, lambda line: print(line, file=sys.stderr))
     return report(answers, prompts.lengths(), (500,))
@@ -62,5 +62,5 @@ def plot(wanted: Sequence[float], unwanted: Sequence[float]) -> list[str]:
     return [*lines, f"{'':5}+{'-' * WIDTH}", f"{'':6}0{'1':>{WIDTH - 1}}", f"{'':6}{legend}"]
 
 
-def _others(found: Report) -> list[float]:
+def _others(found: EvaluationReport) -> list[float]:
     return [each for kind, values in found.confidences.items() if kind != ANSWERABLE for each in values]

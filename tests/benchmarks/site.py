@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon.compose import engine_config
 from mcp_memory.embedders.base import EmbedderConfig
@@ -80,11 +80,11 @@ class Site:
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "mcp_memory", *arguments]
 
-    def _connected(self, process: subprocess.Popen[bytes]) -> Connection:
+    def _connected(self, process: subprocess.Popen[bytes]) -> DaemonConnection:
         state = self.settings.state
         while process.poll() is None:
             try:
-                connection = Connection(Address.read(state.daemon), Credentials(state.tokens))
+                connection = DaemonConnection(Address.read(state.daemon), Credentials(state.tokens))
                 connection.verify()
             except McpMemoryError:
                 time.sleep(0.005)
@@ -96,7 +96,7 @@ class Site:
 @dataclass(frozen=True)
 class Daemon:
     site: Site
-    connection: Connection
+    connection: DaemonConnection
 
     @property
     def port(self) -> int:

@@ -23,7 +23,7 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
@@ -84,7 +84,7 @@ def run(folder: Path, notes: int, quiet_s: float) -> None:
 
 
 class Daemon:
-    def __init__(self, site: Site, connection: Connection) -> None:
+    def __init__(self, site: Site, connection: DaemonConnection) -> None:
         self.site = site
         self.connection = connection
 
@@ -110,11 +110,11 @@ def probed(site: Site, lags: Path) -> Iterator[Daemon]:
         process.wait(30)
 
 
-def connected(site: Site) -> Connection:
+def connected(site: Site) -> DaemonConnection:
     while True:
         try:
             state = site.settings.state
-            connection = Connection(Address.read(state.daemon), Credentials(state.tokens))
+            connection = DaemonConnection(Address.read(state.daemon), Credentials(state.tokens))
             connection.verify()
             return connection
         except (McpMemoryError, OSError):

@@ -34,7 +34,7 @@ from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import Job, after, next_number, plan
+from mcp_memory.topics.plan import PlanJob, after, next_number, plan
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import KEPT, models
 
@@ -109,7 +109,7 @@ def grow(vectors: np.ndarray, config: TopicsConfig) -> Grown:
     return Grown([None if folder == "_fresh" else folder for folder in folders], rounds)
 
 
-def carried_out(notes: Sequence[str], jobs: Sequence[Job]) -> list[str]:
+def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
     """Where the notes are then; a new topic is called by its number."""
     folders = {note[:at] for note in notes for at, letter in enumerate(note) if letter == "/"}
     inside: dict[str, list[str]] = defaultdict(list)
@@ -117,7 +117,7 @@ def carried_out(notes: Sequence[str], jobs: Sequence[Job]) -> list[str]:
         inside[folder.rpartition("/")[0]].append(folder.rpartition("/")[2])
     free = {job.parent: next_number(inside[job.parent]) for job in jobs}
 
-    def named(job: Job) -> str:
+    def named(job: PlanJob) -> str:
         free[job.parent] += 1
         return f"{free[job.parent] - 1:02}-topic"
 

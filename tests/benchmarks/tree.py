@@ -29,7 +29,7 @@ from mcp_memory.engine.factory import open_engine
 from mcp_memory.evaluation.bootstrap import paired
 from mcp_memory.evaluation.metrics import BUDGETS
 from mcp_memory.evaluation.running import after_last_log
-from mcp_memory.evaluation.sets import Question, notes_of, read_set
+from mcp_memory.evaluation.sets import EvalQuestion, notes_of, read_set
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.conversation.conversation_chunks import leaves_of
 from mcp_memory.text.conversation.messages import read_turns
@@ -88,7 +88,7 @@ def _figures(name: str, told: Told) -> Iterator[Figure]:
 
 async def _measure(
     vault: Path,
-    mine: Sequence[Question],
+    mine: Sequence[EvalQuestion],
     place: Path,
     evidence: Told,
     coverage: dict[str, Told],
@@ -161,7 +161,7 @@ def _leaves(when: str, day: str, title: str, body: str) -> Iterator[dict[str, An
         yield {"content": leaf.content, "title": leaf.title, "session": leaf.session, "created": when}
 
 
-def _gold(question: Question, vault: Path) -> list[str]:
+def _gold(question: EvalQuestion, vault: Path) -> list[str]:
     found: dict[str, None] = {}
     for span in question.gold:
         lines = (vault / span.path).read_text(encoding="utf-8", errors="replace").split("\n")

@@ -11,9 +11,9 @@ import numpy as np
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.models import Filters, NotePath
-from mcp_memory.recall.context_budget import Frame, pack
+from mcp_memory.recall.context_budget import TextFrame, pack
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.ranking import Ranked
+from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import folded, telling
 from mcp_memory.topics.page import gist
@@ -25,7 +25,7 @@ RANKED = 100
 
 @dataclass(frozen=True)
 class Asked:
-    ranked: Sequence[Ranked]
+    ranked: Sequence[RankedChunk]
     meaning: np.ndarray
     words: frozenset[str]
 
@@ -78,7 +78,7 @@ class Grown:
 
 async def look_at(engine: Engine) -> Grown:
     def look() -> Grown:
-        topics, fresh = engine.compactor.survey.look()
+        topics, fresh = engine.compactor.survey.tree_and_fresh()
         notes = [*fresh, *(note for top in topics for each in top.walk() for note in each.leaves)]
         paths = [note.path for note in notes] + [each.page_path for top in topics for each in top.walk()]
         vectors = dict(zip(paths, engine._index.meanings(paths), strict=True))
@@ -89,10 +89,10 @@ async def look_at(engine: Engine) -> Grown:
 
 
 def _room(budget: int) -> int:
-    return Frame("Relevant memories", datetime.now(UTC).isoformat(timespec="minutes")).room(budget)
+    return TextFrame("Relevant memories", datetime.now(UTC).isoformat(timespec="minutes")).room(budget)
 
 
-def _packed(ranked: Sequence[Ranked], room: int) -> list[str]:
+def _packed(ranked: Sequence[RankedChunk], room: int) -> list[str]:
     return [excerpt.text for excerpt in pack([each.passage for each in ranked], room)]
 
 
@@ -115,7 +115,7 @@ def near_topics_first(grown: Grown, asked: Asked, budget: int) -> list[str]:
     near = {topic.folder: float(grown.vectors[topic.page_path] @ asked.meaning) for topic in topics}
     nearest, best = max([*near.values(), 1e-9]), max([*(each.score for each in asked.ranked), 1e-9])
 
-    def gained(each: Ranked) -> float:
+    def gained(each: RankedChunk) -> float:
         return each.score / best + PRIOR * near.get(NotePath(each.passage.note.path.rpartition("/")[0]), 0.0) / nearest
 
     return _packed(sorted(asked.ranked, key=gained, reverse=True), _room(budget))

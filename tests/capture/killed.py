@@ -14,7 +14,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.capture.service import Heard
+from mcp_memory.capture.service import CapturedMessages
 from mcp_memory.text.markdown import frontmatter
 from tests.capture.taken import Desk
 
@@ -38,7 +38,7 @@ class Clock:
 def capture(root: Path, moment: int) -> int:
     clock = Clock(moment)
 
-    async def hear(told: Heard) -> None:
+    async def hear(told: CapturedMessages) -> None:
         clock.tick("told")
         with (root / "heard.jsonl").open("ab") as heard:
             for each in told.messages:

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.service import Heard, Taken, Taker
-from mcp_memory.capture.worker import Capturer
+from mcp_memory.capture.service import CapturedMessages, CaptureResult, CaptureService
+from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.health import Health
-from mcp_memory.runtime.idle_detector import Traffic
+from mcp_memory.runtime.idle_detector import IdleDetector
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -24,8 +24,8 @@ class Desk:
 
     root: Path
     config: CaptureConfig = field(default_factory=CaptureConfig)
-    heard: list[Heard] = field(default_factory=list)
-    hear: Callable[[Heard], Awaitable[None]] | None = None
+    heard: list[CapturedMessages] = field(default_factory=list)
+    hear: Callable[[CapturedMessages], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
         folders = {client: str(self.root / "home" / client) for client in ("claude-code", "codex", "openclaw")}
@@ -42,20 +42,20 @@ class Desk:
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
-    def taker(self) -> Taker:
+    def taker(self) -> CaptureService:
         """A new one each time, as after a restart."""
         self.state.mkdir(exist_ok=True)
-        return Taker(self.state, self.config, UTC, lambda: NOON, lambda: None, self.hear or self._listen)
+        return CaptureService(self.state, self.config, UTC, lambda: NOON, lambda: None, self.hear or self._listen)
 
-    def capturer(self, **more: float) -> Capturer:
-        return Capturer(self.config, self.taker(), Traffic(), Health(), **more)
+    def capturer(self, **more: float) -> CaptureWorker:
+        return CaptureWorker(self.config, self.taker(), IdleDetector(), Health(), **more)
 
-    async def take(self, file: Path, client: str = "claude-code") -> list[Taken]:
+    async def take(self, file: Path, client: str = "claude-code") -> list[CaptureResult]:
         """To the end of the file, by a taker of its own."""
-        taker, found = self.taker(), list[Taken]()
-        for place in await taker.named(str(file), client):
+        taker, found = self.taker(), list[CaptureResult]()
+        for place in await taker.paths_in(str(file), client):
             while True:
-                found.append(await taker.take(place))
+                found.append(await taker.capture_next(place))
                 if found[-1].at_end:
                     break
         return found
@@ -74,7 +74,7 @@ class Desk:
         """Of everything that a capture has ever written and left."""
         return b"".join(file.read_bytes() for file in self.state.rglob("*") if file.is_file())
 
-    async def _listen(self, told: Heard) -> None:
+    async def _listen(self, told: CapturedMessages) -> None:
         self.heard.append(told)
 
 

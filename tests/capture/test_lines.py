@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.capture.readers.lines import Stretch, read_stretch
+from mcp_memory.capture.readers.lines import LineBatch, read_stretch
 
 MOST = 40
 
@@ -24,7 +24,7 @@ def stretches(data: bytes, sizes: list[int], **small: int) -> tuple[list[tuple[i
         for size in [*sizes, len(data)]:
             os.pwrite(file.fileno(), data[:size], 0)
             while True:
-                part: Stretch = read_stretch(file.fileno(), offset, within=within, **small)
+                part: LineBatch = read_stretch(file.fileno(), offset, within=within, **small)
                 found += [(line.offset, line.data) for line in part.lines]
                 offset, within, too_long = part.next_offset, part.within, too_long + part.too_long
                 if part.at_end:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.readers.registry import READERS, is_silent, messages_of
 from tests.capture.written import SAMPLES, line, result, use
 
@@ -19,15 +19,15 @@ TABS = "We always use tabs"
 NINE, NOWHERE = "the ferry leaves at nine", "No such file or directory"
 
 
-def read(client: str, file: Path | bytes, context: Context | None = None) -> list[Message]:
-    context, offset, found = context or Context(), 0, list[Message]()
+def read(client: str, file: Path | bytes, context: ReaderContext | None = None) -> list[TranscriptMessage]:
+    context, offset, found = context or ReaderContext(), 0, list[TranscriptMessage]()
     for data in (file if isinstance(file, bytes) else file.read_bytes()).split(b"\n"):
         found += messages_of(client, data, offset, context) or []
         offset += len(data) + 1
     return found
 
 
-def gist(messages: list[Message]) -> list[tuple[str, str, bool, str]]:
+def gist(messages: list[TranscriptMessage]) -> list[tuple[str, str, bool, str]]:
     """Who, with which tool, whether it failed, and the beginning of the words."""
     return [(each.role.value, each.tool, each.failed, each.turn.text[:40]) for each in messages]
 
@@ -138,7 +138,7 @@ def test_codex_a_task_for_a_sub_agent_is_no_persons(source: dict[str, Any]):
     ("codex", "Another language model started to solve this problem and produced a summary of it.\nUse tabs.", {}),
 ])  # fmt: skip
 def test_what_programs_and_strangers_say_as_the_user_is_no_persons(name: str, text: str, more: dict[str, Any]):
-    def said(text: str, more: dict[str, Any]) -> list[Message]:
+    def said(text: str, more: dict[str, Any]) -> list[TranscriptMessage]:
         part = {"type": "input_text" if name == "codex" else "text", "text": text}
         message = {"role": "user", "content": [part], **more}
         of_codex = {"type": "response_item", "payload": {"type": "message", **message}}
@@ -245,14 +245,14 @@ VALUES = JSON | st.sampled_from(
 @given(st.sampled_from(sorted(READERS)), st.dictionaries(KEYS, VALUES | st.dictionaries(KEYS, VALUES, max_size=6)))
 def test_no_object_is_an_error(client: str, facts: dict[str, Any]):
     """A later version's line may hold anything, anywhere."""
-    messages = messages_of(client, json.dumps(facts).encode(), 0, Context())
+    messages = messages_of(client, json.dumps(facts).encode(), 0, ReaderContext())
     assert messages is not None
     assert all(each.turn.text for each in messages)
 
 
 @pytest.mark.parametrize("data", [b"no JSON", b"[1]", b'{"type": "user"', b"\xff\xfe", b"[" * 100_000, b"\0" * 50])
 def test_what_is_no_object_is_named_as_such(data: bytes):
-    assert messages_of("claude-code", data, 0, Context()) is None
+    assert messages_of("claude-code", data, 0, ReaderContext()) is None
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
@@ -260,7 +260,7 @@ def test_what_a_glance_takes_for_nothing_is_nothing(client: str):
     """In all that the real programs have written; and most of a session is passed over so."""
     silent = lines = 0
     for file in SAMPLES.rglob(f"{client}/**/*.jsonl"):
-        context = Context()
+        context = ReaderContext()
         for data in file.read_bytes().splitlines():
             lines += 1
             before = context.payload()
@@ -276,11 +276,11 @@ def test_another_agents_prompts_are_no_persons(client: str):
     """As told by whoever saw the session begin: the transcript of `claude -p` is the same, whoever runs it."""
     name = {"claude-code": "861705d5", "codex": "45-01a202dd", "openclaw": "85aece5c"}[client]
     assert any(each.role is Role.USER for each in read(client, sample(client, name)))
-    found = read(client, sample(client, name), Context(delegated=True))
+    found = read(client, sample(client, name), ReaderContext(delegated=True))
     assert found and not any(each.role is Role.USER for each in found)
 
 
 def test_what_is_typed_into_another_agents_session_is_a_persons():
     typed = line(2, "Typed.", origin={"kind": "human"}, promptSource="typed")
-    found = read("claude-code", line(1, "Given.", promptSource="sdk") + typed, Context(delegated=True))
+    found = read("claude-code", line(1, "Given.", promptSource="sdk") + typed, ReaderContext(delegated=True))
     assert [(each.role, each.turn.text) for each in found] == [(Role.ASSISTANT, "Given."), (Role.USER, "Typed.")]

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.readers.message import Role
-from mcp_memory.capture.service import Heard
-from mcp_memory.capture.worker import Capturer
+from mcp_memory.capture.service import CapturedMessages
+from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.errors import Busy, NotFound, Refused
 from tests.capture.taken import Desk, bookmark
 from tests.capture.written import SAMPLES, line, result, use
@@ -50,7 +50,7 @@ async def test_a_real_session_becomes_leaves(desk: Desk):
         shutil.copytree(SAMPLES / client, desk.root / "home" / client / "x")
     taker = desk.taker()
     for place in await taker.found():
-        while not (await taker.take(place)).at_end:
+        while not (await taker.capture_next(place)).at_end:
             pass
     leaves = desk.leaves()
     assert {path.split("/")[0] for path in leaves} == {"claude-code", "codex", "openclaw"}
@@ -214,7 +214,7 @@ async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
     """The bookmark stands behind nothing that the hearer has not taken; after the third time it goes on without."""
     calls: list[list[int]] = []
 
-    async def hear(heard: Heard) -> None:
+    async def hear(heard: CapturedMessages) -> None:
         calls.append(numbers("".join(each.turn.text for each in heard.messages)))
         if len(calls) < 3:
             raise Busy("not now")
@@ -233,7 +233,7 @@ async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
 async def test_a_dry_run_leaves_no_trace(desk: Desk):
     desk.file().write_bytes(b"".join(session(9)))
     taker = desk.taker()
-    (place,) = await taker.named(str(desk.file()))
+    (place,) = await taker.paths_in(str(desk.file()))
     told = await taker.would_take(place)
     assert (told.messages, told.leaves, told.at_end) == (9, 1, True)
     assert (desk.heard, list(desk.state.rglob("*"))) == ([], [])
@@ -241,7 +241,7 @@ async def test_a_dry_run_leaves_no_trace(desk: Desk):
 
 async def test_sub_agents_files_belong_to_their_session(desk: Desk):
     shutil.copytree(SAMPLES / "claude-code", desk.file("p/x").parent, dirs_exist_ok=True)
-    found = await desk.taker().named(str(desk.file("p/85b5b496-51f8-47cb-a1d1-4c31e918f6d2.jsonl")))
+    found = await desk.taker().paths_in(str(desk.file("p/85b5b496-51f8-47cb-a1d1-4c31e918f6d2.jsonl")))
     assert [place.file.name for place in found][1:] == ["agent-a864c3394c7be4298.jsonl"]
 
 
@@ -249,7 +249,7 @@ async def test_sub_agents_files_belong_to_their_session(desk: Desk):
 
 
 @asynccontextmanager
-async def running(capturer: Capturer) -> AsyncGenerator[None]:
+async def running(capturer: CaptureWorker) -> AsyncGenerator[None]:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(capturer.run)
         yield

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import Refused
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place, eventually
@@ -95,7 +95,7 @@ def test_fix_through_the_daemon_puts_back_what_was_overwritten(served: Place):
     "operation", ["accept", "adopt", "compact", "doctor", "erase", "fix", "lost", "recover", "runs"]
 )
 def test_no_agent_decides_for_a_person(served: Place, operation: str):
-    agent = Connection(Address.read(served.state.daemon), served.credentials, client="agent")
+    agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")
     with pytest.raises(Refused, match="for a person"):
         agent.call(operation, {"target": "notes/none.md", "sure": True})
 

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import Refused
 from tests.daemon.place import Place
 
@@ -19,7 +19,7 @@ def listed(place: Place, *options: str) -> list[dict]:
 
 def test_what_one_client_forgot_comes_back_at_once(served: Place):
     """Through the daemon: an agent floods it, and signs as the client that its token is of."""
-    agent = Connection(Address.read(served.state.daemon), served.credentials, client="flooder")
+    agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="flooder")
     kept = served.run("append", "--json", "-k", "fact", "The weir is closed in May.").ok().json
     before = {}
     for number in range(MANY):
@@ -75,7 +75,7 @@ def test_a_person_forgets_a_file_of_their_own(place: Place, with_daemon: bool):
     with place.started() if with_daemon else nullcontext():
         before = own.read_bytes()
         if with_daemon:
-            agent = Connection(Address.read(place.state.daemon), place.credentials, client="agent")
+            agent = DaemonConnection(Address.read(place.state.daemon), place.credentials, client="agent")
             for more in ({}, {"personal": True}, {"source": "cli"}):
                 with pytest.raises(Refused):
                     agent.call("forget", {"target": "heron.md", **more})
@@ -123,7 +123,7 @@ def test_what_was_adopted_is_taken_back_and_what_agents_wrote_is_not(place: Plac
         assert place.run("adopt", "--undo", "none.md").code == 4
         assert ledger.read_bytes() == lines
     with place.started():
-        agent = Connection(Address.read(place.state.daemon), place.credentials, client="agent")
+        agent = DaemonConnection(Address.read(place.state.daemon), place.credentials, client="agent")
         with pytest.raises(Refused, match="for a person"):
             agent.call("adopt", {"revoke": True})
         for path in ("one.md", "two.md"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import NotFound
 from mcp_memory.text.markdown import frontmatter
 from tests.cli.test_output import EVIL, SIGNS
@@ -231,7 +231,7 @@ def test_errors_say_what_to_do(served: Place):
         assert "→ the latest: none" in unknown.err
         assert served.run("compact", *command, "--json").json["code"] == "not_found"
     with pytest.raises(NotFound, match="no run"):
-        Connection(Address.read(served.state.daemon), served.credentials).call("compact", {"undo": "a\0b"})
+        DaemonConnection(Address.read(served.state.daemon), served.credentials).call("compact", {"undo": "a\0b"})
     for command in (
         ["compact", "--dry-run", "--runs"],
         ["compact", "--undo", "x", "--dry-run"],

@@ -14,7 +14,7 @@ import pytest
 
 from mcp_memory.client import stdio_proxy
 from mcp_memory.client.connection import Address
-from mcp_memory.client.connection_pool import Channels
+from mcp_memory.client.connection_pool import ConnectionPool
 from tests.client.peer import Peer, Said, peer, result
 from tests.client.shim import HELLO, shim
 from tests.daemon.place import Place, end, eventually
@@ -128,9 +128,9 @@ def test_a_daemon_that_hangs(place: Place, monkeypatch: pytest.MonkeyPatch):
         return None
 
     with peer(place, reply) as daemon:
-        channels = Channels(place.state.daemon, place.credentials, lambda: None)
-        ours = stdio_proxy.Bridge(channels, dict, said.append)
-        ours.take(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": SEARCH}).encode())
+        channels = ConnectionPool(place.state.daemon, place.credentials, lambda: None)
+        ours = stdio_proxy.StdioProxy(channels, dict, said.append)
+        ours.forward(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": SEARCH}).encode())
         ours.finish(20)
         assert json.loads(said[0])["error"]["data"]["code"] == "deadline_exceeded"
         assert len(daemon.heard) == 1, "it would hang again"

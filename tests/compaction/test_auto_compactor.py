@@ -14,7 +14,7 @@ from mcp_memory.compaction import auto_compactor
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
-from mcp_memory.runtime.idle_detector import Traffic
+from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
 from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
@@ -169,7 +169,7 @@ async def test_what_keeps_failing_is_told_once_and_then_tried_less(
 
 async def test_a_lull_is_waited_for_within_bounds() -> None:
     now = 0.0
-    traffic = Traffic(lambda: now)
+    traffic = IdleDetector(lambda: now)
 
     async def passing() -> None:
         nonlocal now

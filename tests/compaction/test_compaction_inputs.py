@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.compaction.journal import KEPT_RUNS, Entry, Fate, RunJournal
+from mcp_memory.compaction.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError, PathRefused, StorageFailed
 from mcp_memory.models import NotePath
@@ -302,13 +302,13 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
 
 def test_of_three_hundred_runs_the_latest_hundred_stay_whatever_the_clock_says(tmp_path: Path) -> None:
     journal, runs = RunJournal(tmp_path), list[str]()
-    journal.announce("done", Entry("key", "about", [], {}))
+    journal.announce("done", JobEntry("key", "about", [], {}))
     unfinished = (tmp_path / "done.jsonl").read_bytes()
-    journal.end("done", "key", Fate.DONE)
+    journal.end("done", "key", JobOutcome.DONE)
     done = (tmp_path / "done.jsonl").rename(tmp_path / "done").read_bytes()
     for number in range(300):
         now = NOON + timedelta(hours=number if number < 290 else -number)
-        runs.append(journal.named(now) if number >= 290 else f"{now:%Y%m%dT%H%M%S}")
+        runs.append(journal.new_name(now) if number >= 290 else f"{now:%Y%m%dT%H%M%S}")
         (tmp_path / f"{runs[-1]}.jsonl").write_bytes(done if number != 7 else unfinished)
     journal.prune()
     assert journal.runs() == [runs[7], *runs[-KEPT_RUNS:]]

@@ -126,7 +126,7 @@ async def test_a_forgotten_note_is_gone_from_its_page_after_the_next_run(toy_wor
         page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
         assert "invoice" in toy_world.read(page).decode()
         await engine.forget(ids[-1])
-        (topic,) = (await anyio.to_thread.run_sync(engine.compactor.survey.look))[0]
+        (topic,) = (await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh))[0]
         assert topic.stale
         await engine.compactor.run()
         assert "invoice" not in toy_world.read(page).decode()  # nor in its title
@@ -193,7 +193,7 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
         await told(engine, texts)
         before = leaves(toy_world.files())
         report = await engine.compactor.run()
-        (parent,) = (await anyio.to_thread.run_sync(engine.compactor.survey.look))[0]
+        (parent,) = (await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh))[0]
         assert parent.notes == 12 and len(parent.topics) == 4 and not report.left
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
         assert not any(topic.stale for topic in parent.walk())
@@ -268,8 +268,8 @@ async def test_a_hundred_notes_of_the_same_words(toy_world: World) -> None:
         before = leaves(toy_world.files())
         report = await engine.compactor.run()
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values()) and not report.left
-        largest = max(len(topic.leaves) for top in (await anyio.to_thread.run_sync(engine.compactor.survey.look))[0]
-                      for topic in top.walk())  # fmt: skip
+        tree, _ = await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh)
+        largest = max(len(topic.leaves) for top in tree for topic in top.walk())
         assert largest <= ALL_AT_ONCE.max_leaves
 
 

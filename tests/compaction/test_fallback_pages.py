@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from mcp_memory.compaction import auto_compactor
-from mcp_memory.compaction.fallback_pages import AGAIN_S, Provisional
+from mcp_memory.compaction.fallback_pages import AGAIN_S, FallbackPages
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -112,7 +112,7 @@ async def test_with_no_language_model_nothing_is_provisional(toy_world: World, e
 
 async def test_what_was_tried_in_vain_has_its_time() -> None:
     now, asked_in_s = 0.0, 0.0
-    provisional = Provisional(lambda: asked_in_s, lambda: now)
+    provisional = FallbackPages(lambda: asked_in_s, lambda: now)
     assert provisional.again_in_s() == AGAIN_S
     asked_in_s = 40.0
     assert provisional.again_in_s() == 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from mcp_memory.compaction.steps import Move
+from mcp_memory.compaction.steps import MoveStep
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome, Receipt
@@ -94,13 +94,13 @@ async def test_a_disk_that_says_no_ends_an_undo_and_the_same_call_does_the_rest(
         await told(engine, TEA)
         before = toy_world.files()
         run = (await engine.compactor.run()).run
-        backend, moves = engine.vault._backend, list[Move]()
+        backend, moves = engine.vault._backend, list[MoveStep]()
         move = backend.move
 
         def full(*names: NotePath) -> None:
             if len(moves) == 2:
                 raise StorageFailed("no space left on the device [ENOSPC]")
-            moves.append(Move(engine.vault.ledger.ids_at(names[0]).__iter__().__next__(), *names))
+            moves.append(MoveStep(engine.vault.ledger.ids_at(names[0]).__iter__().__next__(), *names))
             move(*names)
 
         with monkeypatch.context() as patched:

@@ -44,7 +44,7 @@ def dangling(world: World) -> Iterator[tuple[str, str]]:
 
 
 async def tree_of(engine: Engine) -> list[Topic]:
-    return (await anyio.to_thread.run_sync(engine.compactor.survey.look))[0]
+    return (await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh))[0]
 
 
 def is_marked(world: World, folder: str) -> bool:

@@ -57,7 +57,7 @@ class Place:
 
     @property
     def state(self) -> StateFolder:
-        return StateFolder.of(self.vault.resolve(), self.environ)
+        return StateFolder.for_vault(self.vault.resolve(), self.environ)
 
     @property
     def credentials(self) -> Credentials:

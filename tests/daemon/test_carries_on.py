@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.client.connection import Address
-from mcp_memory.daemon.instance import Held, holder, only_instance
+from mcp_memory.daemon.instance import HeldLock, holder, only_instance
 from tests.daemon.place import CHECKOUT, STOP_S, Place, Running, Served, eventually
 from tests.daemon.wire import Wire
 
@@ -129,7 +129,7 @@ class TestRemoved:
         with ThreadPoolExecutor() as threads:
             newcomer = threads.submit(lambda: only_instance(place.state, known_vault=True).__enter__())
             eventually(place.state.lock.exists)
-            with only_instance(place.state), pytest.raises(Held, match=f"pid {os.getpid()}"):
+            with only_instance(place.state), pytest.raises(HeldLock, match=f"pid {os.getpid()}"):
                 newcomer.result(STOP_S)
 
     def test_who_comes_too_late_leaves(self, place: Place, served: Served, wire: Wire):

@@ -16,7 +16,7 @@ import psutil
 import pytest
 import uvicorn
 
-from mcp_memory.daemon.connections import Connections
+from mcp_memory.daemon.connections import ConnectionLimits
 from tests.daemon.place import eventually
 
 PATIENCE_S = 0.5
@@ -54,7 +54,7 @@ def length(body: bytes) -> tuple[bytes, bytes]:
 class Site:
     """The app, served in a thread of its own."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: ConnectionLimits) -> None:
         self.app = App()
         self.connections = connections
         self.listening = socket.create_server(("127.0.0.1", 0))
@@ -95,7 +95,7 @@ class Site:
 
 @contextmanager
 def serving(*, most: int = 100, patience_s: float = PATIENCE_S) -> Iterator[Site]:
-    site = Site(Connections(most=most, patience_s=patience_s))
+    site = Site(ConnectionLimits(most=most, patience_s=patience_s))
     thread = threading.Thread(target=site.run)
     thread.start()
     try:
@@ -333,7 +333,7 @@ def test_without_a_descriptor_left_there_is_one_line_and_then_it_goes_on(caplog:
 def test_what_is_tried_again_once_the_socket_is_closed_is_no_bug_of_ours(caplog: pytest.LogCaptureFixture):
     async def end_meanwhile() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(Connections(most=1, patience_s=LONG_S).complain)
+        loop.set_exception_handler(ConnectionLimits(most=1, patience_s=LONG_S).complain)
         closed = socket.create_server(("127.0.0.1", 0))
         closed.close()
         loop.call_soon(loop._start_serving, None, closed)

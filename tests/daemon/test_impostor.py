@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import DeadlineExceeded, NotRunning
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
@@ -90,7 +90,7 @@ REPLIES: dict[str, Reply] = {
 def test_no_reply_gets_a_token(place: Place, name: str):
     token = place.credentials.persons_token()
     with impostor(place, REPLIES[name]) as heard:
-        connection = Connection(Address.read(place.state.daemon), place.credentials)
+        connection = DaemonConnection(Address.read(place.state.daemon), place.credentials)
         with pytest.raises(NotRunning):
             connection.call("search", {"query": "a private question"})
     sent = b"".join(heard)
@@ -119,7 +119,7 @@ def test_our_programs_turn_away(place: Place):
 def test_a_proof_of_the_real_daemon_does_not_serve_another_port(place: Place):
     """The impostor hands our nonce on to the daemon that it stands in for."""
     with place.serving() as served:
-        real = Connection(served.address, place.credentials)
+        real = DaemonConnection(served.address, place.credentials)
 
         def relay(request: bytes) -> bytes:
             nonce = request.split(b"nonce=")[-1].split(b" ")[0].decode()
@@ -128,7 +128,7 @@ def test_a_proof_of_the_real_daemon_does_not_serve_another_port(place: Place):
 
         kept = place.state.daemon.read_bytes()
         with impostor(place, relay), pytest.raises(NotRunning):
-            Connection(Address.read(place.state.daemon), place.credentials).verify()
+            DaemonConnection(Address.read(place.state.daemon), place.credentials).verify()
         place.state.daemon.write_bytes(kept)
         real.verify()
 
@@ -136,14 +136,14 @@ def test_a_proof_of_the_real_daemon_does_not_serve_another_port(place: Place):
 def test_a_peer_that_drips_is_given_up_by_one_deadline(place: Place):
     """Each byte comes within the socket's timeout; all of them would take minutes."""
     with impostor(place, lambda _: http(b" " * 5000), drip_s=0.02):
-        connection = Connection(Address.read(place.state.daemon), place.credentials)
+        connection = DaemonConnection(Address.read(place.state.daemon), place.credentials)
         with pytest.raises(DeadlineExceeded):
             connection.verify(deadline_s=0.3)
 
 
 def test_a_peer_that_says_nothing(place: Place):
     with impostor(place, lambda _: http(b"{}"), drip_s=600):
-        connection = Connection(Address.read(place.state.daemon), place.credentials)
+        connection = DaemonConnection(Address.read(place.state.daemon), place.credentials)
         with pytest.raises(DeadlineExceeded):
             connection.verify(deadline_s=0.3)
         helper = place.run("headers")

@@ -17,7 +17,7 @@ from tests.daemon.place import Place
 
 @pytest.fixture
 def state(tmp_path: Path) -> StateFolder:
-    made = StateFolder.of(tmp_path / "vault", {"MCP_MEMORY_STATE": str(tmp_path / "state")})
+    made = StateFolder.for_vault(tmp_path / "vault", {"MCP_MEMORY_STATE": str(tmp_path / "state")})
     made.make()
     return made
 

@@ -18,7 +18,7 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.child import run_child
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.embedders.compiled import Recipe, folder_for, read_compiled
-from mcp_memory.embedders.compiler import Job, compile_model
+from mcp_memory.embedders.compiler import CompileJob, compile_model
 from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import from_folder
 from mcp_memory.embedders.onnx import OnnxEmbedder
@@ -47,7 +47,7 @@ def compile_here(folder: Path, cache: Path, recipe: Recipe, say=ignore) -> Path:
     """Without the child process: torch is loaded here anyway, for the comparison."""
     source = from_folder(folder)
     target = folder_for(cache, source, recipe)
-    compile_model(Job(source.name, str(source.folder), source.revision, str(target), recipe), say)
+    compile_model(CompileJob(source.name, str(source.folder), source.revision, str(target), recipe), say)
     return target
 
 

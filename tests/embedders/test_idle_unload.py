@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_memory.embedders.idle_unload import RestingEmbedder
+from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
 from mcp_memory.errors import EmbedderUnavailable
 
 # Prints the resident megabytes that a rest gave back, and whether the vector of a text is the same after it.
@@ -66,7 +66,7 @@ class Stub:
 
 def test_it_does_not_rest_under_a_text() -> None:
     stub = Stub()
-    embedder = RestingEmbedder(stub, Stub)
+    embedder = IdleUnloadEmbedder(stub, Stub)
     vectors: list[np.ndarray] = []
     worker = threading.Thread(target=lambda: vectors.append(embedder.embed_query("x")))
     worker.start()
@@ -82,7 +82,7 @@ def test_it_does_not_rest_under_a_text() -> None:
 
 
 def test_another_model_in_its_place_is_refused() -> None:
-    embedder = RestingEmbedder(Stub(), lambda: other)
+    embedder = IdleUnloadEmbedder(Stub(), lambda: other)
     other = Stub("another")
     assert embedder.rest(0)
     with pytest.raises(EmbedderUnavailable, match="another embedding model"):
@@ -92,7 +92,7 @@ def test_another_model_in_its_place_is_refused() -> None:
 
 
 def test_a_closed_one_stays_closed() -> None:
-    embedder = RestingEmbedder(Stub(), Stub)
+    embedder = IdleUnloadEmbedder(Stub(), Stub)
     embedder.close()
     embedder.close()
     with pytest.raises(EmbedderUnavailable, match="closed"):

@@ -6,24 +6,24 @@ import shlex
 
 import pytest
 
-from mcp_memory.engine.diagnostics import Facts, Finding, findings_of
+from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.requests import perform
 from mcp_memory.models import NoteId, NotePath, Problem
-from mcp_memory.vault.append_journal import Added
+from mcp_memory.vault.append_journal import JournaledAppend
 from mcp_memory.vault.conflict_copies import original_of
-from mcp_memory.vault.lost_entries import Lost
+from mcp_memory.vault.lost_entries import LostEntry
 from tests.support.world import NOON, World
 
 LOG = f"memory/{NOON.date()}.md"
 
 
-def lost(why: str, name: str = "e1", path: str = LOG) -> Lost:
-    return Lost(Added(NotePath(path), name, None, 1.0, "c"), why, "## 12:00 Title\n\nIt\nfell   over\n")
+def lost(why: str, name: str = "e1", path: str = LOG) -> LostEntry:
+    return LostEntry(JournaledAppend(NotePath(path), name, None, 1.0, "c"), why, "## 12:00 Title\n\nIt\nfell   over\n")
 
 
 def findings(**facts) -> list[Finding]:
-    return findings_of(Facts(**{"root": "/v", "paths": [], "ids": {}, **facts}))
+    return findings_of(VaultFacts(**{"root": "/v", "paths": [], "ids": {}, **facts}))
 
 
 @pytest.mark.parametrize(

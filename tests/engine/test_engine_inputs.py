@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.models import Shelf
+from mcp_memory.models import NoteState
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from
 from tests.support.world import NOON, World, found, made, more, paths
 
@@ -144,8 +144,8 @@ def test_filters_are_checked_and_closed() -> None:
     def checked(**wanted: object):
         return filters_from(**wanted, now=NOON, tz=UTC)
 
-    assert checked().shelves == {Shelf.ACTIVE}
-    assert checked(include_archived=True).shelves == {Shelf.ACTIVE, Shelf.ARCHIVED}
+    assert checked().shelves == {NoteState.ACTIVE}
+    assert checked(include_archived=True).shelves == {NoteState.ACTIVE, NoteState.ARCHIVED}
     assert checked(include_archived=True).now is None
     assert checked(project="*").project is None
     assert checked(path="./notes/").path_prefix == "notes/"

@@ -12,14 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.models import Shelf
+from mcp_memory.models import NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.append_journal import RecoveryJournal
+from mcp_memory.vault.append_journal import AppendJournal
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.ledger import Ledger
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 from mcp_memory.vault.vault import Vault
 from tests.support.world import KINDS, NOON, World, found, more
 
@@ -36,8 +36,8 @@ def vault_in(folder: Path) -> Vault:
         layout=Layout("", NOON.tzinfo),
         kinds=KINDS,
         ledger=Ledger(folder / "ledger.jsonl"),
-        undo=Undo(folder / "undo"),
-        recovery=RecoveryJournal(folder / "recovery"),
+        undo=Tombstones(folder / "undo"),
+        recovery=AppendJournal(folder / "recovery"),
         config=VaultConfig(),
         clock=lambda: NOON,
         roots={"": folder / "vault"},
@@ -86,7 +86,7 @@ def test_any_bytes_come_back(undo_lost: bool, data: bytes) -> None:
         except (InvalidInput, Refused):
             assert file.read_bytes() == data  # no text, or a head that nobody can change safely: refused, untouched
             return
-        assert forgotten.record.shelf is Shelf.DELETED
+        assert forgotten.record.shelf is NoteState.DELETED
         assert _body(file.read_bytes()) == _body(data)
         assert vault.forget(PATH).record.etag == forgotten.record.etag
         if undo_lost:
@@ -95,7 +95,7 @@ def test_any_bytes_come_back(undo_lost: bool, data: bytes) -> None:
         restored = vault.restore(PATH)
         if not undo_lost or _invertible(data):
             assert file.read_bytes() == data
-        assert restored.record.shelf is not Shelf.DELETED
+        assert restored.record.shelf is not NoteState.DELETED
         assert _body(file.read_bytes()) == _body(data)
 
 
@@ -119,7 +119,7 @@ class TestThroughTheEngine:
             receipt = await engine.append("The canary sings at dawn", kind="fact", tags=["bird"])
             before = world.files()
             record = await engine.forget(receipt.id, reason="it was a parrot")
-            assert record.shelf is Shelf.DELETED
+            assert record.shelf is NoteState.DELETED
             assert await found(engine, "canary dawn", include_archived=True) == []
             for look in (engine.recall(ids=[receipt.id]), engine.recall(path=receipt.path), engine.note(receipt.id)):
                 with pytest.raises(NotFound, match="was forgotten"):
@@ -160,7 +160,7 @@ class TestThroughTheEngine:
             before = world.files()
             await engine.forget(old.id)
             record = await engine.forget(old.id, restore=True)
-            assert record.shelf is Shelf.ARCHIVED
+            assert record.shelf is NoteState.ARCHIVED
         assert world.files() == before
 
     async def test_a_reason_is_one_line(self, world: World) -> None:

@@ -16,10 +16,10 @@ import anyio
 
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.evaluation.metrics import Answer
+from mcp_memory.evaluation.metrics import RetrievalScore
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
-from mcp_memory.indexing.preparing import Preparer
+from mcp_memory.indexing.preparing import RowPreparer
 from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS
 from mcp_memory.text.chunking.config import ChunkingConfig
 from tests.benchmarks.site import models
@@ -29,7 +29,7 @@ SETS = (DEVELOPER, DEVELOPER / "prompts.jsonl")
 DIGITS = 3
 
 
-def rows_of(answers: list[Answer]) -> Iterator[dict[str, Any]]:
+def rows_of(answers: list[RetrievalScore]) -> Iterator[dict[str, Any]]:
     """In the form of the shipped file. A prompt of a single emoji has no words: nothing of it is said."""
     for answer in answers:
         question, signs = answer.question, answer.signs
@@ -47,7 +47,7 @@ async def written(folder: Path) -> None:
     place = folder / f"{read_set(DEVELOPER).name}-1"
     here = EngineConfig(place / "vault", place / "state", models())
     async with open_engine(here, watch=False) as engine:
-        paths, preparer = iter(engine.vault.list().files), Preparer(engine.vault, ChunkingConfig())
+        paths, preparer = iter(engine.vault.list().files), RowPreparer(engine.vault, ChunkingConfig())
         texts: list[str] = []
         while (batch := preparer.batch(paths, lambda _: True)).paths:
             texts += [chunk.embedded_text for upsert in batch.upserts for chunk in upsert.chunks]

@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.metrics import Answer
+from mcp_memory.evaluation.metrics import RetrievalScore
 from mcp_memory.evaluation.report import as_rows, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
@@ -116,7 +116,7 @@ def part_of(name: str, folder: Path) -> Path:
     return folder
 
 
-def score_py(folder: Path, answers: list[Answer]) -> dict[str, Any]:
+def score_py(folder: Path, answers: list[RetrievalScore]) -> dict[str, Any]:
     """What the sets' own scorer makes of the same answers."""
     spec = importlib.util.spec_from_file_location("score", SETS / "score.py")
     assert spec and spec.loader

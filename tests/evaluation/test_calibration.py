@@ -11,29 +11,29 @@ import pytest
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.calibration import as_toml, calibrate, check
-from mcp_memory.evaluation.metrics import Answer
-from mcp_memory.evaluation.sets import Question
-from mcp_memory.search.confidence import Signs, confidence
+from mcp_memory.evaluation.metrics import RetrievalScore
+from mcp_memory.evaluation.sets import EvalQuestion
+from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.settings.settings import load
 
 TRUE = ConfidenceConfig(words_and_vectors=(4.0, 1.0, 3.0, 5.0), words=(2.0, 1.5, 3.0), vectors=(3.0, 7.0))
 
 
-def made(count: int, seed: int, *, against: bool = False) -> list[Answer]:
+def made(count: int, seed: int, *, against: bool = False) -> list[RetrievalScore]:
     """Questions that can be answered as often as the true model says. `against`: the closest passage misleads."""
     rng = np.random.default_rng(seed)
-    answers: list[Answer] = []
+    answers: list[RetrievalScore] = []
     for at in range(count):
         closest, together, cosine = rng.random(3).tolist()
-        sure = confidence(Signs(1 - closest if against else closest, together, cosine), TRUE)
-        question = Question(str(at), "?", answerable=bool(rng.random() < sure))
+        sure = confidence(ConfidenceFeatures(1 - closest if against else closest, together, cosine), TRUE)
+        question = EvalQuestion(str(at), "?", answerable=bool(rng.random() < sure))
         signs = {"closest": closest, "together": together, "cosine": cosine}
-        answers.append(Answer(question, [], 0.0, 0.0, signs))
+        answers.append(RetrievalScore(question, [], 0.0, 0.0, signs))
     return answers
 
 
-def balanced(answers: Sequence[Answer]) -> list[Answer]:
+def balanced(answers: Sequence[RetrievalScore]) -> list[RetrievalScore]:
     """As many of each kind, which moves nothing but the doubt."""
     kinds = [[a for a in answers if a.question.answerable is kind] for kind in (True, False)]
     return [a for kind in kinds for a in kind[: min(map(len, kinds))]]
@@ -60,14 +60,14 @@ def test_few_answerable_ones_are_called_weak() -> None:
 
 def test_each_set_counts_the_same() -> None:
     """A large set in which cosines tell nothing does not drown a small one in which they do."""
-    blind = [Answer(a.question, [], 0.0, 0.0, a.signs | {"cosine": 0.5}) for a in balanced(made(20_000, 5))]
+    blind = [RetrievalScore(a.question, [], 0.0, 0.0, a.signs | {"cosine": 0.5}) for a in balanced(made(20_000, 5))]
     with_small = calibrate({"blind": blind, "small": balanced(made(2_000, 6))}, ConfidenceConfig(), "m")
     assert with_small.config.words_and_vectors[3] > TRUE.words_and_vectors[3] / 2
 
 
 def test_without_vectors_the_shipped_weights_stay() -> None:
     answers = [
-        Answer(a.question, [], 0.0, 0.0, {k: v for k, v in a.signs.items() if k != "cosine"})
+        RetrievalScore(a.question, [], 0.0, 0.0, {k: v for k, v in a.signs.items() if k != "cosine"})
         for a in balanced(made(3_000, 7))
     ]
     config = calibrate({"words": answers}, ConfidenceConfig(), "m").config
@@ -82,7 +82,7 @@ def test_it_takes_some_of_each_kind() -> None:
         InvalidInput, match=r"one-sided has too few questions: 0 that cannot be answered \(.*\"answerable\": false"
     ):
         calibrate({"one-sided": answerable}, ConfidenceConfig(), "m")
-    prompts = [Question(str(at), "go on", answerable=at < 3, is_prompt=True) for at in range(9)]
+    prompts = [EvalQuestion(str(at), "go on", answerable=at < 3, is_prompt=True) for at in range(9)]
     with pytest.raises(
         InvalidInput, match=r"prompts: 6 that want no memory and 3 that want memory \(.*\"wanted\": false"
     ):

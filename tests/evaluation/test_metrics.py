@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.evaluation.bootstrap import interval, paired
-from mcp_memory.evaluation.metrics import Answer, Found, auroc, gold_lines, score
+from mcp_memory.evaluation.metrics import FoundEvidence, RetrievalScore, auroc, gold_lines, score
 from mcp_memory.evaluation.report import as_json, difference, report
-from mcp_memory.evaluation.sets import Question, Span
+from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan
 
 TEXT = "first line\n\n" + "x" * 399 + "\n" + "y" * 399 + "\n"
 
@@ -24,25 +24,25 @@ class Lines:
         return None if path == "gone.md" else [len(line) for line in TEXT.splitlines(keepends=True)]
 
 
-def question(*gold: Span, answerable: bool = True, category: str = "all") -> Question:
-    return Question("q", "?", "", category, answerable, gold)
+def question(*gold: GoldSpan, answerable: bool = True, category: str = "all") -> EvalQuestion:
+    return EvalQuestion("q", "?", "", category, answerable, gold)
 
 
-def hit(path: str, start: int, end: int, text: str = "x" * 400) -> Found:
-    return Found(path, start, end, text, 1.0)
+def hit(path: str, start: int, end: int, text: str = "x" * 400) -> FoundEvidence:
+    return FoundEvidence(path, start, end, text, 1.0)
 
 
-def scores(asked: Question, *hits: Found, budgets: tuple[int, ...] = (500, 1000, 2000)) -> dict[str, float]:
-    return score(Answer(asked, hits, 0.5, 1.0), Lines(), budgets)
+def scores(asked: EvalQuestion, *hits: FoundEvidence, budgets: tuple[int, ...] = (500, 1000, 2000)) -> dict[str, float]:
+    return score(RetrievalScore(asked, hits, 0.5, 1.0), Lines(), budgets)
 
 
 def test_blank_gold_lines_do_not_count_but_the_first_always_does() -> None:
-    assert gold_lines(question(Span("a.md", 1, 3)), Lines()) == {("a.md", 1), ("a.md", 3)}
-    assert gold_lines(question(Span("a.md", 2, 2)), Lines()) == {("a.md", 2)}
+    assert gold_lines(question(GoldSpan("a.md", 1, 3)), Lines()) == {("a.md", 1), ("a.md", 3)}
+    assert gold_lines(question(GoldSpan("a.md", 2, 2)), Lines()) == {("a.md", 2)}
 
 
 def test_only_what_is_read_before_the_budget_is_spent_counts() -> None:
-    asked = question(Span("a.md", 3, 4))
+    asked = question(GoldSpan("a.md", 3, 4))
     padding = hit("b.md", 3, 3)
     found = scores(asked, padding, hit("a.md", 3, 4, "x" * 800), budgets=(200, 300))
     assert (found["evidence@200tok"], found["evidence@300tok"], found["all_evidence@2000tok"]) == (0.5, 1.0, 1.0)
@@ -51,12 +51,12 @@ def test_only_what_is_read_before_the_budget_is_spent_counts() -> None:
 
 
 def test_a_note_that_is_not_there_costs_what_the_hit_shows() -> None:
-    found = scores(question(Span("gone.md", 1, 1)), hit("gone.md", 1, 2, "x" * 800), budgets=(50, 100))
+    found = scores(question(GoldSpan("gone.md", 1, 1)), hit("gone.md", 1, 2, "x" * 800), budgets=(50, 100))
     assert (found["evidence@50tok"], found["evidence@100tok"]) == (0.0, 1.0)
 
 
 def test_ranks() -> None:
-    asked = question(Span("a.md", 1, 1), Span("b.md", 1, 1))
+    asked = question(GoldSpan("a.md", 1, 1), GoldSpan("b.md", 1, 1))
     found = scores(asked, hit("c.md", 1, 1), hit("a.md", 1, 1), hit("a.md", 1, 1), hit("b.md", 1, 1))
     assert found["mrr@10"] == 0.5
     assert found["ndcg@10"] == pytest.approx((1 / 1.58496 + 1 / 2.32193) / (1 + 1 / 1.58496), rel=1e-4)
@@ -89,13 +89,17 @@ def test_a_difference_that_is_chance_is_not_sure_and_one_that_is_none_is() -> No
 
 def test_a_report_by_category() -> None:
     hits = [hit("a.md", 1, 1)]
-    easy, hard = (question(Span(path, 1, 1), category=kind) for path, kind in (("a.md", "easy"), ("b.md", "hard")))
+    easy, hard = (question(GoldSpan(path, 1, 1), category=kind) for path, kind in (("a.md", "easy"), ("b.md", "hard")))
     absent = question(answerable=False, category="absent")
-    answers = [Answer(easy, hits, 0.9, 1.0), Answer(hard, hits, 0.7, 2.0), Answer(absent, hits, 0.1, 3.0)]
+    answers = [
+        RetrievalScore(easy, hits, 0.9, 1.0),
+        RetrievalScore(hard, hits, 0.7, 2.0),
+        RetrievalScore(absent, hits, 0.1, 3.0),
+    ]
     found = report(answers, {"": Lines()}, (500,))
     assert found.categories() == ["easy", "hard", "overall"]
     assert [found.figure("evidence@500tok", kind).mean for kind in found.categories()] == [1.0, 0.0, 0.5]
     assert found.aurocs == {"absent": 1.0} and found.latency_ms == {"p50": 2.0, "p95": 3.0}
     assert as_json(found)["categories"]["hard"]["evidence@500tok"]["mean"] == 0.0
-    nothing = report([Answer(each.question, [], 0, 1) for each in answers], {"": Lines()}, (500,))
+    nothing = report([RetrievalScore(each.question, [], 0, 1) for each in answers], {"": Lines()}, (500,))
     assert difference(found, nothing, "evidence@500tok").mean == 0.5

@@ -14,7 +14,7 @@ from mcp_memory.topics.page import PAGE
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.marker import open_marker
 from mcp_memory.vault.marks import Tombstone, hash_of
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 
 SENTENCE = "The release pipeline publishes signed wheels after every tagged build on the main branch."
 
@@ -89,7 +89,7 @@ def test_home_says_what_is_archived(tmp_path: Path) -> None:
 def test_what_was_forgotten_stays_so_where_its_bytes_came_back(vault: Path) -> None:
     folder = config(vault).state / "undo"
     folder.mkdir(parents=True)
-    undo = Undo(folder)
+    undo = Tombstones(folder)
     data = f"---\ntitle: The release pipeline\n---\n\n{SENTENCE}\n".encode()
     (vault / "b.md").write_bytes(data)
     undo.keep(Etag("0" * 64), Etag(hashlib.sha256(data).hexdigest()), data)

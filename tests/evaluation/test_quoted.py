@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mcp_memory.evaluation.quoted import quoted_lines
 from mcp_memory.models import NotePath
-from mcp_memory.recall.context_budget import Assembly, Frame, fit, pack, render
+from mcp_memory.recall.context_budget import BudgetedText, TextFrame, fit, pack, render
 from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.text.chunking.config import ChunkingConfig
 from tests.recall.test_context_budget import passages_of
 
-FRAME = Frame("Relevant memories", "2026-11-21T12:00+00:00")
+FRAME = TextFrame("Relevant memories", "2026-11-21T12:00+00:00")
 TRAP = """# Tea
 
 ## Green
@@ -35,7 +35,7 @@ def test_every_line_of_every_excerpt_and_no_other() -> None:
         packed = pack([*passages_of("a.md", TRAP, config), *passages_of("b/c d.md", "one\n\ntwo\r\nthree\n")], 9999)
         wanted = {(each.path, line) for each in packed for line in range(each.start_line, each.end_line + 1)}
         assert {("b/c d.md", 4), ("a.md", 7), ("a.md", 12)} <= wanted and ("a.md", 14) not in wanted
-        assert quoted_lines(render(FRAME, Assembly(tuple(packed)))) == wanted
+        assert quoted_lines(render(FRAME, BudgetedText(tuple(packed)))) == wanted
 
 
 def test_a_line_that_was_cut_does_not_count() -> None:
@@ -47,4 +47,4 @@ def test_a_line_that_was_cut_does_not_count() -> None:
 
 
 def test_an_answer_that_says_nothing() -> None:
-    assert quoted_lines(render(FRAME, Assembly(()))) == set()
+    assert quoted_lines(render(FRAME, BudgetedText(()))) == set()

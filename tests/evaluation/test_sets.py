@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.evaluation.sets import Span, read_set
+from mcp_memory.evaluation.sets import GoldSpan, read_set
 
 GOOD = {"id": "q1", "question": "why Postgres?", "gold": [{"path": "a.md", "line": 3}]}
 
@@ -36,7 +36,7 @@ def test_a_set_is_read(tmp_path: Path) -> None:
     assert [(each.id, each.vault, each.category, each.answerable) for each in found.questions] == [
         ("q1", "", "all", True), ("q2", "one", "hard", True), ("q3", "one", "absent", False),
     ]  # fmt: skip
-    assert found.questions[1].gold == (Span("b.md", 1, 4),)
+    assert found.questions[1].gold == (GoldSpan("b.md", 1, 4),)
     vaults = found.by_vault()
     assert list(vaults) == [tmp_path / "vault", tmp_path / "vault" / "one"]
     assert set(found.lengths()) == {"", "one"}
@@ -111,7 +111,7 @@ def test_prompts_are_a_set_too(tmp_path: Path) -> None:
     (folder / "prompts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     found = read_set(folder / "prompts.jsonl")
     assert [(each.text, each.answerable, each.gold) for each in found.questions] == [
-        ("why Postgres again?", True, (Span("a.md", 1, 4),)), ("go on", False, ()),
+        ("why Postgres again?", True, (GoldSpan("a.md", 1, 4),)), ("go on", False, ()),
     ]  # fmt: skip
     assert found.name == f"{folder.name}-prompts"
     (folder / "prompts.jsonl").write_text(json.dumps({**rows[0], "gold": ["none.md"]}), encoding="utf-8")

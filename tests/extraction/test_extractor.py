@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from mcp_memory.extraction.candidate import Sort, titled
+from mcp_memory.extraction.candidate import StatementKind, titled
 from mcp_memory.extraction.extractor import glean
 from mcp_memory.extraction.language import languages
 from tests.benchmarks.gleaning import AT_ONCE, DUE, FILES, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
@@ -40,16 +40,16 @@ def test_a_language_is_a_table():
 @pytest.mark.parametrize(
     ("words", "sort"),
     [
-        ("Always use uv.", Sort.PREFERENCE),
-        ("Benutz immer uv.", Sort.PREFERENCE),
-        ("Utilise toujours uv.", Sort.PREFERENCE),
-        ("Usa siempre uv.", Sort.PREFERENCE),
-        ("we decided to drop Redis", Sort.DECISION),
-        ("no, use pnpm instead", Sort.LESSON),
-        ("remember: the port is 5433", Sort.FACT),
+        ("Always use uv.", StatementKind.PREFERENCE),
+        ("Benutz immer uv.", StatementKind.PREFERENCE),
+        ("Utilise toujours uv.", StatementKind.PREFERENCE),
+        ("Usa siempre uv.", StatementKind.PREFERENCE),
+        ("we decided to drop Redis", StatementKind.DECISION),
+        ("no, use pnpm instead", StatementKind.LESSON),
+        ("remember: the port is 5433", StatementKind.FACT),
     ],
 )
-def test_what_is_stated_outright(words: str, sort: Sort):
+def test_what_is_stated_outright(words: str, sort: StatementKind):
     (found,) = glean([person(words, 70)])
     assert (found.sort, found.text, found.outright, found.offset, found.speaker) == (sort, words, True, 70, "Ada")
 
@@ -78,7 +78,7 @@ def test_the_least_context_and_a_title_without_what_leads_to_it():
 
 def test_a_plain_no_is_joined_to_what_is_right():
     (found,) = glean([person("No. Use postgres, it runs already.")])
-    assert found.sort is Sort.LESSON and found.text == "No. Use postgres, it runs already."
+    assert found.sort is StatementKind.LESSON and found.text == "No. Use postgres, it runs already."
 
 
 def test_a_secret_is_taken_out():
@@ -101,7 +101,7 @@ def test_an_error_that_a_tool_met_and_the_person_says_is_gone():
         person("works now, thanks", 4),
     ]
     (found,) = glean(talk)
-    assert found.sort is Sort.FIX and not found.outright and found.offset == 4 and found.score == 0.8
+    assert found.sort is StatementKind.FIX and not found.outright and found.offset == 4 and found.score == 0.8
     assert "linker `cc` not found" in found.text and "build-essential" in found.text and "works now" in found.text
     (unconfirmed,) = glean([*talk[:3], person("now the docs", 4)])
     assert unconfirmed.score == 0.5 and unconfirmed.offset == 3
@@ -113,7 +113,7 @@ def test_an_error_that_a_tool_met_and_the_person_says_is_gone():
 def test_an_error_that_a_person_pasted():
     pasted = person("I get this:\n```\nValueError: bad seed\n```", 1)
     (found,) = glean([pasted, assistant("Pass an int.", 2), person("yes, that was it", 3)])
-    assert found.sort is Sort.FIX and "ValueError: bad seed" in found.text
+    assert found.sort is StatementKind.FIX and "ValueError: bad seed" in found.text
 
 
 def test_titles():

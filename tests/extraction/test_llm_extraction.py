@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mcp_memory.extraction.candidate import Sort
+from mcp_memory.extraction.candidate import StatementKind
 from mcp_memory.extraction.llm_extraction import asked, grounded
 from tests.extraction.talks import assistant, person, tool
 
@@ -22,7 +22,7 @@ def test_what_stands_in_the_persons_words_is_taken():
     said = answer({"kind": "decision", "quote": "we keep to ISO  8601 everywhere"})
     for text in (said, f"```json\n{said}\n```"):
         (found,) = grounded(text, [SAID])
-        assert (found.sort, found.text, found.offset) == (Sort.DECISION, "we keep to ISO 8601 everywhere", 7)
+        assert (found.sort, found.text, found.offset) == (StatementKind.DECISION, "we keep to ISO 8601 everywhere", 7)
         assert not found.outright
 
 

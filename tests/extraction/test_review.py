@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from mcp_memory.capture.readers.message import Message
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MOST_AT_ONCE
-from mcp_memory.extraction.config import GleaningConfig
-from mcp_memory.models import Shelf
+from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
 from tests.extraction.talks import assistant, person, tool
 from tests.support.world import World, found, paths, records
@@ -27,8 +27,8 @@ LEANING = "I think we should go with DuckDB."
 TALK = [person(WISH, 10), assistant("Fine."), person(LEANING, 90)]
 
 
-async def take(engine: Engine, messages: Sequence[Message] = TALK, session: str = "s"):
-    return await engine.intake.take("talk.jsonl", "claude-code", session, messages)
+async def take(engine: Engine, messages: Sequence[TranscriptMessage] = TALK, session: str = "s"):
+    return await engine.intake.ingest("talk.jsonl", "claude-code", session, messages)
 
 
 async def begun(engine: Engine, session: str, project: str | None = None) -> str:
@@ -41,7 +41,7 @@ async def test_what_is_outright_counts_and_the_rest_waits(world: World):
         assert (len(taken.active), len(taken.waiting), taken.known) == (1, 1, 0)
         assert await found(engine, "metric units") == ["notes/preference/always-answer-in-metric-units.md"]
         assert await found(engine, "DuckDB") == [], "recall and search skip the inbox"
-        (note,) = paths(engine, Shelf.INBOX)
+        (note,) = paths(engine, NoteState.INBOX)
         text = world.read(note).decode()
         assert "derived_from: [talk.jsonl@90]" in text and "speaker: Ada" in text and "score: 0.5" in text
         assert "session: s\n" in text and "source: claude-code" in text and "created: 2026-11-20T09:30:00" in text
@@ -55,7 +55,7 @@ async def test_the_same_messages_again_store_nothing(world: World):
         assert (again.active, again.waiting, again.known) == ((), (), 2) and world.files() == before
     (world.state / "gleaned.jsonl").unlink()
     async with world.engine() as engine:
-        moved = await engine.intake.take("elsewhere.jsonl", "claude-code", "s", TALK)
+        moved = await engine.intake.ingest("elsewhere.jsonl", "claude-code", "s", TALK)
         assert moved.known == 2 and world.files() == before, "the notes carry the ids"
         assert (await take(engine, session="another")).known == 2 and world.files() == before
 
@@ -87,7 +87,7 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK[:1])).active
         await engine.erase(note, sure=True)
-        again = await engine.intake.take("fork.jsonl", "default", "fork", TALK[:1])
+        again = await engine.intake.ingest("fork.jsonl", "default", "fork", TALK[:1])
         assert (again.active, again.known) == ((), 1)
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
 
@@ -111,20 +111,22 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
         assert (await take(engine, [person(WISH, at=None)], session="no time")).known == 1
         again = [person(WISH, at=world.now)]
         (anew,) = (await take(engine, again, session="later")).active
-        assert anew != note and note not in {record.id for record in records(engine) if record.shelf is Shelf.ACTIVE}
+        assert anew != note and note not in {
+            record.id for record in records(engine) if record.shelf is NoteState.ACTIVE
+        }
         assert len(await found(engine, "metric units")) == 1
         await engine.forget(anew)
         assert (await take(engine, [*said, *again], session="later")).active == (), "and this one can be forgotten, too"
 
 
 async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(world: World):
-    async with world.engine(gleaning=GleaningConfig(at_once=False)) as engine:
+    async with world.engine(gleaning=ExtractionConfig(at_once=False)) as engine:
         for target in (await take(engine, [person(WISH, at=world.now), person(LEANING, at=world.now)])).waiting:
             await perform(engine, "review", {"verb": "drop", "target": target})
         world.later(hours=1)
         again = await take(engine, [person(LEANING, at=world.now), person(WISH, at=world.now)], session="later")
         assert (len(again.waiting), again.known) == (1, 1)
-        assert WISH in world.read(paths(engine, Shelf.INBOX)[0]).decode()
+        assert WISH in world.read(paths(engine, NoteState.INBOX)[0]).decode()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(wor
 )
 async def test_what_we_do_holds_where_it_was_said(world: World, said: str, project: str | None):
     async with world.engine() as engine:
-        taken = await engine.intake.take("talk.jsonl", "codex", "s", [person(said)], project="depot")
+        taken = await engine.intake.ingest("talk.jsonl", "codex", "s", [person(said)], project="depot")
         assert [record.project for record in records(engine) if record.id in taken.active] == [project]
 
 
@@ -208,7 +210,7 @@ async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: 
 
 async def test_a_decision_is_told_where_nothing_else_is(world: World):
     async with world.engine() as engine:
-        await engine.intake.take("t", "codex", "s", [person("We decided to drop Redis.")], project="mill")
+        await engine.intake.ingest("t", "codex", "s", [person("We decided to drop Redis.")], project="mill")
         assert await begun(engine, "a", project="other") == ""
         assert "drop Redis" in await begun(engine, "b", project="mill")
 
@@ -228,7 +230,7 @@ async def test_undo_is_for_what_came_from_transcripts(world: World):
 
 
 async def test_a_person_can_have_everything_wait(world: World):
-    async with world.engine(gleaning=GleaningConfig(at_once=False, least_score=0.8)) as engine:
+    async with world.engine(gleaning=ExtractionConfig(at_once=False, least_score=0.8)) as engine:
         taken = await take(engine)
         assert taken.active == () and len(taken.waiting) == 1 and await found(engine, "metric units") == []
 
@@ -258,7 +260,7 @@ async def test_accepted_edited_merged_dropped(world: World):
         assert len(items) == 4
         duck, python, export, globex = (items[word] for word in ("DuckDB.", "3.10.", "night.", "2027."))
         done = await engine.review.accept(duck.id, duck.etag)
-        assert (done.path, done.shelf, done.id) == (f"notes/decision/{duck.path[7:]}", Shelf.ACTIVE, duck.id)
+        assert (done.path, done.shelf, done.id) == (f"notes/decision/{duck.path[7:]}", NoteState.ACTIVE, duck.id)
         edited = await engine.review.accept(python.id, python.etag, "We drop Python 3.10 in May.")
         assert edited.title == "We drop Python 3.10 in May." and b"We drop Python 3.10 in May.\n" in world.read(
             edited.path
@@ -266,7 +268,7 @@ async def test_accepted_edited_merged_dropped(world: World):
         await engine.review.merge(export.id, other.id, export.etag)
         assert world.read(other.path).decode().endswith("at night.\n\nThe export takes 42 minutes at night.\n")
         await engine.review.drop(globex.id, globex.etag)
-        assert await engine.review.waiting() == [] and paths(engine, Shelf.INBOX) == []
+        assert await engine.review.waiting() == [] and paths(engine, NoteState.INBOX) == []
         assert await found(engine, "DuckDB") == [done.path] and await found(engine, "42 minutes") == [other.path]
         assert await found(engine, "Globex") == []
         assert (await take(engine, talk)).known == (await take(engine, talk, "again")).known == 4
@@ -289,7 +291,7 @@ async def test_what_somebody_wrote_meanwhile_stays(world: World):
             await engine.review.merge(seen.id, "notes/preference/always-answer-in-metric-units.md", seen.etag)
         now = (await engine.review.waiting())[0]
         assert now.text.startswith("I know that we")
-        assert (await engine.review.accept(seen.id, now.etag)).shelf is Shelf.ACTIVE
+        assert (await engine.review.accept(seen.id, now.etag)).shelf is NoteState.ACTIVE
 
 
 async def test_two_candidates_of_one_title_both_find_a_place(world: World):
@@ -311,7 +313,7 @@ async def test_no_secret_reaches_the_disk(world: World):
 
 
 async def test_a_long_inbox_is_a_finding(world: World):
-    async with world.engine(gleaning=GleaningConfig(many=2)) as engine:
+    async with world.engine(gleaning=ExtractionConfig(many=2)) as engine:
         await take(engine, [person("I think we should go with DuckDB.")])
         assert not any("_inbox" in each.what for each in examine(engine))
         await take(engine, [person("Maybe we should drop Python 3.10.")])
@@ -329,12 +331,12 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
     answer.write_text(json.dumps(said))
     model = SummarizerConfig(provider="command", command=("cat", str(answer)))
     talk = [person("Just so that you see it, dates are ISO 8601 with us in all of it")]
-    async with world.engine(gleaning=GleaningConfig(language_model=True), summarizer=model) as engine:
+    async with world.engine(gleaning=ExtractionConfig(language_model=True), summarizer=model) as engine:
         taken = await take(engine, talk)
         assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
         assert (await engine.review.waiting())[0].text == "dates are ISO 8601 with us"
     broken = SummarizerConfig(provider="command", command=("false",))
-    async with world.engine(gleaning=GleaningConfig(language_model=True), summarizer=broken) as engine:
+    async with world.engine(gleaning=ExtractionConfig(language_model=True), summarizer=broken) as engine:
         taken = await take(engine, [person("Never push to main.")], "t")
         assert len(taken.active) == 1 and taken.problem is not None, "rules do without it"
 

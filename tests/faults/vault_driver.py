@@ -22,18 +22,18 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import _make_private, _open_vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.config_plan import Change, Target
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.models import NoteId
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault import marks
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.marker import open_marker
 from mcp_memory.vault.vault import Vault
 from tests.faults.driver import FAIL, SHORT, shim
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-KINDS = Kinds({})
+KINDS = NoteKinds({})
 ACTIONS = [
     ("short", SHORT, 0),
     *((name, FAIL, getattr(errno, name)) for name in ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE")),
@@ -61,9 +61,9 @@ def first_entry(vault: Vault) -> str:
     return logs.entries(file.text, file.body_start)[0].hash
 
 
-def settings_change(folder: Path) -> Change:
+def settings_change(folder: Path) -> ConfigChange:
     old = config_files.read(folder / "settings.json")
-    return Change(Target(folder / "settings.json", ()), old, b'{"ours": 1}\n', keeps_old=True)
+    return ConfigChange(ConfigTarget(folder / "settings.json", ()), old, b'{"ours": 1}\n', keeps_old=True)
 
 
 def apply(folder: Path) -> object:
@@ -72,21 +72,23 @@ def apply(folder: Path) -> object:
 
 def apply_locked(folder: Path) -> object:
     change = settings_change(folder)
-    target = Target(change.file, (), lock=folder / "settings.json.lock")
-    return config_files.apply(Change(target, change.old, change.new, keeps_old=True), NOON)
+    target = ConfigTarget(change.file, (), lock=folder / "settings.json.lock")
+    return config_files.apply(ConfigChange(target, change.old, change.new, keeps_old=True), NOON)
 
 
 def take_out(folder: Path) -> object:
-    change = Change(Target(folder / "settings.json", ()), b'{"theirs": 1}\n', b"{}\n", spent=(folder / SPENT,))
+    change = ConfigChange(
+        ConfigTarget(folder / "settings.json", ()), b'{"theirs": 1}\n', b"{}\n", spent=(folder / SPENT,)
+    )
     return config_files.apply(change, NOON)
 
 
 def create(folder: Path) -> object:
-    return config_files.apply(Change(Target(folder / "new" / "mcp.json", ()), None, b"{}\n"), NOON)
+    return config_files.apply(ConfigChange(ConfigTarget(folder / "new" / "mcp.json", ()), None, b"{}\n"), NOON)
 
 
 def remove(folder: Path) -> object:
-    return config_files.apply(Change(Target(folder / "settings.json", ()), b'{"theirs": 1}\n', None), NOON)
+    return config_files.apply(ConfigChange(ConfigTarget(folder / "settings.json", ()), b'{"theirs": 1}\n', None), NOON)
 
 
 SCENARIOS = {

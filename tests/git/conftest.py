@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.git.committing import Committed, Part, commit
+from mcp_memory.git.committing import CommitPart, CommitResult, commit
 from mcp_memory.git.repository import find
 
 ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -51,9 +51,9 @@ class Repo:
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
 
-    def commit(self, *paths: str, message: str = "memory: test") -> Committed:
+    def commit(self, *paths: str, message: str = "memory: test") -> CommitResult:
         """What the engine does when it has changed these paths of the vault."""
-        return commit(find(self.vault, 20), paths, lambda changes: [Part(message, changes)])
+        return commit(find(self.vault, 20), paths, lambda changes: [CommitPart(message, changes)])
 
     def status(self) -> str:
         return self.git("status", "--porcelain", "--untracked-files=all")

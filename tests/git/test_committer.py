@@ -20,7 +20,7 @@ from mcp_memory.git import note_history
 from mcp_memory.git.config import GitConfig
 from mcp_memory.git.history import places
 from mcp_memory.git.repository import find
-from mcp_memory.git.uncommitted import Pending
+from mcp_memory.git.uncommitted import UncommittedFiles
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
 from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
@@ -244,18 +244,18 @@ async def test_off_unless_wanted_and_no_error_without_a_repository(repo: World) 
 
 
 async def test_a_change_during_a_commit_is_not_lost(tmp_path: Path) -> None:
-    pending = Pending(tmp_path / "uncommitted")
+    pending = UncommittedFiles(tmp_path / "uncommitted")
     pending.add(NotePath("a.md"))
     pending.add(NotePath("b.md"))
     done = pending.snapshot()
     pending.add(NotePath("a.md"))
     pending.settle(done)
     assert list(pending.snapshot()) == ["a.md"]
-    assert list(Pending(tmp_path / "uncommitted").snapshot()) == ["a.md"]
+    assert list(UncommittedFiles(tmp_path / "uncommitted").snapshot()) == ["a.md"]
 
 
 async def test_a_full_disk_is_no_reason_to_refuse_a_note(tmp_path: Path) -> None:
-    pending = Pending(tmp_path / "a-file" / "uncommitted")
+    pending = UncommittedFiles(tmp_path / "a-file" / "uncommitted")
     (tmp_path / "a-file").touch()
     pending.add(NotePath("a.md"))
     assert len(pending) == 1

@@ -18,7 +18,7 @@ import pytest
 
 from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
 from mcp_memory.git import index as index_module
-from mcp_memory.git.committing import Part, commit
+from mcp_memory.git.committing import CommitPart, commit
 from mcp_memory.git.history import places, steps
 from mcp_memory.git.repository import find
 from tests.git.conftest import Repo
@@ -82,10 +82,10 @@ def test_a_file_of_which_another_version_is_staged_waits(repo: Repo) -> None:
 def test_a_version_that_is_staged_in_the_last_moment(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write("note.md", "ours\n")
 
-    def staging(changes) -> list[Part]:
+    def staging(changes) -> list[CommitPart]:
         repo.write("note.md", "a person's\n")
         repo.git("add", "note.md")
-        return [Part("memory: test", changes)]
+        return [CommitPart("memory: test", changes)]
 
     with pytest.raises(Busy, match="just been staged"):
         commit(find(repo.vault, 20), ["note.md"], staging)
@@ -610,7 +610,7 @@ def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setattr("mcp_memory.git.command._ENDING_S", 0.2)
     with pytest.raises(GitUnavailable, match="did not end in time"):
-        commit(find(repo.vault, 0.5), ["note.md"], lambda changes: [Part("x", changes)])
+        commit(find(repo.vault, 0.5), ["note.md"], lambda changes: [CommitPart("x", changes)])
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError
 from tests.capture.written import SAMPLES, line, result, use
@@ -34,7 +34,7 @@ def hook(place: Place, event: str, file: Path, client: str = "claude-code", **sa
 
 
 def asked(place: Place, operation: str, **arguments: Any) -> Any:
-    connection = Connection(Address.read(place.state.daemon), place.credentials, client=PERSON)
+    connection = DaemonConnection(Address.read(place.state.daemon), place.credentials, client=PERSON)
     return connection.call(operation, arguments, deadline_s=20)
 
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.errors import DeadlineExceeded, NotRunning
 from mcp_memory.hooks.command import hook
@@ -136,7 +136,7 @@ def test_it_is_started_where_the_caller_is_at_home(place: Place, monkeypatch: py
 
 def _answers(place: Place) -> bool:
     try:
-        Connection(Address.read(place.state.daemon), place.credentials).verify()
+        DaemonConnection(Address.read(place.state.daemon), place.credentials).verify()
     except (NotRunning, DeadlineExceeded):
         return False
     return True

@@ -19,7 +19,7 @@ from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks.answer import COMPACTION
 from mcp_memory.hooks.command import FACTS, WITHIN_MS
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.server.hooks import Hooks
+from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.settings.settings import HooksConfig
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Answer, Wire
@@ -108,7 +108,7 @@ def test_a_disk_that_hangs_keeps_no_threads_from_other_work(tmp_path: Path, monk
     monkeypatch.setattr("mcp_memory.server.hooks.project_of", lambda _: back.wait(30))
 
     async def work() -> None:
-        hooks = Hooks(cast("Engine", None), HooksConfig(), tmp_path / "log")
+        hooks = HookEndpoint(cast("Engine", None), HooksConfig(), tmp_path / "log")
         for _ in range(50):
             with pytest.raises(DeadlineExceeded):
                 await hooks._project("/mnt/dead", 0.02)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from mcp_memory.index.base import Delete, Generation, IndexedChunk, Upsert
-from mcp_memory.models import Filters, Shelf
+from mcp_memory.models import Filters, NoteState
 from tests.support.index_contract import DIMENSION, vector_of
 
 
@@ -28,7 +28,7 @@ class NaiveGeneration:
         return [
             (path, at, indexed)
             for path, upsert in self.notes.items()
-            if upsert.note.shelf is not Shelf.DELETED and (filters is None or filters.admits(upsert.note))
+            if upsert.note.shelf is not NoteState.DELETED and (filters is None or filters.admits(upsert.note))
             for at, indexed in enumerate(upsert.chunks)
         ]
 

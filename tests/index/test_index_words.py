@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.index.keywords import posting_codec
-from mcp_memory.index.keywords.bm25 import Corpus, Part
-from mcp_memory.index.keywords.posting_codec import Remembered, encode, segment
+from mcp_memory.index.keywords.bm25 import TermCorpus, TermPart
+from mcp_memory.index.keywords.posting_codec import CodecCache, encode, segment
 from mcp_memory.index.keywords.segment import merged
 from mcp_memory.index.keywords.tokenizer import any_of, count
 from mcp_memory.index.sqlite.row_codec import DamagedRow
@@ -103,14 +103,16 @@ def test_notes_rank_the_same_in_one_segment_and_in_many() -> None:
     ]
     dead = {number for number, _ in notes if number % 5 == 0}
 
-    def part(chosen: list[tuple[int, bytes]]) -> Part:
+    def part(chosen: list[tuple[int, bytes]]) -> TermPart:
         made = segment(chosen)
-        return Part(made, np.array([chunk >> ORDINAL_BITS not in dead for chunk in made.chunks.tolist()], dtype=bool))
+        return TermPart(
+            made, np.array([chunk >> ORDINAL_BITS not in dead for chunk in made.chunks.tolist()], dtype=bool)
+        )
 
-    whole = Corpus([part([note for note in notes if note[0] not in dead])])
+    whole = TermCorpus([part([note for note in notes if note[0] not in dead])])
     parts = [part(notes[:40]), part(notes[40:57]), part(notes[57:])]
     joined = merged([(each.segment, each.alive) for each in parts])
-    for corpus in (Corpus(parts), Corpus([Part(joined, np.ones(joined.rows, dtype=bool))])):
+    for corpus in (TermCorpus(parts), TermCorpus([TermPart(joined, np.ones(joined.rows, dtype=bool))])):
         for word in ("a", "b", "title", "none"):
             keys = any_of(word)
             assert corpus.frequency(keys) == whole.frequency(keys)
@@ -122,12 +124,12 @@ def test_notes_rank_the_same_in_one_segment_and_in_many() -> None:
             )
 
 
-def by_row(corpus: Corpus, scores: np.ndarray) -> np.ndarray:
+def by_row(corpus: TermCorpus, scores: np.ndarray) -> np.ndarray:
     """Of each section, for each of its rows."""
     return np.repeat(scores, np.diff(corpus.section_starts))
 
 
-def scores_of(corpus: Corpus, scores: np.ndarray, dead: set[int]) -> dict[int, float]:
+def scores_of(corpus: TermCorpus, scores: np.ndarray, dead: set[int]) -> dict[int, float]:
     together = zip(corpus.chunks.tolist(), scores.tolist(), strict=True)
     return {chunk: score for chunk, score in together if chunk >> ORDINAL_BITS not in dead}
 
@@ -165,13 +167,13 @@ def test_frequencies_keep_up_with_changes(tmp_path: Path) -> None:
 def test_what_is_remembered_of_a_long_note_is_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
 
-    def spying(text: str) -> posting_codec.Counted:
+    def spying(text: str) -> posting_codec.WordCounts:
         counted.append(text)
         return count_words(text)
 
     count_words = posting_codec.count
     monkeypatch.setattr(posting_codec, "count", spying)
-    remembered, places = Remembered(), {0: "place"}
+    remembered, places = CodecCache(), {0: "place"}
     chunks = [(0, f"a text {at % 90}") for at in range(100)]
     for path, grown in (("a.md", chunks), ("a.md", [*chunks, (0, "one more")]), ("b.md", chunks)):
         assert remembered.encode(path, grown, places) == encode(grown, places, count_words)

@@ -60,5 +60,5 @@ def test_more_postings_than_are_copied_at_once() -> None:
     rare = made([(1, 0, 7), (3, 1, 9), (5, 1, 11)])
     rows = np.arange(size)
     found = join([(often, rows), (rare, rows[:2] + size)])
-    assert [found.of(key)[0].tolist() for key in (1, 5)] == [[size], [size + 1]]
-    assert np.array_equal(found.of(3)[0], [*rows, size + 1]) and found.of(3)[1][-1] == 9
+    assert [found.rows_and_counts(key)[0].tolist() for key in (1, 5)] == [[size], [size + 1]]
+    assert np.array_equal(found.rows_and_counts(3)[0], [*rows, size + 1]) and found.rows_and_counts(3)[1][-1] == 9

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from mcp_memory.index.sqlite.note_filter import Admitted
+from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.index.vectors.top_k import _MANY, best
 
@@ -30,7 +30,7 @@ def test_they_are_those_of_sorting_all(rows: int, k: int, share: float, shape: s
             scores[: rows // 20] += 1
         case _:
             pass
-    admitted = Admitted(RNG.random(rows) < share)
+    admitted = AdmittedNotes(RNG.random(rows) < share)
     for above in (-inf, 0.0):
         found = best(k, ids, scores, admitted, above=above)
         keep = admitted.mask(ids) & (scores > above)

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mcp_memory.index.sqlite.note_filter import Admitted
+from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.index.vectors.store import nearest, worth_scanning
-from mcp_memory.index.vectors.vector_block import Block
+from mcp_memory.index.vectors.vector_block import VectorBlock
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,10 @@ from mcp_memory.index.vectors.vector_block import Block
     ids=["all pass", "the numbers of many notes that are gone", "a tenth passes", "none passes"],
 )
 def test_vectors_are_copied_only_where_few_of_a_block_pass(alive: int, dead: int, gathered: bool) -> None:
-    block = Block(np.arange(dead, dead + 50, dtype=np.int64) << ORDINAL_BITS, np.ones((50, 4), dtype=np.int8))
+    block = VectorBlock(np.arange(dead, dead + 50, dtype=np.int64) << ORDINAL_BITS, np.ones((50, 4), dtype=np.int8))
     table = np.zeros(dead + 50, dtype=np.bool_)
     table[dead : dead + alive] = True
-    found = worth_scanning(block, Admitted(table))
+    found = worth_scanning(block, AdmittedNotes(table))
     assert (found is not block) == gathered
     assert len(found.ids) == (alive if gathered else 50)
 
@@ -42,10 +42,10 @@ def some_vectors(count: int) -> np.ndarray:
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_signs_find_the_nearest_however_vectors_are_divided_among_blocks(share: float) -> None:
     vectors, ids = some_vectors(3000), np.arange(3000, dtype=np.int64) << ORDINAL_BITS
-    admitted = Admitted(RNG.random(3000) < share)
-    whole = Block(ids, vectors)
+    admitted = AdmittedNotes(RNG.random(3000) < share)
+    whole = VectorBlock(ids, vectors)
     cuts = [0, 2000, 2000, 2700, 3000]
-    divided = [Block(ids[a:b], vectors[a:b]) for a, b in pairwise(cuts)]
+    divided = [VectorBlock(ids[a:b], vectors[a:b]) for a, b in pairwise(cuts)]
     missed = 0
     for query in some_vectors(20)[:, None, :]:
         (found,) = nearest([whole], query, 400, admitted)
@@ -60,11 +60,11 @@ def test_signs_find_the_nearest_however_vectors_are_divided_among_blocks(share: 
 
 def test_a_block_takes_over_what_its_parts_know() -> None:
     vectors, ids = some_vectors(50), np.arange(50, dtype=np.int64)
-    parts = [Block(ids[:30], vectors[:30]), Block(ids[30:], vectors[30:])]
+    parts = [VectorBlock(ids[:30], vectors[:30]), VectorBlock(ids[30:], vectors[30:])]
     assert parts[0].signs.shape == (6, 30)
     assert parts[1].lengths.shape == (20,)
-    whole = Block(ids, vectors).knowing(parts)
+    whole = VectorBlock(ids, vectors).knowing(parts)
     assert {"signs", "lengths"} <= vars(whole).keys()
-    fresh = Block(ids, vectors)
+    fresh = VectorBlock(ids, vectors)
     assert np.array_equal(whole.signs, fresh.signs)
     assert np.array_equal(whole.lengths, fresh.lengths)

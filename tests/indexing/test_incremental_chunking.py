@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.indexing import incremental_chunking
-from mcp_memory.indexing.incremental_chunking import CutLog, LogCutter
+from mcp_memory.indexing.incremental_chunking import ChunkedLog, LogChunker
 from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 
 PIECES = [
@@ -25,7 +25,7 @@ config = st.sampled_from([ChunkingConfig(), ChunkingConfig(strategy="window"), C
 def test_it_is_cut_as_if_it_had_been_whole(
     first: str, parts: list[str], heads: list[str], config: ChunkingConfig
 ) -> None:
-    cutter = LogCutter(config)
+    cutter = LogChunker(config)
     body = ""
     for part, frontmatter in zip(parts, [first, *heads], strict=False):
         body += part
@@ -36,7 +36,7 @@ def test_it_is_cut_as_if_it_had_been_whole(
 @example("## 10:30 Deploy\n", "# A title\n## 10:30 Deploy\n", "", ChunkingConfig())
 @given(text, text, head, config)
 def test_a_log_that_was_edited_is_cut_anew(before: str, after: str, frontmatter: str, config: ChunkingConfig) -> None:
-    cutter = LogCutter(config)
+    cutter = LogChunker(config)
     cutter.cut("a.md", before, 0)
     whole = frontmatter + after
     assert cutter.cut("a.md", whole, len(frontmatter)) == cut(whole, len(frontmatter), config, log=True)
@@ -50,7 +50,7 @@ def test_only_the_end_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         return cut(text, *rest, **more)
 
     monkeypatch.setattr(incremental_chunking, "cut", spying)
-    cutter = LogCutter(ChunkingConfig())
+    cutter = LogChunker(ChunkingConfig())
     log = "# 2026-11-21\n" + "".join(f"\n## 10:{n % 60:02} entry {n}\n\nwords {n}\n" for n in range(500))
     cutter.cut("a.md", log, 0)
     cutter.cut("a.md", f"{log}\n## 11:00 one more\n\nwords\n", 0)
@@ -61,7 +61,7 @@ def test_the_limits_are_those_of_a_whole_cut(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(incremental_chunking, "FINE_CHUNKS", 20)
     log = "".join(f"## 10:00 {n}\n\nwords\n\n" for n in range(20))
     config = ChunkingConfig()
-    known = CutLog(log, 0, cut(log, 0, config, log=True))
+    known = ChunkedLog(log, 0, cut(log, 0, config, log=True))
     assert known.grown(log, 0, config)
     assert known.grown(f"{log}## 11:00 one more\n\nwords\n", 0, config) is None
     monkeypatch.setattr(incremental_chunking, "MAX_LINES", 5)
@@ -69,7 +69,7 @@ def test_the_limits_are_those_of_a_whole_cut(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_few_are_remembered() -> None:
-    cutter, log = LogCutter(ChunkingConfig(), kept=2), "## 10:00 a\n\nwords\n\n## 11:00 b\n\nwords\n"
+    cutter, log = LogChunker(ChunkingConfig(), kept=2), "## 10:00 a\n\nwords\n\n## 11:00 b\n\nwords\n"
     first = {name: cutter.cut(name, log, 0).chunks[0] for name in "abc"}
     again = {name: cutter.cut(name, log, 0).chunks[0] for name in "cba"}
     assert [name for name in "abc" if again[name] is first[name]] == ["b", "c"]

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from mcp_memory.errors import IndexUnavailable
-from mcp_memory.indexing.diff import Known, vanished
+from mcp_memory.indexing.diff import IndexedFile, vanished
 from mcp_memory.models import Etag, NotePath
 from tests.support.world import World, found, paths
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 def test_each_arrival_vouches_for_one_of_its_bytes() -> None:
-    known = {NotePath(path): Known("s", Etag(etag)) for path, etag in (("a", "1"), ("b", "1"), ("c", "2"))}
+    known = {NotePath(path): IndexedFile("s", Etag(etag)) for path, etag in (("a", "1"), ("b", "1"), ("c", "2"))}
     gone = list(known)
     assert vanished(gone, known, []) == ["a", "b", "c"]
     assert vanished(gone, known, [Etag("1"), Etag("3")]) == ["b", "c"]

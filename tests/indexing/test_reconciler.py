@@ -18,7 +18,7 @@ from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Change
-from mcp_memory.indexing.diff import Known, difference, suspicion
+from mcp_memory.indexing.diff import IndexedFile, difference, suspicion
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
@@ -37,13 +37,13 @@ def listing(*files: str, odd: tuple[str, ...] = (), complete: bool = True, settl
     return Listing(stats, [Problem(path, "odd") for path in odd], complete=complete)
 
 
-def known(*files: str) -> dict[NotePath, Known]:
-    return {NotePath(f): Known(f"sig {f}", Etag("e")) for f in files}
+def known(*files: str) -> dict[NotePath, IndexedFile]:
+    return {NotePath(f): IndexedFile(f"sig {f}", Etag("e")) for f in files}
 
 
 def test_new_changed_and_young_files_are_read() -> None:
     assert difference(listing("a", "b"), known("a")).to_read == ("b",)
-    assert difference(listing("a"), {NotePath("a"): Known("sig a?", Etag("e"))}).to_read == ("a",)
+    assert difference(listing("a"), {NotePath("a"): IndexedFile("sig a?", Etag("e"))}).to_read == ("a",)
     assert difference(listing("a", settled=False), known("a")).to_read == ("a",)
 
 
@@ -316,8 +316,8 @@ async def test_an_older_state_of_a_file_never_replaces_a_newer_one(world: World)
     async with world.engine() as engine:
         first = engine.vault.append(draft("first entry", "log"))
         second = engine.vault.append(draft("second entry", "log"))
-        await engine.writer.put(second.file)
-        await engine.writer.put(first.file)
+        await engine.writer.index_note(second.file)
+        await engine.writer.index_note(first.file)
         assert "second entry" in (await engine.search("second")).hits[0].snippet
 
 
@@ -453,7 +453,9 @@ async def test_reindex_trusts_nothing_but_the_bytes(toy_world: World, tmp_path: 
         toy_world.write("a.md", "indigo")
         await eventually(lambda: engine.vault.list().files[NotePath("a.md")].settled)
         written = engine.vault.read(NotePath("a.md")).record
-        engine.writer._known[NotePath("a.md")] = Known(written.signature, now.etag)  # a change that no signature shows
+        engine.writer._known[NotePath("a.md")] = IndexedFile(
+            written.signature, now.etag
+        )  # a change that no signature shows
         assert (await perform(engine, "reconcile", {}))["changed"] == 0
         assert (await perform(engine, "reindex", {}))["reindexed"] == 1
         assert [hit.path for hit in (await engine.search("indigo", mode="keyword")).hits] == ["a.md"]

@@ -15,7 +15,7 @@ from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.indexing import watcher
 from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.indexing.watcher import Swept, Watcher
+from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
 from tests.support.world import World, eventually, found, paths
@@ -165,11 +165,11 @@ async def test_own_writes_are_embedded_once(toy_world: World) -> None:
 async def test_folders_that_cannot_be_watched_do_not_stop_the_sweeps(world: World) -> None:
     sweeps = 0
 
-    async def sweep() -> Swept:
+    async def sweep() -> SweepResult:
         nonlocal sweeps
         sweeps += 1
         odd = [world.root / "not there", world.root / ("x" * 300), Path(f"/proc/1/root/{sweeps}")]
-        return Swept({str(folder): (0, sweeps) for folder in odd}, 0)
+        return SweepResult({str(folder): (0, sweeps) for folder in odd}, 0)
 
     watching = Watcher(sweep, WatchConfig(active_sweep_s=0.01, idle_sweep_s=0.01))
     async with anyio.create_task_group() as tasks:

@@ -42,13 +42,13 @@ async def test_a_writer_that_is_cancelled_lets_nobody_else_begin(world: World, m
 
         async def gives_up() -> None:
             with scope:
-                await engine.writer.put(files[0])
+                await engine.writer.index_note(files[0])
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gives_up)
             await eventually(lambda: slow.calls)
             scope.cancel()
-            tasks.start_soon(engine.writer.put, files[1])
+            tasks.start_soon(engine.writer.index_note, files[1])
             await eventually(lambda: engine.writer._lock.statistics().tasks_waiting)
             assert (slow.calls, slow.at_once) == (1, 1)
             slow.go_on.set()
@@ -62,7 +62,7 @@ async def test_who_comes_first_writes_the_entries_of_all_who_wait(world: World, 
         slow = Slowly(engine._index, monkeypatch)
         slow.go_on.set()
         for version in versions:
-            await engine.writer.put(version)
+            await engine.writer.index_note(version)
         assert slow.calls == 2, "the first, and the last, whose very bytes may mean something else by now"
         assert len((await engine.search("kettle", limit=10)).hits) == 5
 
@@ -77,6 +77,6 @@ async def test_a_note_whose_write_failed_is_looked_at_again(world: World, monkey
 
             broken.setattr(engine._index, "apply", fails)
             with pytest.raises(IndexUnavailable):
-                await engine.writer.put(file)
+                await engine.writer.index_note(file)
         await engine.upkeep.reconcile()
         assert await found(engine, "kettle") == [file.record.path]

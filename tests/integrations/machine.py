@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import HOOK_EVENTS, Scope, Where, Wire, targets, trusting
-from mcp_memory.integrations.config_plan import Change, installing, uninstalling
+from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, ConnectionDetails, Scope, targets, trusting
+from mcp_memory.integrations.config_plan import ConfigChange, installing, uninstalling
 
 URL = "http://127.0.0.1:8423/mcp"
 ENTRIES = {
@@ -23,11 +23,11 @@ NOON = datetime(2026, 11, 22, 12)
 
 def wire(
     client: str, *, name: str | None = None, url: str = URL, vault: str | None = None, name_of_vault: str = "memory"
-) -> Wire:
+) -> ConnectionDetails:
     variable = "MCP_MEMORY_TOKEN" + (vault or "").replace("/", "_").upper()
     text = json.dumps({**ENTRIES[client], "url": url}).replace("MCP_MEMORY_TOKEN", variable)
     option = f" --vault {vault}" if vault else ""
-    return Wire(
+    return ConnectionDetails(
         name=name or name_of_vault,
         entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),
         instructions="Search first.\nStore at once.\n",
@@ -48,20 +48,20 @@ def planned(
     hooks: bool = True,
     hashes: Mapping[str, str] | None = None,
     **more: str,
-) -> list[Change]:
-    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+) -> list[ConfigChange]:
+    wanted = targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
     wanted = trusting(wanted, hashes) if hashes else wanted
     return [installing(target, config_files.read(target.file)) for target in wanted]
 
 
-def install(home: Path, client: str, **more) -> list[Change]:
+def install(home: Path, client: str, **more) -> list[ConfigChange]:
     """The changes that were made."""
     changes = [change for change in planned(home, client, **more) if not change.is_nothing]
     return _applied(changes)
 
 
-def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[Change]:
-    wanted = targets(client, scope, Where(home, {}, home / "repo"), wire(client, **more), hooks=True)
+def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[ConfigChange]:
+    wanted = targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=True)
     return _applied(
         [uninstalling(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted]
     )
@@ -77,7 +77,7 @@ def tree(home: Path) -> dict[str, tuple[str, int, bytes]]:
     return found
 
 
-def _applied(changes: Sequence[Change]) -> list[Change]:
+def _applied(changes: Sequence[ConfigChange]) -> list[ConfigChange]:
     for change in changes:
         config_files.check(change)
     for change in changes:

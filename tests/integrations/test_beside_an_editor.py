@@ -11,7 +11,7 @@ import pytest
 
 from mcp_memory.errors import PreconditionFailed
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.config_plan import Change, Target
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from tests.integrations.machine import NOON
 
 EDITOR = """
@@ -55,7 +55,7 @@ def test_no_save_of_a_program_that_saves_all_the_time_is_lost(tmp_path: Path, pa
         assert old is not None
         new = json.dumps({**json.loads(old), "ours": number}).encode()
         try:
-            config_files.apply(Change(Target(file, ()), old, new), NOON)
+            config_files.apply(ConfigChange(ConfigTarget(file, ()), old, new), NOON)
             written += 1
         except PreconditionFailed:
             refused += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import Where
+from mcp_memory.integrations.clients import ClientPaths
 
 URL = "http://127.0.0.1:8423/mcp"
 ALLOWED = {"permissions": {"allow": ["mcp__memory__*"]}}
@@ -22,7 +22,7 @@ def read(root: Path, **files: object) -> ClaudeSettings:
         file = root / globals().get(name, name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return ClaudeSettings.read(Where(root / "home", {}, root / "repo", root / "etc"))
+    return ClaudeSettings.read(ClientPaths(root / "home", {}, root / "repo", root / "etc"))
 
 
 @pytest.mark.parametrize(

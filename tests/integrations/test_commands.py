@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from tests.daemon.place import Place, Ran
 from tests.integrations.machine import tree
 
@@ -248,7 +248,7 @@ def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, t
 
 
 def test_who_called_last(served: Place) -> None:
-    visitor = Connection(Address.read(served.state.daemon), served.credentials, client="visitor")
+    visitor = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="visitor")
     visitor.call("search", {"query": "anything"})
     assert "visitor" in served.run("status", "--json").ok().json["clients"]
     assert "visitor (20" in served.run("status").ok().out

@@ -36,9 +36,11 @@ def test_reads_what_was_written(document: tuple[str, dict]) -> None:
 @given(documents.jsonc())
 def test_an_entry_goes_in_and_out_again(document: tuple[str, dict]) -> None:
     text, value = document
-    new = jsonc.put(text, PATH, ENTRY)
+    new = jsonc.set_value(text, PATH, ENTRY)
     assert jsonc.value_of(new) == with_entry(value, PATH, ENTRY)
-    assert jsonc.put(new, PATH, ENTRY) == new or jsonc.value_of(jsonc.put(new, PATH, ENTRY)) == jsonc.value_of(new)
+    assert jsonc.set_value(new, PATH, ENTRY) == new or jsonc.value_of(
+        jsonc.set_value(new, PATH, ENTRY)
+    ) == jsonc.value_of(new)
     assert jsonc.remove(new, PATH, before=text) == text
 
 
@@ -46,7 +48,7 @@ def test_an_entry_goes_in_and_out_again(document: tuple[str, dict]) -> None:
 @given(documents.jsonc(), st.sampled_from(["first", "zz"]))
 def test_what_others_add_meanwhile_stays(document: tuple[str, dict], name: str) -> None:
     text, value = document
-    new = jsonc.put(jsonc.put(text, PATH, ENTRY), ("mcp", "servers", name), [1])
+    new = jsonc.set_value(jsonc.set_value(text, PATH, ENTRY), ("mcp", "servers", name), [1])
     without = jsonc.remove(new, PATH, before=text)
     assert jsonc.value_of(without) == with_entry(value, ("mcp", "servers", name), [1])
 
@@ -72,19 +74,19 @@ def test_an_element_goes_in_and_out_again(document: tuple[str, dict]) -> None:
 def test_without_the_old_text_the_rest_is_kept(document: tuple[str, dict]) -> None:
     """The backup may be gone: then what was empty before may be so in another way, and nothing else changes."""
     text, value = document
-    found = jsonc.value_of(jsonc.remove(jsonc.put(text, PATH, ENTRY), PATH))
+    found = jsonc.value_of(jsonc.remove(jsonc.set_value(text, PATH, ENTRY), PATH))
     pruned = {key: inner for key, inner in value.items() if key != "mcp" or inner.get("servers")}
     assert found in (value, pruned)
 
 
 def test_the_layout_is_the_neighbours() -> None:
     text = '{\n\t"mcpServers": {\n\t\t"a": {},\n\t}, // here\n}\n'
-    assert jsonc.put(text, ("mcpServers", "memory"), {"url": "x"}) == (
+    assert jsonc.set_value(text, ("mcpServers", "memory"), {"url": "x"}) == (
         '{\n\t"mcpServers": {\n\t\t"a": {},\n\t\t"memory": {\n\t\t\t"url": "x"\n\t\t},\n\t}, // here\n}\n'
     )
-    assert jsonc.put('{"a": {"b": 1}}', ("a", "c"), {"d": 2}) == '{"a": {"b": 1, "c": {"d": 2}}}'
-    assert jsonc.put("", ("a", "b"), 1) == '{\n  "a": {\n    "b": 1\n  }\n}\n'
-    assert jsonc.put("// mine\n", ("a",), 1) == '// mine\n{\n  "a": 1\n}\n'
+    assert jsonc.set_value('{"a": {"b": 1}}', ("a", "c"), {"d": 2}) == '{"a": {"b": 1, "c": {"d": 2}}}'
+    assert jsonc.set_value("", ("a", "b"), 1) == '{\n  "a": {\n    "b": 1\n  }\n}\n'
+    assert jsonc.set_value("// mine\n", ("a",), 1) == '// mine\n{\n  "a": 1\n}\n'
 
 
 def test_json5() -> None:
@@ -93,7 +95,7 @@ def test_json5() -> None:
         "a": 'it\'s "x"', "$b": ("number", "+.5"), "c": ("number", "0xFF"), "d": [1], "eA": "ab",
         "f": jsonc.value_of("-Infinity"),
     }  # fmt: skip
-    assert jsonc.put(text, ("d2",), 1).endswith(', "d2": 1}')
+    assert jsonc.set_value(text, ("d2",), 1).endswith(', "d2": 1}')
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_json5() -> None:
 )
 def test_a_broken_text_is_refused_with_its_place(text: str, where: str) -> None:
     with pytest.raises(Refused) as refused:
-        jsonc.put(text, ("a",), 1)
+        jsonc.set_value(text, ("a",), 1)
     assert where in refused.value.message
 
 
@@ -130,5 +132,5 @@ def test_a_broken_text_is_refused_with_its_place(text: str, where: str) -> None:
 )
 def test_what_stands_in_the_way_is_named(text: str, why: str) -> None:
     with pytest.raises(Refused) as refused:
-        jsonc.put(text, PATH, ENTRY)
+        jsonc.set_value(text, PATH, ENTRY)
     assert refused.value.message == why

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.openclaw_plugin import Plugin
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from tests.integrations.machine import install, tree, uninstall
 
 LINE = "/opt/mcp-memory hook EVENT --client openclaw"
-OURS = Plugin("/opt/plugin", LINE, None)
+OURS = OpenClawPlugin("/opt/plugin", LINE, None)
 
 STATES = {
     "another plugin": "{plugins: {entries: {other: {enabled: true}}, // mine\n}}",
@@ -42,8 +42,8 @@ def test_every_byte_comes_back(tmp_path: Path, state: str) -> None:
 def test_out_of_a_file_that_its_program_has_written_anew(state: str) -> None:
     """It sorts nothing, but it indents, and drops comments."""
     before = STATES[state]
-    with_it = OURS.put(before)
-    assert OURS.put(with_it) == with_it
+    with_it = OURS.insert(before)
+    assert OURS.insert(with_it) == with_it
     assert _plain(OURS.remove(with_it, before)) == _plain(before)
     rewritten = json.dumps({**json.loads(_plain(with_it)), "meta": 1}, indent=1)
     gone = json.loads(OURS.remove(rewritten, before))
@@ -51,9 +51,9 @@ def test_out_of_a_file_that_its_program_has_written_anew(state: str) -> None:
 
 
 def test_it_is_allowed_where_others_are_and_nowhere_else() -> None:
-    allowed = json.loads(OURS.put(STATES["a list of those that are allowed"]))["plugins"]
+    allowed = json.loads(OURS.insert(STATES["a list of those that are allowed"]))["plugins"]
     assert allowed["allow"] == ["other", "mcp-memory"] and allowed["load"]["paths"] == ["/x", "/opt/plugin"]
-    assert "allow" not in json.loads(OURS.put(""))["plugins"], "a list would shut out all others"
+    assert "allow" not in json.loads(OURS.insert(""))["plugins"], "a list would shut out all others"
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_it_is_allowed_where_others_are_and_nowhere_else() -> None:
 def test_what_a_person_chose_is_not_overruled(plugins: dict) -> None:
     text = json.dumps({"plugins": plugins})
     with pytest.raises(Refused) as refused:
-        OURS.put(text)
+        OURS.insert(text)
     assert "--no-hooks" in str(refused.value.hint)
     assert OURS.remove(text, None) == text
 
 
 def test_a_plugin_of_another_vault_is_left_alone() -> None:
-    other = Plugin("/opt/plugin", f"{LINE} --vault /other", "/other")
-    text = other.put("")
+    other = OpenClawPlugin("/opt/plugin", f"{LINE} --vault /other", "/other")
+    text = other.insert("")
     assert not OURS.is_in(text) and OURS.remove(text, None) == text
     assert other.remove(text, "") == "{}\n"
 
 
 def test_what_it_may_not_do_is_seen() -> None:
-    config = json.loads(OURS.put(""))
+    config = json.loads(OURS.insert(""))
     config["plugins"]["entries"]["mcp-memory"]["hooks"] = {}
     assert not OURS.may_see(json.dumps(config))
     config["plugins"]["slots"]["memory"] = "memory-core"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.integrations.commands import Command, read
+from mcp_memory.integrations.commands import OurCommand, read
 
 OURS = {
     "mcp-memory headers --client claude-code": None,
@@ -43,7 +43,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("line", OURS)
 def test_what_install_writes_is_ours(line: str) -> None:
-    assert read(line) == Command("headers", "claude-code", OURS[line])
+    assert read(line) == OurCommand("headers", "claude-code", OURS[line])
 
 
 @pytest.mark.parametrize("line", OTHERS)

@@ -22,12 +22,12 @@ def test_a_table_goes_in_and_out_again(text: str) -> None:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         with pytest.raises(Refused):
-            toml.put(text, PATH, TABLE)
+            toml.set_table(text, PATH, TABLE)
         return
-    new = toml.put(text, PATH, TABLE)
+    new = toml.set_table(text, PATH, TABLE)
     expected = {**before, "mcp_servers": {**before.get("mcp_servers", {}), "memory": TABLE}}
     assert tomllib.loads(new) == expected
-    assert toml.put(new, PATH, TABLE) == new
+    assert toml.set_table(new, PATH, TABLE) == new
     assert toml.remove(new, PATH) == text
 
 
@@ -40,7 +40,7 @@ def test_what_the_client_adds_meanwhile_stays_or_goes_with_it(text: str) -> None
     except tomllib.TOMLDecodeError:
         return
     new = (
-        toml.put(text, PATH, TABLE)
+        toml.set_table(text, PATH, TABLE)
         + '\n# next\n[later]\nx = 1\n\n[mcp_servers.memory.tools.memory_search]\napproval_mode = "approve"\n'
     )
     without = toml.remove(new, PATH)
@@ -50,7 +50,7 @@ def test_what_the_client_adds_meanwhile_stays_or_goes_with_it(text: str) -> None
 
 def test_an_entry_is_changed_where_it_stands() -> None:
     text = '[mcp_servers.memory]  # ours\nurl = "http://old"\n# mine\ntimeout = 5\n\n[x]\n'
-    assert toml.put(text, PATH, {"url": "http://new", "helper": "h"}) == (
+    assert toml.set_table(text, PATH, {"url": "http://new", "helper": "h"}) == (
         '[mcp_servers.memory]  # ours\nhelper = "h"\nurl = "http://new"\n# mine\ntimeout = 5\n\n[x]\n'
     )
 
@@ -68,7 +68,7 @@ def test_an_entry_is_changed_where_it_stands() -> None:
 )
 def test_what_cannot_be_edited_is_refused(text: str, why: str) -> None:
     with pytest.raises(Refused) as refused:
-        toml.put(text, PATH, TABLE)
+        toml.set_table(text, PATH, TABLE)
     assert why in refused.value.message
 
 
@@ -76,11 +76,11 @@ def test_what_cannot_be_edited_is_told_for_a_person_to_do() -> None:
     """And when that is done nothing is left to do."""
     text = "mcp_servers = { other = { url = 'x' } }\n"
     with pytest.raises(Refused) as refused:
-        toml.put(text, PATH, {"url": "http://x", "tool_timeout_sec": 60})
+        toml.set_table(text, PATH, {"url": "http://x", "tool_timeout_sec": 60})
     line = 'memory = { url = "http://x", tool_timeout_sec = 60 }'
     assert refused.value.hint == f"add to mcp_servers by hand, then try again: {line}"
     done = text.replace(" }\n", f", {line} }}\n")
-    assert toml.put(done, PATH, {"url": "http://x", "tool_timeout_sec": 60}) == done
+    assert toml.set_table(done, PATH, {"url": "http://x", "tool_timeout_sec": 60}) == done
     with pytest.raises(Refused) as refused:
         toml.remove(done, PATH)
     assert refused.value.hint == "take memory out of mcp_servers by hand, then try again"

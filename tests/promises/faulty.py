@@ -16,22 +16,22 @@ from pathlib import Path
 
 from mcp_memory.compaction.apply_step import undo
 from mcp_memory.compaction.execute_job import carry_out, finish
-from mcp_memory.compaction.job_builder import Drafter, Moving
-from mcp_memory.compaction.journal import Entry, RunJournal
-from mcp_memory.compaction.link_rewriter import Linkage
-from mcp_memory.compaction.steps import Remove, Write
+from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
+from mcp_memory.compaction.journal import JobEntry, RunJournal
+from mcp_memory.compaction.link_rewriter import LinkRewriter
+from mcp_memory.compaction.steps import RemoveStep, WriteStep
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.models import Outcome, Shelf
+from mcp_memory.models import NoteState, Outcome
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.link_targets import redirected
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.topics.map import Spot, render_map
+from mcp_memory.topics.map import MapEntry, render_map
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, gist, marked, render_related, unmarked, with_related
 from mcp_memory.topics.plan import is_topic_name
-from mcp_memory.vault.vault import Stored, Vault
+from mcp_memory.vault.vault import Vault, WriteResult
 from tests.engine.test_forget import vault_in
 from tests.faults.driver import ACTIONS, shim
 from tests.support.world import NOON, draft
@@ -59,7 +59,7 @@ def judge_append(vault: Vault, answered: bool) -> list[str]:
 def judge_supersede(vault: Vault, answered: bool) -> list[str]:
     again = vault.append(draft("Tea at five"), supersedes=OLD)
     faults = [] if not answered or again.outcome is Outcome.DUPLICATE else ["an answered append was lost"]
-    if vault.read(OLD).record.shelf is not Shelf.ARCHIVED or b"Tea at four" not in vault.read(OLD).text.encode():
+    if vault.read(OLD).record.shelf is not NoteState.ARCHIVED or b"Tea at four" not in vault.read(OLD).text.encode():
         faults.append("the old note is not what it should be")
     return faults + only_one(vault, "Tea at five") + mine(vault, again)
 
@@ -74,14 +74,14 @@ def judge_log(vault: Vault, answered: bool) -> list[str]:
 
 
 def judge_forget(vault: Vault, answered: bool) -> list[str]:
-    deleted = vault.read(OLD).record.shelf is Shelf.DELETED
+    deleted = vault.read(OLD).record.shelf is NoteState.DELETED
     faults = ["an answered forget was lost"] if answered and not deleted else []
     vault.forget(OLD)
     return faults + came_back(vault)
 
 
 def judge_restore(vault: Vault, answered: bool) -> list[str]:
-    deleted = vault.read(OLD).record.shelf is Shelf.DELETED
+    deleted = vault.read(OLD).record.shelf is NoteState.DELETED
     return (["an answered restore was lost"] if answered and deleted else []) + came_back(vault)
 
 
@@ -95,9 +95,11 @@ def tea_notes(vault: Vault) -> None:
 def compact(vault: Vault) -> None:
     files = {path: vault.read(path) for path in TEA}
     leaves = [file.record for path, file in sorted(files.items()) if path.startswith("topics/_fresh/")]
-    entry = Drafter(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).founding("topics", [], Moving(leaves))
+    entry = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).founding(
+        "topics", [], PlannedMove(leaves)
+    )
     standing = {path: file.record.etag for path, file in files.items()}
-    entry, _ = Linkage(vault, lambda: standing).followed(entry)
+    entry, _ = LinkRewriter(vault, lambda: standing).followed(entry)
     carry_out(vault, journal_of(vault), "run", entry, lambda _: None)
 
 
@@ -119,7 +121,7 @@ def judge_compact(vault: Vault, answered: bool) -> list[str]:
     for page in pages:
         file = vault.read(page)
         linked = {resolve(link.target, page) for link in find_links(file.body)}
-        if linked != set(filed) or not vault.filing.wrote(file):
+        if linked != set(filed) or not vault.filing.is_as_we_wrote(file):
             faults.append("the page does not lead to the leaves")
     if finish(vault, journal_of(vault), lambda _: None):
         faults.append("there is still something to finish")
@@ -139,11 +141,15 @@ def tend(vault: Vault) -> None:
     map is drawn; then the page is marked as stale."""
     page = page_of_tea()
     file, proposal = vault.read(page), page.replace(PAGE, PROPOSAL)
-    spot = Spot(file.record.id, file.record.title, page, 0, 4)
+    spot = MapEntry(file.record.id, file.record.title, page, 0, 4)
     text = render_map("01MAP", MAPPED, [spot], lambda _: gist(file.body), 500, NOON, NOON)
     related = with_related(file.text, render_related(page, [("Itself", page)]))
-    steps = [Remove(proposal, vault.read(proposal).text), Write(page, related, file.text), Write(MAPPED, text)]
-    carry_out(vault, journal_of(vault), "tended", Entry("tend", "tended", steps), lambda _: None)
+    steps = [
+        RemoveStep(proposal, vault.read(proposal).text),
+        WriteStep(page, related, file.text),
+        WriteStep(MAPPED, text),
+    ]
+    carry_out(vault, journal_of(vault), "tended", JobEntry("tend", "tended", steps), lambda _: None)
     vault.filing.write_page(page, marked(related, stale=True).encode(), vault.read(page).record.etag)
 
 
@@ -163,7 +169,7 @@ def judge_tend(vault: Vault, answered: bool) -> list[str]:
     faults = [] if len(set(done)) == 1 and (done[0] or not answered) else [f"done in part: {done}"]
     if answered and unmarked(text) == text:
         faults.append("the mark was lost")
-    if not vault.filing.wrote(vault.read(page)) or before not in {6, 7}:
+    if not vault.filing.is_as_we_wrote(vault.read(page)) or before not in {6, 7}:
         faults.append(f"the page is not ours, or one of {before} files is somebody's")
     if finish(vault, journal_of(vault), lambda _: None):
         faults.append("there is still something to finish")
@@ -196,7 +202,7 @@ def dangling(vault: Vault) -> list[str]:
 
 def tea_of(vault: Vault) -> dict[str, str]:
     files = {path: vault.read(path) for path in vault.list().files}
-    return {path: file.text for path, file in files.items() if file.record.shelf is not Shelf.SUMMARY}
+    return {path: file.text for path, file in files.items() if file.record.shelf is not NoteState.SUMMARY}
 
 
 def journal_of(vault: Vault) -> RunJournal:
@@ -225,11 +231,11 @@ def came_back(vault: Vault) -> list[str]:
 
 def only_one(vault: Vault, content: str) -> list[str]:
     files = [vault.read(path) for path in vault.list().files]
-    count = sum(content in file.text and file.record.shelf is Shelf.ACTIVE for file in files)
+    count = sum(content in file.text and file.record.shelf is NoteState.ACTIVE for file in files)
     return [] if count == 1 else [f"there {count} times"]
 
 
-def mine(vault: Vault, stored: Stored) -> list[str]:
+def mine(vault: Vault, stored: WriteResult) -> list[str]:
     try:
         vault.restore(vault.forget(stored.file.record.path).record.path)
     except McpMemoryError as error:

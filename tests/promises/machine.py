@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused
-from mcp_memory.models import Receipt, Shelf
+from mcp_memory.models import NoteState, Receipt
 from tests.support.world import World, made, paths, records
 
 WORDS = ["violet", "crimson", "teapot", "kettle", "bicycle", "rain", "osaka", "train", "名前", "café"]
@@ -167,7 +167,7 @@ class VaultMachine(RuleBasedStateMachine):
             self.receipts.append(receipt)
             found = self.call(lambda: self.engine.search(content, limit=1000, mode="keyword", path=receipt.path))
             # Somebody may have retired or archived today's log as a whole.
-            if self.engine.vault.read(receipt.path).record.shelf is Shelf.ACTIVE:
+            if self.engine.vault.read(receipt.path).record.shelf is NoteState.ACTIVE:
                 assert receipt.path in [hit.path for hit in found.hits]
 
     @precondition(lambda self: self.receipts)
@@ -286,6 +286,6 @@ class VaultMachine(RuleBasedStateMachine):
             for archived in (False, True):
                 result = self.call(lambda q=query, a=archived: engine.search(q, limit=100, include_archived=a))
                 found.append([(hit.id, hit.path, hit.start_line, round(hit.score, 3)) for hit in result.hits])
-        gone = set(paths(engine, Shelf.DELETED))
+        gone = set(paths(engine, NoteState.DELETED))
         assert not [hit for hits in found for hit in hits if hit[1] in gone]
         return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import PreconditionFailed
-from mcp_memory.models import NotePath, Shelf
+from mcp_memory.models import NotePath, NoteState
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.vault import Vault
 from tests.engine.test_forget import vault_in
@@ -106,7 +106,7 @@ def test_marks_and_edits_of_one_note_at_once(tmp_path: Path) -> None:
         thread.join()
     vaults[0].restore(path)
     final = vaults[0].read(path)
-    assert final.record.shelf is Shelf.ACTIVE
+    assert final.record.shelf is NoteState.ACTIVE
     lines = final.body.split()
     assert len(written) == 2 * rounds
     assert sorted(word for word in lines if word[1:].isdecimal()) == sorted(written)

@@ -13,10 +13,10 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.compaction.journal import Fate, RunJournal
+from mcp_memory.compaction.journal import JobOutcome, RunJournal
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.models import Shelf
+from mcp_memory.models import NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -106,9 +106,9 @@ def _note_faults(word: str, path: str, data: bytes, book: Book) -> Iterator[str]
 
 async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
     """Once all is filed. `with_people`: what a killed write has put aside may be a person's save of that moment."""
-    topics, fresh = await anyio.to_thread.run_sync(engine.compactor.survey.look)
+    topics, fresh = await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh)
     everything = [topic for top in topics for topic in top.walk()]
-    active = {record.path for record in records(engine) if record.shelf is Shelf.ACTIVE}
+    active = {record.path for record in records(engine) if record.shelf is NoteState.ACTIVE}
     led = Counter([*(note.path for note in fresh), *(note.path for topic in everything for note in topic.leaves)])
     faults = [f"{path} is in the tree {led[path]} times" for path in active
               if path.startswith("topics/") and led[path] != 1]  # fmt: skip
@@ -174,7 +174,7 @@ def unfinished(journal: Path) -> int:
 def standing_runs(journal: Path) -> list[str]:
     """Oldest first, those with something that can be taken back."""
     runs = RunJournal(journal)
-    return [run for run in runs.runs() if any(entry.fate is Fate.DONE for entry in runs.entries(run))]
+    return [run for run in runs.runs() if any(entry.fate is JobOutcome.DONE for entry in runs.entries(run))]
 
 
 def sizes(journal: Path) -> dict[str, int]:

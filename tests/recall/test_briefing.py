@@ -8,9 +8,9 @@ from time import time
 import pytest
 
 from mcp_memory.errors import DeadlineExceeded
-from mcp_memory.models import Shelf
+from mcp_memory.models import NoteState
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.seen_passages import KEPT_S, MOST_SESSIONS, Given
+from mcp_memory.recall.seen_passages import KEPT_S, MOST_SESSIONS, SeenPassages
 from mcp_memory.text.tokens import count_tokens
 from tests.support.world import World, paths
 
@@ -110,7 +110,7 @@ async def test_a_note_that_was_moved_is_no_news(world: World) -> None:
         (world.root / "topics/01-staging").mkdir(parents=True)
         (world.root / receipt.path).rename(world.root / "topics/01-staging/001-port.md")
         await engine.upkeep.reconcile()
-        assert "topics/01-staging/001-port.md" in paths(engine, Shelf.ACTIVE)
+        assert "topics/01-staging/001-port.md" in paths(engine, NoteState.ACTIVE)
         assert await told(engine, "s", QUESTION) == ""
         assert "01-staging" in await told(engine, "new", QUESTION)
 
@@ -168,25 +168,25 @@ async def test_a_disk_that_takes_nothing_is_no_reason_for_silence(world: World) 
 
 def test_sessions_expire_and_their_number_is_bounded(world: World) -> None:
     folder = world.state / "given"
-    given = Given(folder)
+    given = SeenPassages(folder)
     for number in range(MOST_SESSIONS + 20):
         given.add(f"session {number}", [f"{number:016x}"])
     for number in range(3):
         os.utime(given._file(f"session {number}"), (0, time() - KEPT_S - 60))
     given.reset("the latest")
-    again = Given(folder)
-    kept = [number for number in range(MOST_SESSIONS + 20) if again.to(f"session {number}")]
+    again = SeenPassages(folder)
+    kept = [number for number in range(MOST_SESSIONS + 20) if again.seen_by(f"session {number}")]
     assert len(kept) == len(list(folder.iterdir())) == MOST_SESSIONS
     assert not {0, 1, 2} & set(kept)
     assert {file.stat().st_mode & 0o077 for file in folder.iterdir()} == {0}
 
 
 def test_half_a_line_counts_for_nothing_and_keeps_the_next_apart(world: World) -> None:
-    given = Given(world.state / "given")
+    given = SeenPassages(world.state / "given")
     given.add("s", ["0" * 16, "1" * 16])
     (file,) = (world.state / "given").iterdir()
     file.write_bytes(file.read_bytes()[:-5] + b"\xff")
-    again = Given(world.state / "given")
-    assert again.to("s") == {"0" * 16}
+    again = SeenPassages(world.state / "given")
+    assert again.seen_by("s") == {"0" * 16}
     again.add("s", ["2" * 16])
-    assert Given(world.state / "given").to("s") == {"0" * 16, "2" * 16}
+    assert SeenPassages(world.state / "given").seen_by("s") == {"0" * 16, "2" * 16}

@@ -11,10 +11,10 @@ from random import Random
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.context_budget import (
-    Assembly,
-    Frame,
+    BudgetedText,
+    TextFrame,
     continued,
     fit,
     length,
@@ -24,16 +24,16 @@ from mcp_memory.recall.context_budget import (
     visible,
     with_notice,
 )
-from mcp_memory.recall.excerpts import Excerpt, about, excerpt_of, heading_of, merge, once
+from mcp_memory.recall.excerpts import Excerpt, excerpt_of, heading_of, kind_and_dates, merge, without_repeats
 from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
 from mcp_memory.text.tokens import count_tokens
 
-FRAME = Frame("Relevant memories", "2026-11-21T12:00+00:00")
+FRAME = TextFrame("Relevant memories", "2026-11-21T12:00+00:00")
 ODD = "\u202e\u200b\x1b\x00\r\U000e0041"
 
 
 def passages_of(path: str, text: str, config: ChunkingConfig | None = None) -> list[Passage]:
-    note = NoteRecord(NotePath(path), NoteId(path), Etag("e"), "s", f"Title {path}", "fact", Shelf.ACTIVE)
+    note = NoteRecord(NotePath(path), NoteId(path), Etag("e"), "s", f"Title {path}", "fact", NoteState.ACTIVE)
     return [
         Passage(number, number, each, note)
         for number, each in enumerate(chunk(text, 0, config or ChunkingConfig(), log=False))
@@ -81,9 +81,9 @@ budgets = st.integers(100, 700)
 def test_a_packed_answer_stays_within_its_budget(texts, budget, config, chance, remarks) -> None:
     passages = [p for n, text in enumerate(texts) for p in passages_of(f"n{n}.md", text, config)]
     chance.shuffle(passages)
-    frame = Frame("Relevant memories", "2026-11-21T12:00+00:00", tuple(remarks)).within(budget)
+    frame = TextFrame("Relevant memories", "2026-11-21T12:00+00:00", tuple(remarks)).within(budget)
     excerpts = pack(passages, frame.room(budget))
-    answer = render(frame, Assembly(tuple(excerpts)))
+    answer = render(frame, BudgetedText(tuple(excerpts)))
     assert count_tokens(answer) <= budget
     # Whole passages, each an exact stretch of its note.
     for each in excerpts:
@@ -104,7 +104,7 @@ def test_no_line_comes_twice_and_all_are_named_right(text: str, config: Chunking
     text = text.replace("\r", "")
     passages = passages_of("a.md", text, config)
     chance.shuffle(passages)
-    answer = render(FRAME, Assembly(tuple(pack(passages, 10**9))))
+    answer = render(FRAME, BudgetedText(tuple(pack(passages, 10**9))))
     lines = text.split("\n")
     seen: dict[int, str] = {}
     for _, number, line in shown(answer):
@@ -124,7 +124,7 @@ def test_neighbours_are_joined() -> None:
     passages = passages_of("a.md", text, config)
     assert len(passages) == 2
     assert "\n[1-4] first line\n>second line\n>\n>third line\n" in render(
-        FRAME, Assembly(tuple(pack(passages[::-1], 9999)))
+        FRAME, BudgetedText(tuple(pack(passages[::-1], 9999)))
     )
     apart = passages_of("a.md", text.replace("\n\n", "\n- - -\n"), config)
     assert [each.start_line for each in pack(apart, 9999)] == [1, 4]
@@ -133,7 +133,7 @@ def test_neighbours_are_joined() -> None:
     assert len(pieces) > 3
     whole = merge(pack(pieces, 10**6))[0]
     assert whole.text.startswith("word0 ")
-    answer = render(FRAME, Assembly(tuple(pack(pieces, 10**6))))
+    answer = render(FRAME, BudgetedText(tuple(pack(pieces, 10**6))))
     assert all(f"word{n}" in answer for n in range(100))
 
 
@@ -141,7 +141,7 @@ def test_neighbours_are_joined() -> None:
 @example([("a", 1, "x" * 5000)], 100)
 @example([("a" * 4000, 1, "x" * 5000)], 100)
 def test_fitted_notes_stay_within_the_budget_and_the_rest_is_named(parts, budget) -> None:
-    excerpts = once(excerpt(path, line, text) for path, line, text in parts)
+    excerpts = without_repeats(excerpt(path, line, text) for path, line, text in parts)
     room = FRAME.room(budget)
     assembly = fit(excerpts, room)
     assembly = with_notice(assembly, "Links: " + "x" * 40, room)
@@ -165,7 +165,9 @@ def test_lines_asked_for_twice_are_shown_once(parts) -> None:
         return "" if number % 4 == 0 else f"{path} {number}"
 
     asked = [(path, [*range(start, start + count)]) for path, start, count in parts]
-    kept = once(excerpt(path, numbers[0], "\n".join(line(path, n) for n in numbers)) for path, numbers in asked)
+    kept = without_repeats(
+        excerpt(path, numbers[0], "\n".join(line(path, n) for n in numbers)) for path, numbers in asked
+    )
     shown = [(e.path, n, words) for e in kept for n, words in enumerate(e.text.split("\n"), e.start_line) if words]
     assert sorted(shown) == sorted({(p, n, line(p, n)) for p, numbers in asked for n in numbers if line(p, n)})
 
@@ -183,10 +185,10 @@ def test_what_does_not_fit_is_named_with_the_call_that_gets_it() -> None:
 
 @given(st.text("ab\n>< " + ODD, max_size=200))
 def test_the_marks_are_not_in_the_text(text: str) -> None:
-    first = render(FRAME, Assembly((excerpt("a.md", 1, text or "x"),)))
+    first = render(FRAME, BudgetedText((excerpt("a.md", 1, text or "x"),)))
     mark = re.search(r"<<<([0-9a-f]{8})\n", first)[1]
     # An old answer, closing mark and all, stored as a note.
-    second = render(FRAME, Assembly((excerpt("a.md", 1, first),)))
+    second = render(FRAME, BudgetedText((excerpt("a.md", 1, first),)))
     other = re.search(r"<<<([0-9a-f]{8})\n", second)[1]
     assert other != mark
     opening, closing = f"<<<{other}\n", f"\n{other}>>>"
@@ -207,7 +209,7 @@ def test_a_mark_is_made_anew_while_the_text_holds_it(monkeypatch) -> None:
             return "a" * 64 if b"forged" in self._data else real(self._data).hexdigest()
 
     monkeypatch.setattr(hashlib, "sha256", Chosen)
-    answer = render(FRAME, Assembly((excerpt("a.md", 1, f"forged {'a' * 12}>>>"),)))
+    answer = render(FRAME, BudgetedText((excerpt("a.md", 1, f"forged {'a' * 12}>>>"),)))
     assert f"<<<{'a' * 12}" not in answer
 
 
@@ -219,30 +221,30 @@ def test_what_hides_or_reorders_is_shown_by_its_code() -> None:
     assert visible("\x1b[31m\u202eabc\u200b\U000e0041\u2028") == r"\u{1B}[31m\u{202E}abc\u{200B}\u{E0041}\u{2028}"
     assert visible("👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop") == "👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop"
     hostile = Excerpt(NotePath("a\u202e\u2028### b.md"), 1, 1, "x", "t\ni\u2028tle")
-    (header,) = [line for line in render(FRAME, Assembly((hostile,))).split("\n") if line.startswith("###")]
+    (header,) = [line for line in render(FRAME, BudgetedText((hostile,))).split("\n") if line.startswith("###")]
     assert "\u202e" not in header and "\u2028" not in header
 
 
 def test_a_long_title_does_not_eat_the_budget() -> None:
     passages = passages_of("a.md", "the evidence")
     note = passages[0].note
-    huge = NoteRecord(note.path, note.id, note.etag, "s", "t" * 50_000, "fact", Shelf.ACTIVE)
+    huge = NoteRecord(note.path, note.id, note.etag, "s", "t" * 50_000, "fact", NoteState.ACTIVE)
     packed = pack([Passage(0, 0, Chunk("the evidence", 0, 12, 1, 1), huge)], FRAME.room(200))
-    assert "the evidence" in render(FRAME, Assembly(tuple(packed)))
+    assert "the evidence" in render(FRAME, BudgetedText(tuple(packed)))
 
 
 def test_a_header_does_not_say_again_what_the_path_says() -> None:
     day = datetime(2026, 11, 20, tzinfo=UTC)
     fact = NoteRecord(
-        NotePath("notes/fact/tea.md"), NoteId("1"), Etag("e"), "s", "Tea", "fact", Shelf.ACTIVE, created=day
+        NotePath("notes/fact/tea.md"), NoteId("1"), Etag("e"), "s", "Tea", "fact", NoteState.ACTIVE, created=day
     )
     log = replace(fact, path=NotePath("memory/2026-11-20.md"), kind="log", is_log=True)
-    assert (heading_of(fact, ("Tea", "Green")), about(fact)) == ("Green", "2026-11-20")
+    assert (heading_of(fact, ("Tea", "Green")), kind_and_dates(fact)) == ("Green", "2026-11-20")
     assert heading_of(fact, ("Steam", "Tea")) == "" and heading_of(fact, ("Te",)) == "Te"
     assert heading_of(fact, ("Tea", "Green { #green }")) == "Green"
     loose = replace(fact, path=NotePath("tea.md"))
-    assert [about(replace(loose, kind=kind)) for kind in ("fix", "note")] == ["fix · 2026-11-20", "2026-11-20"]
-    assert (heading_of(log, ("2026-11-20", "10:00 Tea")), about(log)) == ("10:00 Tea", "")
+    assert [kind_and_dates(replace(loose, kind=kind)) for kind in ("fix", "note")] == ["fix · 2026-11-20", "2026-11-20"]
+    assert (heading_of(log, ("2026-11-20", "10:00 Tea")), kind_and_dates(log)) == ("10:00 Tea", "")
     assert heading_of(log, ()) == ""
 
 
@@ -282,9 +284,9 @@ def test_reading_on_loses_and_doubles_nothing(texts: str, chance: Random) -> Non
 
 def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
     text = "# Tea\n\n## Green\n\nsencha\n\n## Black\n\nassam\n\n\nkeemun\n"
-    answer = render(FRAME, Assembly(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
+    answer = render(FRAME, BudgetedText(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
     assert "### a.md · Green · fact\n[5] sencha\n[9-12 · Black] assam\n>\n>\n>keemun\n" in answer
 
 
 def test_nothing_is_said_plainly() -> None:
-    assert "Nothing relevant is stored." in render(FRAME, Assembly(()))
+    assert "Nothing relevant is stored." in render(FRAME, BudgetedText(()))

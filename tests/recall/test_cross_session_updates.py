@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.cross_session_updates import Stored
+from mcp_memory.recall.cross_session_updates import StoredNote
 from mcp_memory.text.tokens import count_tokens
 from tests.recall.test_briefing import PORT, QUESTION, begun, told
 from tests.support.world import World
@@ -108,4 +108,4 @@ async def test_what_a_restart_finds_is_known(world: World) -> None:
     ],
 )
 def test_whose_it_is(source: str | None, session: str | None, own: bool) -> None:
-    assert Stored(1, source, session).is_by(MINE) is own
+    assert StoredNote(1, source, session).is_by(MINE) is own

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.runtime.local_timezone import LocalZone
+from mcp_memory.runtime.local_timezone import LocalTimezone
 from tests.support.world import World, python
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -91,18 +91,18 @@ class TestBerlin:
     @example(datetime(2026, 3, 29, 0, 59, 59))
     def test_there_and_back_is_the_same_moment(self, naive: datetime) -> None:
         moment = naive.replace(tzinfo=UTC)
-        local = moment.astimezone(LocalZone())
+        local = moment.astimezone(LocalTimezone())
         wanted = moment.astimezone(BERLIN)
         assert (local.replace(tzinfo=None), local.fold) == (wanted.replace(tzinfo=None), wanted.fold)
         assert local.utcoffset() == wanted.utcoffset()
         assert local.astimezone(UTC) == moment
-        assert datetime.fromtimestamp(moment.timestamp(), LocalZone()).astimezone(UTC) == moment
+        assert datetime.fromtimestamp(moment.timestamp(), LocalTimezone()).astimezone(UTC) == moment
 
     @given(st.datetimes(), st.sampled_from([0, 1]))
     @example(datetime.min, 0)
     @example(datetime.max, 1)
     def test_nothing_is_raised(self, naive: datetime, fold: int) -> None:
-        offset = naive.replace(tzinfo=LocalZone(), fold=fold).utcoffset()
+        offset = naive.replace(tzinfo=LocalTimezone(), fold=fold).utcoffset()
         assert timezone(offset)
         assert abs(offset) < timedelta(days=1)
 

@@ -6,13 +6,13 @@ import anyio
 import pytest
 
 from mcp_memory.errors import DeadlineExceeded
-from mcp_memory.runtime.threads import Crew
+from mcp_memory.runtime.threads import ThreadPool
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_no_more_than_so_many_at_once() -> None:
-    crew, lock, full = Crew(at_once=2), threading.Lock(), threading.Barrier(2)
+    crew, lock, full = ThreadPool(at_once=2), threading.Lock(), threading.Barrier(2)
     running, most = 0, 0
 
     def work() -> None:
@@ -34,7 +34,7 @@ async def test_no_more_than_so_many_at_once() -> None:
 
 
 async def test_who_overran_its_deadline_keeps_nobody_from_work_until_too_many_hang() -> None:
-    crew, end = Crew(at_once=1, most=3), threading.Event()
+    crew, end = ThreadPool(at_once=1, most=3), threading.Event()
 
     async def hang() -> None:
         with pytest.raises(DeadlineExceeded, match="the work took longer"):
@@ -53,7 +53,7 @@ async def test_who_overran_its_deadline_keeps_nobody_from_work_until_too_many_ha
 
 
 async def test_waiting_for_a_turn_counts() -> None:
-    crew, begun, end = Crew(at_once=1), threading.Event(), threading.Event()
+    crew, begun, end = ThreadPool(at_once=1), threading.Event(), threading.Event()
 
     async def first() -> None:
         await crew.run(lambda: (begun.set(), end.wait()), what="the first", deadline_s=10)

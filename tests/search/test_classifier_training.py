@@ -12,8 +12,8 @@ from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.evaluation.metrics import share_below
-from mcp_memory.search.classifier_training import School, Taught, examples
-from mcp_memory.search.confidence import Signs, confidence
+from mcp_memory.search.classifier_training import ClassifierTraining, TrainedClassifier, examples
+from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import UNSURE, UNWANTED, ConfidenceConfig
 from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS
 from mcp_memory.search.searcher import SearchConfig
@@ -25,7 +25,7 @@ BUNDLED = ConfidenceConfig()
 
 def test_what_is_shipped_tells_the_examples_apart(tmp_path: Path, model_cache: Path) -> None:
     embedder = open_embedder(EmbedderConfig(), model_cache)
-    school = School(tmp_path, BUNDLED)
+    school = ClassifierTraining(tmp_path, BUNDLED)
     shipped = school.look_up(embedder)
     assert shipped is not None and school.taught(embedder) is shipped and shipped.confidence is BUNDLED
     prompts, wanted = (each[::10] for each in examples())
@@ -37,41 +37,45 @@ def test_what_is_shipped_tells_the_examples_apart(tmp_path: Path, model_cache: P
 def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_cache: Path) -> None:
     """If the examples or the compiled model changed: take the new file from the folder that `School` is given."""
     embedder = open_embedder(EmbedderConfig(), model_cache)
-    school = School(tmp_path, BUNDLED)
+    school = ClassifierTraining(tmp_path, BUNDLED)
     shipped, learned = school.look_up(embedder), school.teach(embedder)
     assert shipped is not None
     prompts, _ = examples()
     assert max(abs(_odds(shipped, embedder, each) - _odds(learned, embedder, each)) for each in prompts[::10]) < 0.1
 
 
-def _odds(taught: Taught, embedder: Embedder, prompt: str) -> float:
-    return taught.wanting.of(prompt, embedder.embed_query(prompt))
+def _odds(taught: TrainedClassifier, embedder: Embedder, prompt: str) -> float:
+    return taught.wanting.log_odds(prompt, embedder.embed_query(prompt))
 
 
 @pytest.fixture(scope="module")
-def schooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Taught]:
+def schooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainedClassifier]:
     """Where it is kept what a toy learned in two seconds, and that."""
     folder = tmp_path_factory.mktemp("school")
-    return folder, School(folder, BUNDLED).teach(ToyEmbedder())
+    return folder, ClassifierTraining(folder, BUNDLED).teach(ToyEmbedder())
 
 
-def test_what_a_model_learned_is_kept_for_the_next_time(tmp_path: Path, schooled: tuple[Path, Taught]) -> None:
+def test_what_a_model_learned_is_kept_for_the_next_time(
+    tmp_path: Path, schooled: tuple[Path, TrainedClassifier]
+) -> None:
     embedder, (folder, learned) = ToyEmbedder(), schooled
-    assert School(tmp_path, BUNDLED).look_up(embedder) is None
-    kept = School(folder, BUNDLED).look_up(embedder)
+    assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is None
+    kept = ClassifierTraining(folder, BUNDLED).look_up(embedder)
     assert kept is not None and np.allclose(kept.wanting.weights, learned.wanting.weights, atol=1e-3)
     assert kept.wanting.wordings == learned.wanting.wordings and len(kept.wanting.wordings) > 1000
     assert kept.confidence.prompts == learned.confidence.prompts != BUNDLED.prompts
     assert kept.confidence.words == BUNDLED.words, "they have nothing to do with the model"
 
 
-def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path, schooled: tuple[Path, Taught]) -> None:
+def test_a_damaged_file_or_one_of_another_size_is_learned_anew(
+    tmp_path: Path, schooled: tuple[Path, TrainedClassifier]
+) -> None:
     embedder = ToyEmbedder()
     (whole,) = schooled[0].glob("taught-*.json")
     file = tmp_path / whole.name
     said = json.loads(whole.read_text())
     file.write_text(json.dumps(said))
-    assert School(tmp_path, BUNDLED).look_up(embedder) is not None
+    assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is not None
     changes = (
         {"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}, {"signs": {}},
         {"signs": {"prompts": [1]}}, {"doubt": float("nan")}, {"weights": [float("inf")] * embedder.dimension},
@@ -79,10 +83,10 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(tmp_path: Path, s
     )  # fmt: skip
     for change in changes:
         file.write_text(json.dumps(said | change))
-        assert School(tmp_path, BUNDLED).look_up(embedder) is None
+        assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is None
     for broken in ("{", "[]", "[" * 100_000):
         file.write_text(broken)
-        assert School(tmp_path, BUNDLED).look_up(embedder) is None
+        assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is None
 
 
 def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
@@ -90,20 +94,20 @@ def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
         def embed_query(self, text: str) -> np.ndarray:
             return super().embed_query(text) * np.nan
 
-    school, embedder = School(tmp_path, BUNDLED), Broken()
+    school, embedder = ClassifierTraining(tmp_path, BUNDLED), Broken()
     with pytest.raises(EmbedderUnavailable, match="no numbers"):
         school.teach(embedder)
     assert school.taught(embedder) is None and not [*tmp_path.iterdir()]
 
 
-def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, Taught]) -> None:
+def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, TrainedClassifier]) -> None:
     embedder, (_, taught) = ToyEmbedder(), schooled
     passages = embedder.embed_documents([json.loads(line)["text"] for line in PASSAGES.read_text().splitlines()])
     kinds: dict[tuple[bool, bool], list[float]] = {}
     for row in map(json.loads, QUESTIONS.read_text().splitlines()):
         vector = embedder.embed_query(row["text"])
-        wanted = taught.wanting.of(row["text"], vector) if row["prompt"] else None
-        signs = Signs(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
+        wanted = taught.wanting.log_odds(row["text"], vector) if row["prompt"] else None
+        signs = ConfidenceFeatures(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
         kinds.setdefault((row["prompt"], row["answerable"]), []).append(confidence(signs, taught.confidence))
     for is_prompt, bar in ((False, UNSURE), (True, UNWANTED)):
         lost, silent = (share_below(kinds[is_prompt, answerable], bar) for answerable in (True, False))
@@ -139,11 +143,11 @@ async def test_an_endpoint_that_fails_half_way_is_not_asked_with_each_question(
 ) -> None:
     asked: list[str] = []
 
-    def fail(_: School, embedder: Embedder) -> Taught:
+    def fail(_: ClassifierTraining, embedder: Embedder) -> TrainedClassifier:
         asked.append(embedder.fingerprint)
         raise EmbedderUnavailable("too many requests")
 
-    monkeypatch.setattr(School, "teach", fail)
+    monkeypatch.setattr(ClassifierTraining, "teach", fail)
     toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
     async with toy_world.engine() as engine:
         for number in range(3):

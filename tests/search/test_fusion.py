@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.index.base import Rows
-from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Scored, Shelf
+from mcp_memory.index.base import ScoredRows
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage, Scored
 from mcp_memory.search.boosts import (
     BoostWeights,
     boosts,
@@ -20,9 +20,9 @@ from mcp_memory.search.boosts import (
     read_question,
     telling_days,
 )
-from mcp_memory.search.confidence import Signs, confidence, coverage
+from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverage
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.fusion import FusionWeights, Legs, candidates, fuse
+from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.dates import DateRange
 from mcp_memory.text.language.terms import fold, terms, words
@@ -32,11 +32,13 @@ WEIGHTS = FusionWeights()
 BOOSTS = BoostWeights()
 
 scored = st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, width=32))
-rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(lambda found: Rows.of(*found))
-legs = st.builds(Legs, rows, rows, rows, st.booleans(), st.floats(0, 100))
+rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(
+    lambda found: ScoredRows.from_scored(*found)
+)
+legs = st.builds(RetrieverRows, rows, rows, rows, st.booleans(), st.floats(0, 100))
 
 
-def fused_of(found: Legs, *, section_rows: int = 1000) -> dict[int, float]:
+def fused_of(found: RetrieverRows, *, section_rows: int = 1000) -> dict[int, float]:
     """Chunk → score, where so many chunks make a section."""
     return {row.chunk_id: row.score for row in fuse(found, WEIGHTS, lambda ids: ids // section_rows)}
 
@@ -45,7 +47,7 @@ def passage(text: str, path: str = "memory/2023-05-08.md", **note: Any) -> Passa
     is_log = path.startswith("memory/")
     headings = note.pop("headings", ())
     record = NoteRecord(
-        NotePath(path), NoteId(f"path:{path}"), Etag(""), "", note.pop("title", "A title"), "note", Shelf.ACTIVE,
+        NotePath(path), NoteId(f"path:{path}"), Etag(""), "", note.pop("title", "A title"), "note", NoteState.ACTIVE,
         is_log=is_log, **note,
     )  # fmt: skip
     return Passage(1, 0, Chunk(text, 0, len(text), 1, 1, headings), record)
@@ -57,47 +59,58 @@ def boosted(question: str, found: Passage) -> dict[str, float]:
 
 class TestFuse:
     def test_a_leg_counts_in_proportion_to_its_best_row(self) -> None:
-        fused = fused_of(Legs(lexical=Rows.of(Scored(1, 40.0), Scored(5, 10.0)), dense=Rows.of(Scored(5, 0.5))))
+        fused = fused_of(
+            RetrieverRows(
+                lexical=ScoredRows.from_scored(Scored(1, 40.0), Scored(5, 10.0)),
+                dense=ScoredRows.from_scored(Scored(5, 0.5)),
+            )
+        )
         assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
 
     def test_the_scale_of_a_leg_does_not_matter(self) -> None:
-        small = Legs(lexical=Rows.of(Scored(1, 0.04), Scored(2, 0.01)), dense=Rows.of(Scored(3, 0.3)))
-        large = Legs(lexical=Rows.of(Scored(1, 4000), Scored(2, 1000)), dense=Rows.of(Scored(3, 0.9)))
+        small = RetrieverRows(
+            lexical=ScoredRows.from_scored(Scored(1, 0.04), Scored(2, 0.01)),
+            dense=ScoredRows.from_scored(Scored(3, 0.3)),
+        )
+        large = RetrieverRows(
+            lexical=ScoredRows.from_scored(Scored(1, 4000), Scored(2, 1000)),
+            dense=ScoredRows.from_scored(Scored(3, 0.9)),
+        )
         assert fused_of(small) == pytest.approx(fused_of(large))
 
     def test_what_stands_beside_a_good_chunk_gains(self) -> None:
-        fused = fused_of(Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
+        fused = fused_of(RetrieverRows(lexical=ScoredRows.from_scored(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
         assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
         assert fused[9] == pytest.approx(1 / 3)
 
     def test_but_not_what_stands_under_another_heading(self) -> None:
-        found = Legs(lexical=Rows.of(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
+        found = RetrieverRows(lexical=ScoredRows.from_scored(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
         fused = fused_of(found, section_rows=2)
         assert fused[1] == pytest.approx(1.0)
         assert fused[2] == pytest.approx((1 + WEIGHTS.neighbour) / 3) == fused[3]
 
     def test_a_best_row_that_has_few_of_the_words_counts_less(self) -> None:
-        lexical, dense = Rows.of(Scored(1, 4.0), Scored(5, 2.0)), Rows.of(Scored(9, 0.5))
+        lexical, dense = ScoredRows.from_scored(Scored(1, 4.0), Scored(5, 2.0)), ScoredRows.from_scored(Scored(9, 0.5))
         for ceiling, times in ((3.0, 1), (20.0, 5), (1e9, 10)):
             best = 1 / (1 - WEIGHTS.ceiling + times * WEIGHTS.ceiling)
-            fused = fused_of(Legs(lexical, dense=dense, ceiling=ceiling))
+            fused = fused_of(RetrieverRows(lexical, dense=dense, ceiling=ceiling))
             assert fused == pytest.approx({1: best, 5: best / 2, 9: WEIGHTS.dense})
-        assert fused_of(Legs(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
+        assert fused_of(RetrieverRows(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
 
     def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
-        lexical, dense = Rows.of(Scored(7, 1.0)), Rows.of(Scored(1, 0.8), Scored(3, 0.4))
-        full = fused_of(Legs(lexical, Rows(), dense, dense_is_full=True))
-        whole = fused_of(Legs(lexical, Rows(), dense, dense_is_full=False))
+        lexical, dense = ScoredRows.from_scored(Scored(7, 1.0)), ScoredRows.from_scored(Scored(1, 0.8), Scored(3, 0.4))
+        full = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=True))
+        whole = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=False))
         assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
         assert whole[7] == pytest.approx(1.0)
 
     def test_the_section_leg_lists_nothing_unless_the_others_are_empty(self) -> None:
-        around = Rows.of(Scored(5, 2.0))
-        assert candidates(Legs(Rows.of(Scored(1, 1.0)), around)).tolist() == [1]
-        assert candidates(Legs(section=around)).tolist() == [5]
+        around = ScoredRows.from_scored(Scored(5, 2.0))
+        assert candidates(RetrieverRows(ScoredRows.from_scored(Scored(1, 1.0)), around)).tolist() == [1]
+        assert candidates(RetrieverRows(section=around)).tolist() == [5]
 
     @given(legs)
-    def test_every_candidate_is_scored_and_never_below_zero(self, found: Legs) -> None:
+    def test_every_candidate_is_scored_and_never_below_zero(self, found: RetrieverRows) -> None:
         fused = fused_of(found)
         assert list(fused) == candidates(found).tolist()
         most = (WEIGHTS.lexical + WEIGHTS.dense + WEIGHTS.section) * (1 + 2 * WEIGHTS.neighbour)
@@ -204,9 +217,21 @@ class TestConfidence:
     def test_without_words_or_vectors(self) -> None:
         assert coverage({}, 10, [passage("x")]) == coverage({"x": 1}, 10, []) == 0.0
         config = ConfidenceConfig()
-        assert confidence(Signs(), config) == 0.0
-        assert 0 < confidence(Signs(0.0, 0.0), config) < 0.5 < confidence(Signs(1.0, 1.0), config) < 1
-        assert 0 < confidence(Signs(cosine=0.1), config) < 0.5 < confidence(Signs(cosine=0.8), config) < 1
+        assert confidence(ConfidenceFeatures(), config) == 0.0
+        assert (
+            0
+            < confidence(ConfidenceFeatures(0.0, 0.0), config)
+            < 0.5
+            < confidence(ConfidenceFeatures(1.0, 1.0), config)
+            < 1
+        )
+        assert (
+            0
+            < confidence(ConfidenceFeatures(cosine=0.1), config)
+            < 0.5
+            < confidence(ConfidenceFeatures(cosine=0.8), config)
+            < 1
+        )
 
     @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(-1, 1), st.floats(-1, 1))
     def test_more_evidence_never_means_less_confidence(
@@ -214,7 +239,7 @@ class TestConfidence:
     ) -> None:
         less, more = sorted((less, more))
         far, near = sorted((far, near))
-        low, high = Signs(less, all_of_it, far), Signs(more, all_of_it, near)
+        low, high = ConfidenceFeatures(less, all_of_it, far), ConfidenceFeatures(more, all_of_it, near)
         assert 0 <= confidence(low, ConfidenceConfig()) <= confidence(high, ConfidenceConfig()) <= 1
 
 

@@ -16,9 +16,9 @@ import pytest
 from anyio.to_thread import run_sync
 
 from mcp_memory.errors import IndexUnavailable, StillReading
-from mcp_memory.index.base import Delete, Unread
+from mcp_memory.index.base import Delete, UnreadFiles
 from mcp_memory.index.keywords import inverted_index, posting_codec
-from mcp_memory.index.keywords.inverted_index import WordStore
+from mcp_memory.index.keywords.inverted_index import InvertedIndex
 from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.index.vectors import sidecar
@@ -212,9 +212,9 @@ async def test_how_much_is_done_is_told(index: SqliteIndex, words: Gate, monkeyp
 
     words.is_open.set()
     monkeypatch.setattr(posting_codec, "segment", spying)
-    assert index.unread() == Unread(PASSAGES, 0.0, 0.0)
+    assert index.unread() == UnreadFiles(PASSAGES, 0.0, 0.0)
     index.read("words")
-    assert index.unread() == Unread(PASSAGES, None, 0.0)
+    assert index.unread() == UnreadFiles(PASSAGES, None, 0.0)
     assert shares[0] == 0 and shares == sorted(set(shares)) and 0.3 < float(shares[-1] or 0) < 1
 
 
@@ -307,7 +307,7 @@ async def test_what_is_about_to_be_saved_when_it_is_forgotten_is_not_saved(
 ) -> None:
     words.is_open.set()
     saving = Gate()
-    monkeypatch.setattr(WordStore, "_save", saving.before(WordStore._save))
+    monkeypatch.setattr(InvertedIndex, "_save", saving.before(InvertedIndex._save))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run_sync, index.frequencies, ["teapot"])
         await run_sync(saving.reached.wait)

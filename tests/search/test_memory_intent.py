@@ -18,23 +18,23 @@ def test_what_was_learned_holds_for_others_of_the_kind() -> None:
     vectors = random.normal(size=(600, 32))
     vectors[:, 3] += np.where(wanted, 2.0, -2.0)
     found = learn([""] * 300, unit(vectors[:300]), wanted[:300].tolist())
-    told = np.array([found.of("", vector) > 0 for vector in unit(vectors[300:])])
+    told = np.array([found.log_odds("", vector) > 0 for vector in unit(vectors[300:])])
     assert (told == wanted[300:]).mean() > 0.9
 
 
 def test_log_odds_stay_within_their_limit() -> None:
     vectors = unit(np.array([[1.0, 0.0], [-1.0, 0.0]] * 2000))
     found = learn([""] * 4000, vectors, [True, False] * 2000)
-    assert found.of("", np.array([100.0, 0.0], dtype=np.float32)) == LIMIT
-    assert found.of("", np.array([-100.0, 0.0], dtype=np.float32)) == -LIMIT
+    assert found.log_odds("", np.array([100.0, 0.0], dtype=np.float32)) == LIMIT
+    assert found.log_odds("", np.array([-100.0, 0.0], dtype=np.float32)) == -LIMIT
 
 
 def test_words_tell_where_the_meaning_is_the_same() -> None:
     prompts = ["what did we say about the pump?", "what is a pump?"] * 50
     found = learn(prompts, np.ones((100, 4), dtype=np.float32) / 2, [True, False] * 50)
     same = np.ones(4, dtype=np.float32) / 2
-    assert found.of("what did we say about the roof?", same) > 1 > -1 > found.of("What is a roof?", same)
-    assert abs(found.of("", same)) < 1 and abs(found.of("屋根", same)) < 1  # nothing known, nothing told
+    assert found.log_odds("what did we say about the roof?", same) > 1 > -1 > found.log_odds("What is a roof?", same)
+    assert abs(found.log_odds("", same)) < 1 and abs(found.log_odds("屋根", same)) < 1  # nothing known, nothing told
 
 
 def test_a_wording_is_a_word_a_sign_or_two_neighbours() -> None:

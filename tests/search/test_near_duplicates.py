@@ -6,7 +6,7 @@ import pytest
 
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.models import Filters
-from mcp_memory.search.near_duplicates import Similar
+from mcp_memory.search.near_duplicates import NearDuplicates
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -19,11 +19,11 @@ async def test_the_nearest_come_first_and_what_merely_shares_a_subject_does_not(
     world.write("close.md", "The violet teapot has a crack near the spout. Nobody may pour it.\n")
     world.write("subject.md", "The violet teapot stands on the second shelf of the kitchen, behind the blue cups.\n")
     async with world.engine() as engine:
-        similar = Similar(engine._index)
+        similar = NearDuplicates(engine._index)
         asked = "the violet teapot has a crack near its spout so nobody may pour from it"
-        assert [each.note.path for each in await similar.to(asked, ALL)] == ["exact.md", "close.md"]
-        assert await similar.to("of the and", ALL) == []
-        assert await similar.to("bicycles rust when it rains", ALL) == []
+        assert [each.note.path for each in await similar.find(asked, ALL)] == ["exact.md", "close.md"]
+        assert await similar.find("of the and", ALL) == []
+        assert await similar.find("bicycles rust when it rains", ALL) == []
 
 
 async def test_of_a_log_the_entry_is_named(world: World) -> None:

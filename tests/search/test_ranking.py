@@ -8,20 +8,22 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, Passage, Shelf
-from mcp_memory.search.ranking import FIRST_READ, Weighed, best_of, without_repeats
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.search.ranking import FIRST_READ, WeightedRow, best_of, without_repeats
 
 MOST = 0.5
 
 
 def passage(chunk: int, text: str) -> Passage:
     path = NotePath(f"{chunk:03}.md")
-    record = NoteRecord(path, NoteId(path), Etag(""), "", path, "note", Shelf.ACTIVE)
+    record = NoteRecord(path, NoteId(path), Etag(""), "", path, "note", NoteState.ACTIVE)
     return Passage(chunk, 0, Chunk(text, 0, len(text), 1, 1), record)
 
 
-def ordered(scores: Mapping[int, float], gained: Mapping[int, float], found: Mapping[int, Passage]) -> list[Weighed]:
-    weighed = [Weighed(each, scores[c] + gained.get(c, 0.0), scores[c], {}) for c, each in found.items()]
+def ordered(
+    scores: Mapping[int, float], gained: Mapping[int, float], found: Mapping[int, Passage]
+) -> list[WeightedRow]:
+    weighed = [WeightedRow(each, scores[c] + gained.get(c, 0.0), scores[c], {}) for c, each in found.items()]
     return sorted(weighed, key=lambda each: (-each.score, each.passage.chunk_id))
 
 
@@ -41,7 +43,7 @@ def test_the_best_are_those_of_reading_all(
         reads.append(wanted)
         return {chunk: everything[chunk] for chunk in wanted}
 
-    def weighed(found: Mapping[int, Passage]) -> list[Weighed]:
+    def weighed(found: Mapping[int, Passage]) -> list[WeightedRow]:
         return ordered(scores, gained, found)
 
     best, whole = best_of(scores, limit, read=read, weighed=weighed, most=MOST)

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.errors import IndexUnavailable
-from mcp_memory.index.base import Rows, Upsert
+from mcp_memory.index.base import ScoredRows, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.index_rows import to_upsert
-from mcp_memory.models import Etag, Filters, NotePath, SearchResult, Shelf
+from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
 from mcp_memory.search.query_vectors import QueryVectors
-from mcp_memory.search.retrievers import LegConfig, rarest
+from mcp_memory.search.retrievers import RetrieverConfig, rarest
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.note_file import Layout, read_note
 from tests.support.toy import ToyEmbedder
 
@@ -77,15 +77,15 @@ class Fails(SqliteIndex):
     broken: frozenset[str] = frozenset()
     hanging: threading.Event | None = None
 
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         self._check("lexical")
         return super().lexical(terms, k, filters)
 
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         self._check("section")
         return super().section(terms, k, filters)
 
-    def dense(self, vector: Any, k: int, filters: Filters) -> Rows:
+    def dense(self, vector: Any, k: int, filters: Filters) -> ScoredRows:
         if self.hanging:
             self.hanging.wait()
         self._check("dense")
@@ -97,7 +97,7 @@ class Fails(SqliteIndex):
 
 
 def upsert(path: str, text: str) -> Upsert:
-    note = read_note(NotePath(path), text.encode(), Etag("e"), "s", Layout("", UTC), Kinds({}))
+    note = read_note(NotePath(path), text.encode(), Etag("e"), "s", Layout("", UTC), NoteKinds({}))
     return to_upsert(note.record, note.text, note.body_start, ChunkingConfig())
 
 
@@ -127,7 +127,7 @@ def toy() -> ToyEmbedder:
 
 
 def searcher(index: SqliteIndex, embedder: Embedder | None, **legs: Any) -> Searcher:
-    return Searcher(index, lambda: embedder, SearchConfig(legs=LegConfig(**legs)), lambda: NOW)
+    return Searcher(index, lambda: embedder, SearchConfig(legs=RetrieverConfig(**legs)), lambda: NOW)
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ class TestHits:
         assert await told() == {old: hidden}
         assert await told(kinds=frozenset({"log"})) == {trip: ("kinds",), old: ("kinds", *hidden)}
         assert await told(project="work", tags=frozenset({"x"})) == {trip: ("tags", "project"), old: ("tags", *hidden)}
-        assert await told(path_prefix="memory", shelves=frozenset(Shelf)) == {trip: ("path",), old: ("path",)}
+        assert await told(path_prefix="memory", shelves=frozenset(NoteState)) == {trip: ("path",), old: ("path",)}
         assert await told(since=NOW) == {trip: ("since",), old: ("since", *hidden)}
         assert (await made.search("Osaka", limit=2, filters=ALL)).left_out == ()
 
@@ -399,7 +399,7 @@ class TestFilters:
         fill(index, {"_archive/old.md": "A red bicycle.\n"}, toy)
         made = searcher(index, toy)
         assert "include_archived" in str((await made.search("bicycle", limit=3, filters=ALL)).note)
-        wide = Filters(shelves=frozenset({Shelf.ACTIVE, Shelf.ARCHIVED}))
+        wide = Filters(shelves=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED}))
         assert len((await made.search("bicycle", limit=3, filters=wide)).hits) == 1
 
 
@@ -464,10 +464,10 @@ class TestQueryVectors:
     def test_a_name_is_half_left_out_where_something_else_is_asked(self) -> None:
         model, cache = ToyEmbedder(), QueryVectors()
         whole, rest = model.embed_query("What does Ada like?"), model.embed_query("What does like?")
-        middle = cache.of(model, "What does Ada like?", ["Ada"])
+        middle = cache.embed(model, "What does Ada like?", ["Ada"])
         assert np.allclose(middle, (whole + rest) / np.linalg.norm(whole + rest))
-        assert np.array_equal(cache.of(model, "What does Ada like?", []), whole)
-        assert np.array_equal(cache.of(model, "Who is Ada?", ["Ada"]), model.embed_query("Who is Ada?"))
+        assert np.array_equal(cache.embed(model, "What does Ada like?", []), whole)
+        assert np.array_equal(cache.embed(model, "Who is Ada?", ["Ada"]), model.embed_query("Who is Ada?"))
 
 
 class Counting(ToyEmbedder):
@@ -483,11 +483,11 @@ class Asked(SqliteIndex):
 
     legs = 0
 
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         self.legs += 1
         return super().lexical(terms, k, filters)
 
-    def dense(self, vector: Any, k: int, filters: Filters) -> Rows:
+    def dense(self, vector: Any, k: int, filters: Filters) -> ScoredRows:
         self.legs += 1
         return super().dense(vector, k, filters)
 
@@ -564,7 +564,7 @@ class TestPassages:
 
     def test_a_deleted_note_has_no_chunks(self) -> None:
         made = upsert("a.md", "---\nstatus: deleted\n---\nsecret\n")
-        assert made.note.shelf is Shelf.DELETED and not made.chunks and not made.places
+        assert made.note.shelf is NoteState.DELETED and not made.chunks and not made.places
 
     def test_what_is_embedded(self) -> None:
         log, note = upsert("memory/2023-05-08.md", LOG), upsert("notes/decision/japan.md", TRIP)

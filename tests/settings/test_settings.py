@@ -172,12 +172,12 @@ def test_where_things_are(tmp_path: Path):
     assert state_home({}) == str(Path("~/.local/state/mcp-memory").expanduser())
     assert config_file({"XDG_CONFIG_HOME": "/x"}) == "/x/mcp-memory/config.toml"
     assert config_file({}) == str(Path("~/.config/mcp-memory/config.toml").expanduser())
-    state = StateFolder.of(Path("/a/My Notes"), {"MCP_MEMORY_STATE": "/s"})
+    state = StateFolder.for_vault(Path("/a/My Notes"), {"MCP_MEMORY_STATE": "/s"})
     assert state.root.parent == Path("/s/vaults")
     assert state.root.name.startswith("my-notes-")
     assert state.home == Path("/s")
     assert state.models == Path("/s/models")
-    assert StateFolder.of(Path("/b/My Notes"), {"MCP_MEMORY_STATE": "/s"}).root != state.root
+    assert StateFolder.for_vault(Path("/b/My Notes"), {"MCP_MEMORY_STATE": "/s"}).root != state.root
     with pytest.raises(ConfigInvalid, match="home"):
         _ = load({"MCP_MEMORY_VAULT": "~nobody-of-that-name/x"}).vault_path
 

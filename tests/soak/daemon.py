@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import McpMemoryError
 from tests.daemon.place import STOP_S, Place
 
@@ -109,7 +109,7 @@ class Daemon:
             address = Address.read(self._place.state.daemon)
             if not self._process or address.pid != self._process.pid:
                 return False
-            Connection(address, self._place.credentials).verify()
+            DaemonConnection(address, self._place.credentials).verify()
         except McpMemoryError:
             return False
         return True

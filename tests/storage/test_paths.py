@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_memory.errors import McpMemoryError, PathRefused
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.paths import fold, unnameable, validate_existing, validate_new
-from mcp_memory.storage.temp_names import HiddenName, conflict_name
+from mcp_memory.storage.temp_names import TempName, conflict_name
 from mcp_memory.text.escape_invisible import printable
 from tests.support.world import more
 
@@ -100,12 +100,12 @@ ETAGS = st.binary(min_size=1, max_size=8).map(lambda data: hashlib.sha256(data).
 @settings(max_examples=500, deadline=None)
 @given(ETAGS, st.none() | ETAGS, st.none() | NAMES)
 def test_a_hidden_name_says_what_the_file_holds(new: str, old: str | None, was: str | None) -> None:
-    label = HiddenName.of(new, old, was)
+    label = TempName.for_etags(new, old, was)
     name = label.fresh()
     assert name.startswith(".")
-    assert HiddenName.parse(name) == label
-    assert label.knows(new)
-    assert old is None or label.knows(old)
+    assert TempName.parse(name) == label
+    assert label.names_bytes(new)
+    assert old is None or label.names_bytes(old)
     assert label.fresh() != name
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.summarizers.base import Request, Source
+from mcp_memory.summarizers.base import SummaryRequest, SummarySource
 
 SOURCES = (
-    Source("Pool size of staging", "The connection pool of staging has 40 slots since 5 May. Ada set it."),
-    Source("Timeouts in staging", "Requests to staging timed out because the connection pool was too small."),
-    Source("Retry policy", "We do not retry writes to staging; reads are retried twice."),
+    SummarySource("Pool size of staging", "The connection pool of staging has 40 slots since 5 May. Ada set it."),
+    SummarySource("Timeouts in staging", "Requests to staging timed out because the connection pool was too small."),
+    SummarySource("Retry policy", "We do not retry writes to staging; reads are retried twice."),
 )
 TITLE = "Staging database connection pool, timeouts and retries"
 BODY = "- The staging connection pool has 40 slots since 5 May, set by Ada.\n- Reads are retried twice, writes are not."
@@ -18,5 +18,5 @@ BUDGET_TOKENS = 60
 
 
 @pytest.fixture
-def request_of_notes() -> Request:
-    return Request(SOURCES, BUDGET_TOKENS)
+def request_of_notes() -> SummaryRequest:
+    return SummaryRequest(SOURCES, BUDGET_TOKENS)

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
-from mcp_memory.summarizers.base import Request, Source, Summary
+from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.choose import open_summarizer
 from mcp_memory.summarizers.command import environment
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -116,13 +116,15 @@ def test_a_program_that_fails_is_left_alone_for_a_while(run, request_of_notes, p
 
 def test_a_program_need_not_read(run):
     """The prompt is far larger than a pipe holds."""
-    request = Request([Source("Pool", "The staging connection pool has 40 slots. " * 20_000), *SOURCES], 60)
+    request = SummaryRequest(
+        [SummarySource("Pool", "The staging connection pool has 40 slots. " * 20_000), *SOURCES], 60
+    )
     summarizer = run("os.close(0); print(sys.argv[1])", GOOD, prompt_tokens=200_000)
     assert summarizer.summarize(request) == Summary(TITLE, BODY, Path(sys.executable).name)
 
 
 def test_a_long_prompt_and_a_long_answer_do_not_wait_for_each_other(run):
-    request = Request([Source("Pool", "The staging connection pool has 40 slots. " * 20_000)], 50_000)
+    request = SummaryRequest([SummarySource("Pool", "The staging connection pool has 40 slots. " * 20_000)], 50_000)
     say = "print('- The staging connection pool has 40 slots.\\n' * 1800, flush=True)"
     program = f"os.read(0, 8192); {say}; sys.stdin.read()"
     assert not run(program, prompt_tokens=200_000).summarize(request).provisional

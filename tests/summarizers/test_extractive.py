@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Request, Source
+from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.language.terms import folded, words
 from mcp_memory.text.tokens import count_tokens
@@ -26,7 +26,7 @@ line = st.tuples(st.sampled_from(["", "", "- ", "> ", "1. ", "## "]), st.lists(s
 )
 texts = st.lists(line | st.just("\n"), max_size=8).map("".join) | st.text(max_size=80)
 titles = st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join)
-source_lists = st.lists(st.builds(Source, titles, texts), max_size=6)
+source_lists = st.lists(st.builds(SummarySource, titles, texts), max_size=6)
 shares = st.dictionaries(st.sampled_from(["deploy", "redis", "tea", "cache"]), st.floats(0, 1))
 
 
@@ -37,7 +37,7 @@ def bare(text: str) -> str:
 @given(source_lists, st.integers(0, 120), shares)
 @settings(deadline=None)
 def test_it_holds_its_budget_and_says_only_what_the_sources_say(sources, budget_tokens, common):
-    request = Request(sources, budget_tokens, common=common)
+    request = SummaryRequest(sources, budget_tokens, common=common)
     summary = SUMMARIZER.summarize(request)
     assert SUMMARIZER.summarize(request) == summary
     assert count_tokens(summary.text) <= budget_tokens
@@ -52,7 +52,7 @@ def test_it_holds_its_budget_and_says_only_what_the_sources_say(sources, budget_
 @given(source_lists, shares)
 @settings(deadline=None)
 def test_the_words_of_a_title_come_from_the_sources(sources, common):
-    title = SUMMARIZER.summarize(Request(sources, 100, common=common)).title if sources else ""
+    title = SUMMARIZER.summarize(SummaryRequest(sources, 100, common=common)).title if sources else ""
     assert len(title.split()) <= MOST_TITLE_WORDS and len(title) <= MOST_TITLE_CHARS and "\n" not in title
     known = frozenset().union(*(folded(f"{source.title} {source.text}") for source in sources))
     assert folded(title) <= known
@@ -61,29 +61,29 @@ def test_the_words_of_a_title_come_from_the_sources(sources, common):
 @given(st.lists(sentence, min_size=1, max_size=3).map("".join), st.integers(6, 30))
 @settings(deadline=None)
 def test_a_source_that_says_something_is_never_told_by_nothing(text, budget_tokens):
-    assert SUMMARIZER.summarize(Request([Source("A title of the note", text)], budget_tokens)).text
+    assert SUMMARIZER.summarize(SummaryRequest([SummarySource("A title of the note", text)], budget_tokens)).text
 
 
 def test_what_is_too_long_for_the_budget_is_cut_and_not_left_out():
     long = "Deploying the staging cluster needs a warm cache and two approvals from the release team before noon."
-    (summary,) = SUMMARIZER.summarize(Request([Source("Deploys", long)], 10)).text.split("\n")
+    (summary,) = SUMMARIZER.summarize(SummaryRequest([SummarySource("Deploys", long)], 10)).text.split("\n")
     assert summary.startswith("- Deploying the staging") and summary.endswith("…")
 
 
 def test_every_source_has_its_say_before_any_has_two():
     subjects = ("cache", "queue", "mailer", "proxy")
     said = "The {0} breaks at noon. The {0} is fixed by Ada. Nobody likes the {0}."
-    sources = [Source(f"Note {subject}", said.format(subject)) for subject in subjects]
-    text = SUMMARIZER.summarize(Request(sources, 40)).text
+    sources = [SummarySource(f"Note {subject}", said.format(subject)) for subject in subjects]
+    text = SUMMARIZER.summarize(SummaryRequest(sources, 40)).text
     assert all(subject in text for subject in subjects)
 
 
 def test_it_prefers_what_is_central_and_new_to_what_is_said_again():
     sources = [
-        Source("Pool", "The connection pool has 40 slots. By the way, lunch was good."),
-        Source("Pool again", "The connection pool has 40 slots. The pool is drained by `pgbouncer` on 5 May."),
+        SummarySource("Pool", "The connection pool has 40 slots. By the way, lunch was good."),
+        SummarySource("Pool again", "The connection pool has 40 slots. The pool is drained by `pgbouncer` on 5 May."),
     ]
-    text = SUMMARIZER.summarize(Request(sources, 25)).text
+    text = SUMMARIZER.summarize(SummaryRequest(sources, 25)).text
     assert "40 slots" in text and "pgbouncer" in text and "lunch" not in text
 
 
@@ -93,20 +93,26 @@ def test_what_is_cut_from_a_turn_says_who_spoke_and_greetings_give_way():
         f"- Bea: {'We painted the porch and it took all of the morning. ' * 6}The pump broke on 5 May.\n"
         "- Ann: That is really sad, I feel so sorry, wow!\n- Bea: It is.\n"
     )
-    text = SUMMARIZER.summarize(Request([Source("Talk", talk)], 20)).text
+    text = SUMMARIZER.summarize(SummaryRequest([SummarySource("Talk", talk)], 20)).text
     assert text.split("\n")[0] == "- Bea: The pump broke on 5 May."
     assert "Hello" not in text
 
 
 def test_a_source_without_a_sentence_is_told_by_its_title():
-    sources = [Source("Spoken", "It rains in Kyoto today."), Source("How to start the server", "```\nmake run\n```")]
-    assert SUMMARIZER.summarize(Request(sources, 100)).text == "- It rains in Kyoto today.\n- How to start the server"
+    sources = [
+        SummarySource("Spoken", "It rains in Kyoto today."),
+        SummarySource("How to start the server", "```\nmake run\n```"),
+    ]
+    assert (
+        SUMMARIZER.summarize(SummaryRequest(sources, 100)).text
+        == "- It rains in Kyoto today.\n- How to start the server"
+    )
 
 
 def test_a_title_names_what_the_sources_share_and_not_what_all_memory_says():
-    sources = [Source(f"Note {n}", f"The Kyoto trip needs train tickets and tea, part {n}.") for n in range(4)]
+    sources = [SummarySource(f"Note {n}", f"The Kyoto trip needs train tickets and tea, part {n}.") for n in range(4)]
     common = {"note": 0.9, "needs": 0.9, "part": 0.9}
-    title = SUMMARIZER.summarize(Request(sources, 100, common=common)).title
+    title = SUMMARIZER.summarize(SummaryRequest(sources, 100, common=common)).title
     assert {"kyoto", "train"} <= set(words(title)) and "Note" not in title
     assert 5 <= len(title.split()) <= MOST_TITLE_WORDS
 
@@ -116,15 +122,18 @@ ODD = ["", "\0\0", "---\n---", "<div>", "日本語" * 2000, "word " * 100_000, "
 
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
 def test_any_text_is_taken(text):
-    summary = SUMMARIZER.summarize(Request([Source("One", text), Source("Two", text[::-1])], 200))
+    summary = SUMMARIZER.summarize(SummaryRequest([SummarySource("One", text), SummarySource("Two", text[::-1])], 200))
     assert count_tokens(summary.text) <= 200
 
 
 def test_the_order_of_words_in_memory_does_not_matter():
-    sources = [Source("A", "Ada likes tea. Bob likes trains."), Source("B", "Tea is served at five. Trains run late.")]
+    sources = [
+        SummarySource("A", "Ada likes tea. Bob likes trains."),
+        SummarySource("B", "Tea is served at five. Trains run late."),
+    ]
     common = {"likes": 0.5, "tea": 0.1, "trains": 0.2, "late": 0.3}
     pairs = list(common.items())
     random.Random(1).shuffle(pairs)
-    assert SUMMARIZER.summarize(Request(sources, 20, common=common)) == SUMMARIZER.summarize(
-        Request(sources, 20, common=dict(pairs))
+    assert SUMMARIZER.summarize(SummaryRequest(sources, 20, common=common)) == SUMMARIZER.summarize(
+        SummaryRequest(sources, 20, common=dict(pairs))
     )

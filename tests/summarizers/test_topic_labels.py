@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Source
+from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
 from mcp_memory.summarizers.topic_labels import title_of
 from mcp_memory.text.language.terms import folded
 
@@ -37,7 +37,7 @@ ELSE = ("Kyoto 5", "Oslo 7", "Lima 9", "Cairo 2")
 
 def title(texts: list[str], titles: list[str] | None = None, common: dict[str, float] | None = None) -> str:
     names = titles or [text[:60] for text in texts]
-    return title_of([Source(name, text) for name, text in zip(names, texts, strict=True)], common or {})
+    return title_of([SummarySource(name, text) for name, text in zip(names, texts, strict=True)], common or {})
 
 
 @pytest.mark.parametrize("language", SAID)

@@ -23,13 +23,13 @@ import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
 from mcp_memory.index.base import Delete, Generation, Index, IndexedChunk, Upsert
-from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, Scored, Shelf, TextHash
+from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, NoteState, Scored, TextHash
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 DIMENSION = 16
-EVERY_SHELF = Filters(shelves=frozenset(Shelf))
+EVERY_SHELF = Filters(shelves=frozenset(NoteState))
 COSINE_TOLERANCE = 0.02
 """An engine may round vectors to 8 bits."""
 
@@ -56,7 +56,7 @@ def make_note(path: str, **values: Any) -> NoteRecord:
     """A record with sensible values for all that is not given."""
     given: dict[str, Any] = {
         "path": NotePath(path), "id": NoteId(f"path:{path}"), "etag": Etag("0" * 64), "signature": "s", "title": path,
-        "kind": "note", "shelf": Shelf.ACTIVE, **values,
+        "kind": "note", "shelf": NoteState.ACTIVE, **values,
     }  # fmt: skip
     return NoteRecord(**given)
 
@@ -242,8 +242,8 @@ class IndexContract:
         assert index.note(NotePath("a.md")) is None
 
     def test_a_forgotten_note_is_known_but_has_no_chunk(self, index: Index) -> None:
-        start(index, [make_upsert("a.md", ["alpha"], id="X", shelf=Shelf.DELETED)])
-        assert [record.shelf for record in index.note_by_id(NoteId("X"))] == [Shelf.DELETED]
+        start(index, [make_upsert("a.md", ["alpha"], id="X", shelf=NoteState.DELETED)])
+        assert [record.shelf for record in index.note_by_id(NoteId("X"))] == [NoteState.DELETED]
         assert index.passages(NotePath("a.md")) == []
         assert not any(_paths_found(index, EVERY_SHELF).values())
         assert index.frequencies(["alpha"]) == {"alpha": 0}
@@ -296,7 +296,8 @@ class IndexContract:
         }  # fmt: skip
         upsert = make_upsert(
             "ünï/c öde.md", ["one\0two", "\ud83d lone", "日本語"], id="01ABC", etag="e", signature="sig",
-            title="T\ud800", kind="fix", shelf=Shelf.ARCHIVED, project="p", tags=("b", "a"), session="s", source="cli",
+            title="T\ud800", kind="fix", shelf=NoteState.ARCHIVED, project="p", tags=("b", "a"), session="s",
+            source="cli",
             created=datetime(2026, 1, 1, tzinfo=UTC), updated=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
             expires_at=datetime(9999, 12, 31, tzinfo=UTC), always_load=True, content_hash="c", is_log=True,
             problem="broken", meta=meta,
@@ -330,7 +331,7 @@ class IndexContract:
                 make_upsert("b.md", ["x"], id="X", updated=day, **same),
                 make_upsert("a.md", ["x"], id="X", created=day + timedelta(days=1), **same),
                 make_upsert("c.md", ["x"], content_hash="c", kind="fact"),
-                make_upsert("d.md", ["x"], shelf=Shelf.ARCHIVED, updated=day, **same),
+                make_upsert("d.md", ["x"], shelf=NoteState.ARCHIVED, updated=day, **same),
             ],
         )
         assert [record.path for record in index.note_by_id(NoteId("X"))] == ["a.md", "b.md"]
@@ -517,16 +518,16 @@ class IndexContract:
             "a.md": {"kind": "fix", "tags": ("x", "y"), "project": "p", "updated": day},
             "dir/b.md": {"kind": "fact", "tags": ("x",), "project": "q", "created": day + timedelta(days=2)},
             "dir/c.md": {"session": "s", "expires_at": day},
-            "dir2/d.md": {"shelf": Shelf.ARCHIVED, "updated": day - timedelta(days=2), "created": day},
-            "dir/sub/e.md": {"shelf": Shelf.INBOX, "expires_at": day + timedelta(days=1)},
+            "dir2/d.md": {"shelf": NoteState.ARCHIVED, "updated": day - timedelta(days=2), "created": day},
+            "dir/sub/e.md": {"shelf": NoteState.INBOX, "expires_at": day + timedelta(days=1)},
         }
         start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
-        everything = frozenset(Shelf)
+        everything = frozenset(NoteState)
         cases: list[tuple[Filters, set[str]]] = [
             (Filters(), {"a.md", "dir/b.md", "dir/c.md"}),
             (EVERY_SHELF, set(notes)),
             (Filters(shelves=frozenset()), set()),
-            (Filters(shelves=frozenset({Shelf.INBOX})), {"dir/sub/e.md"}),
+            (Filters(shelves=frozenset({NoteState.INBOX})), {"dir/sub/e.md"}),
             (Filters(everything, path_prefix="dir/"), {"dir/b.md", "dir/c.md", "dir/sub/e.md"}),
             (Filters(everything, path_prefix="dir"), {"dir/b.md", "dir/c.md", "dir/sub/e.md"}),
             (Filters(everything, path_prefix="dir/sub"), {"dir/sub/e.md"}),

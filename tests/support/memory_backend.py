@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, FileStat, NotePath
-from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Written
-from mcp_memory.storage.paths import fold, is_note, split, taken, validate_existing, validate_new
+from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
+from mcp_memory.storage.paths import already_exists, fold, is_note, split, validate_existing, validate_new
 from mcp_memory.text.escape_invisible import printable
 
 
@@ -62,7 +62,7 @@ class MemoryBackend(StorageBackend):
             return Blob(data, Etag(hashlib.sha256(data).hexdigest()), _stat(path, file), whole=False)
         return Blob(file.data, file.etag, _stat(path, file))
 
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> Written:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
         self._must_be_writable()
         with self._guard:
             if expected is None:
@@ -74,7 +74,7 @@ class MemoryBackend(StorageBackend):
             self._versions += 1
             etag = Etag(hashlib.sha256(data).hexdigest())
             file = self._files[path] = _File(bytes(data), etag, self._versions)
-            return Written(etag, _stat(path, file))
+            return WriteReceipt(etag, _stat(path, file))
 
     def move(self, source: NotePath, target: NotePath) -> None:
         self._must_be_writable()
@@ -83,7 +83,7 @@ class MemoryBackend(StorageBackend):
         with self._guard:
             file = self._file(source)
             if source == target:
-                raise taken(target, split(target)[1])
+                raise already_exists(target, split(target)[1])
             self._claim(target, leaving=source)
             del self._files[source]
             self._files[target] = file
@@ -104,7 +104,7 @@ class MemoryBackend(StorageBackend):
             self._folders.remove(folder)
             return True
 
-    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> Written | None:
+    def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
         if rest is not None:
             return self.write(path, rest, expected)
         self.remove_generated(path, expected)
@@ -126,7 +126,7 @@ class MemoryBackend(StorageBackend):
             is_file = depth == len(parts)
             other = next((name for name in self._siblings(here) if fold(name) == fold(here) and name != leaving), None)
             if other is not None and (is_file or other != here):
-                raise taken(path if is_file else here, split(other)[1])
+                raise already_exists(path if is_file else here, split(other)[1])
             if other in self._files:
                 raise PathRefused(f"'{printable(here)}' is a file, not a folder", hint="name a folder")
         self._folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))

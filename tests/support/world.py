@@ -19,14 +19,14 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.models import NoteRecord, Shelf
+from mcp_memory.models import NoteRecord, NoteState
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.kinds import NoteKinds
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-KINDS = Kinds({})
+KINDS = NoteKinds({})
 QUICK = WatchConfig(debounce_s=0.05, longest_wait_s=1.0)
 EXHAUSTIVE = bool(os.environ.get("MCP_MEMORY_EXHAUSTIVE"))
 SURE = SearchConfig(confidence=ConfidenceConfig(model=""))
@@ -89,7 +89,7 @@ def records(engine: Engine) -> list[NoteRecord]:
     return engine._index.scan(engine.writer.generation.number)
 
 
-def paths(engine: Engine, shelf: Shelf | None = None) -> list[str]:
+def paths(engine: Engine, shelf: NoteState | None = None) -> list[str]:
     return [record.path for record in records(engine) if shelf is None or record.shelf is shelf]
 
 

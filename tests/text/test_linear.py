@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "frontmatter": lambda text: frontmatter.parse(f"---\n{text}\n---\nx"),
     "frontmatter patched": lambda text: frontmatter.patch(f"---\n{text}\n---\nx", {"title": "x"}),
     "frontmatter written": lambda text: frontmatter.render({"title": text}, text),
-    "identifiers": identifiers.said,
+    "identifiers": identifiers.words_and_parts,
     "identifiers' parts": identifiers.parts_of,
     "identifiers known": lambda text: identifiers.names_known(text, text),
     "lead": speaker_prefix.lead_of,

@@ -12,22 +12,22 @@ from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.topics.map import GIST_CHARS, Spot, first_sentence, render_map
+from mcp_memory.topics.map import GIST_CHARS, MapEntry, first_sentence, render_map
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 PATH = NotePath("topics/_index.md")
 
 
-def spot(name: str, level: int, title: str = "Green tea") -> Spot:
-    return Spot(NoteId(name), title, NotePath(f"topics/{name}/_summary.md"), level, 3, NOW, NOW)
+def spot(name: str, level: int, title: str = "Green tea") -> MapEntry:
+    return MapEntry(NoteId(name), title, NotePath(f"topics/{name}/_summary.md"), level, 3, NOW, NOW)
 
 
-def body(spots: list[Spot], tokens: int, gist: str = "Tea is hot. It is green.") -> str:
+def body(spots: list[MapEntry], tokens: int, gist: str = "Tea is hot. It is green.") -> str:
     return frontmatter.parse(render_map(NoteId("M"), PATH, spots, lambda _: gist, tokens, NOW, NOW)).body
 
 
 def test_topics_with_their_gist_one_below_the_other() -> None:
-    said = body([spot("01-a", 0), spot("01-a/01-b", 1), Spot(None, "mine", None, 0, 1)], 1000).strip().splitlines()
+    said = body([spot("01-a", 0), spot("01-a/01-b", 1), MapEntry(None, "mine", None, 0, 1)], 1000).strip().splitlines()
     assert said[4:] == [
         "- [Green tea](./01-a/_summary.md) · 3 notes · 2026-11-22 — Tea is hot.",
         "  - [Green tea](./01-a/01-b/_summary.md) · 3 notes · 2026-11-22 — Tea is hot.",

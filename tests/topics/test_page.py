@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.topics.page import CHILDREN, PAGE, RELATED, Child, Page, covers, etag_of, gist, render
+from mcp_memory.topics.page import CHILDREN, PAGE, RELATED, PageChild, TopicPageText, covers, etag_of, gist, render
 
 NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))
 FOLDER = "Agent/topics/01-japan trip (2026)"
@@ -25,16 +25,18 @@ TITLES = [
 NAMES = ["plain.md", "with blank.md", "größe ñ 日本.md", "a(b)[c]#d?e%20f.md", "`tick`.md", 'x\\y*z|".md', "100%.md"]
 
 
-def child(title: str = "A note", path: str = f"{FOLDER}/001-note.md", **values: object) -> Child:
-    return replace(Child(NoteId("01J"), NotePath(path), title, "c0"), **values)
+def child(title: str = "A note", path: str = f"{FOLDER}/001-note.md", **values: object) -> PageChild:
+    return replace(PageChild(NoteId("01J"), NotePath(path), title, "c0"), **values)
 
 
-def page(children: Sequence[Child], text: str = "What it is about.", **values: object) -> Page:
-    usual = Page(NoteId("01PAGE"), NotePath(f"{FOLDER}/{PAGE}"), "Japan: trip", text, "extractive", children, NOW, NOW)
+def page(children: Sequence[PageChild], text: str = "What it is about.", **values: object) -> TopicPageText:
+    usual = TopicPageText(
+        NoteId("01PAGE"), NotePath(f"{FOLDER}/{PAGE}"), "Japan: trip", text, "extractive", children, NOW, NOW
+    )
     return replace(usual, **values)
 
 
-def links_of(made: Page) -> list[str | None]:
+def links_of(made: TopicPageText) -> list[str | None]:
     body = frontmatter.parse(render(made).decode()).body
     return [resolve(link.target, made.path) for link in find_links(body) if link.kind == "markdown"]
 

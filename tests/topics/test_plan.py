@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import FRESH, TOP, Job, after, is_topic_name, next_number, plan
+from mcp_memory.topics.plan import FRESH, TOP, PlanJob, after, is_topic_name, next_number, plan
 
 Matrix = NDArray[np.float32]
 ALL_READY = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.5, topic_cosine=0.5, max_leaves=10, max_topics=6)
@@ -36,13 +36,13 @@ def fresh(count: int, start: int = 1) -> list[str]:
     return [f"{FRESH}/{number:03}-leaf.md" for number in range(start, start + count)]
 
 
-def carried_out(notes: Sequence[str], jobs: Sequence[Job]) -> list[str]:
+def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
     """New topics get the numbers that follow."""
     folders = {note[:at] for note in notes for at, letter in enumerate(note) if letter == "/"}
     names = {job.parent: [each.rpartition("/")[2] for each in folders if each.rpartition("/")[0] == job.parent]
              for job in jobs}  # fmt: skip
 
-    def named(job: Job) -> str:
+    def named(job: PlanJob) -> str:
         names[job.parent].append(f"{next_number(names[job.parent]):02}-topic")
         return names[job.parent][-1]
 
@@ -51,9 +51,9 @@ def carried_out(notes: Sequence[str], jobs: Sequence[Job]) -> list[str]:
     return [moved[note] for note in notes]
 
 
-def settled(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> tuple[list[str], list[list[Job]]]:
+def settled(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> tuple[list[str], list[list[PlanJob]]]:
     """Where the notes are when a plan is empty, and the rounds until then."""
-    rounds: list[list[Job]] = []
+    rounds: list[list[PlanJob]] = []
     notes = list(notes)
     while jobs := plan(notes, vectors, config):
         check(notes, vectors, jobs, config)
@@ -63,7 +63,7 @@ def settled(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> tupl
     return notes, rounds
 
 
-def check(notes: Sequence[str], vectors: Matrix, jobs: Sequence[Job], config: TopicsConfig) -> None:
+def check(notes: Sequence[str], vectors: Matrix, jobs: Sequence[PlanJob], config: TopicsConfig) -> None:
     """What holds of every plan."""
     assert most_often(leaf for job in jobs for leaf in job.leaves) <= 1
     assert most_often(topic for job in jobs for topic in job.topics) <= 1
@@ -180,7 +180,7 @@ def test_a_new_note_moves_alone(seed: int) -> None:
     notes, _ = settled(fresh(400), vectors[:400], ALL_READY)
     waiting = {note for note in notes if folder_of(note) == FRESH}
     new = fresh(1, start=401)
-    (job,) = plan([*notes, *new], vectors, ALL_READY) or [Job(None, TOP)]
+    (job,) = plan([*notes, *new], vectors, ALL_READY) or [PlanJob(None, TOP)]
     assert set(job.leaves) <= {*new, *waiting} and not job.topics
     if job.into is None:
         assert not job.leaves or set(job.leaves) >= set(new)
@@ -227,7 +227,7 @@ def test_a_single_note_waits_for_others_like_it() -> None:
     notes = fresh(2)
     assert plan(notes, np.repeat(middle, 2, axis=0), ALL_READY) == []
     (job,) = plan(fresh(3), np.repeat(middle, 3, axis=0), ALL_READY)
-    assert job == Job(None, TOP, leaves=tuple(fresh(3)))
+    assert job == PlanJob(None, TOP, leaves=tuple(fresh(3)))
 
 
 def test_a_folder_that_a_person_made_is_left_alone() -> None:
@@ -236,7 +236,7 @@ def test_a_folder_that_a_person_made_is_left_alone() -> None:
     notes = [f"{folder}/{at}.md".lstrip("/") for folder in theirs for at in range(5)]
     assert plan(notes, same[: len(notes)], replace(ALL_READY, condensed_min_fanout=2)) == []
     jobs = plan([*notes, *fresh(4)], same[: len(notes) + 4], ALL_READY)
-    assert jobs == [Job(None, TOP, leaves=tuple(fresh(4)))]
+    assert jobs == [PlanJob(None, TOP, leaves=tuple(fresh(4)))]
 
 
 @pytest.mark.parametrize("config", [TopicsConfig(), replace(TopicsConfig(), fresh_tail_count=0)])
@@ -271,7 +271,7 @@ def test_a_topic_joins_a_parent_that_it_fits_however_deep() -> None:
     notes = [f"01-a/01-b/{topic:02}-c/{at}.md" for topic in range(1, 5) for at in range(3)]
     notes += [f"01-a/02-other/01-c/{at}.md" for at in range(3)] + [f"02-new/{at}.md" for at in range(3)]
     vectors = np.array([one] * 12 + [other] * 3 + [one] * 3)
-    assert plan(notes, vectors, ALL_READY) == [Job("01-a/01-b", "01-a", topics=("02-new",))]
+    assert plan(notes, vectors, ALL_READY) == [PlanJob("01-a/01-b", "01-a", topics=("02-new",))]
 
 
 def test_numbers_follow_the_highest() -> None:

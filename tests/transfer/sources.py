@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcp_memory.transfer.detect import read, source_at
-from mcp_memory.transfer.item import Item, Kind, Reading
+from mcp_memory.transfer.item import ImportItem, SourceKind, SourceReading
 
 
 def laid(root: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -95,14 +95,14 @@ def server_memory(file: Path) -> Path:
     return file
 
 
-def reading(place: Path, kind: Kind | None = None) -> Reading:
+def reading(place: Path, kind: SourceKind | None = None) -> SourceReading:
     elsewhere = place.parent / "no-vault"
     return read(source_at(place, kind, vault=elsewhere), vault=elsewhere, most_bytes=1_000_000)
 
 
-def by_key(found: Reading) -> dict[str, Item]:
+def by_key(found: SourceReading) -> dict[str, ImportItem]:
     return {item.key: item for item in found.items}
 
 
-def left(found: Reading) -> dict[str, str]:
+def left(found: SourceReading) -> dict[str, str]:
     return {each.path: each.why for each in found.left_out}

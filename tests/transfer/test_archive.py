@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import Refused
 from mcp_memory.transfer.formats import archive, jsonl
-from mcp_memory.transfer.formats.archive import MARKER, SUMS, File
-from mcp_memory.transfer.item import LeftOut
+from mcp_memory.transfer.formats.archive import MARKER, SUMS, ArchivedFile
+from mcp_memory.transfer.item import SkippedItem
 
 NAMES = st.text("abäあ -", min_size=1, max_size=8).map(str.strip).filter(bool)
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map(lambda parts: "/".join(parts) + ".md")
@@ -38,20 +38,20 @@ def test_a_tar_comes_back(tmp_path_factory: pytest.TempPathFactory, files: dict[
 @given(FILES)
 def test_jsonl_comes_back(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
     place = tmp_path_factory.mktemp("jsonl") / "x.jsonl"
-    written = [jsonl.line(File(path, data), {"title": "ä"}) for path, data in files.items()]
+    written = [jsonl.line(ArchivedFile(path, data), {"title": "ä"}) for path, data in files.items()]
     place.write_bytes(b"".join(written))
-    left: list[LeftOut] = []
+    left: list[SkippedItem] = []
     assert [(file.path, file.data) for file in jsonl.files(place, left)] == list(files.items())
     assert left == []
     assert not files or jsonl.names(written)
 
 
 def test_a_line_that_is_not_whole_is_left_out(tmp_path: Path) -> None:
-    good = jsonl.line(File("a.md", b"text"), {})
+    good = jsonl.line(ArchivedFile("a.md", b"text"), {})
     bad = [
-        jsonl.line(File("b.md", b"text"), {}).replace(b'"text"}', b'"next"}'),
-        jsonl.line(File("../c.md", b"text"), {}),
-        jsonl.line(File("d.txt", b"text"), {}),
+        jsonl.line(ArchivedFile("b.md", b"text"), {}).replace(b'"text"}', b'"next"}'),
+        jsonl.line(ArchivedFile("../c.md", b"text"), {}),
+        jsonl.line(ArchivedFile("d.txt", b"text"), {}),
         b"[]\n",
         b'{"path": "e.md", "etag": "1"}\n',
         b'{"path": "e.md", "etag": "1", "base64": "\\u00e9"}\n',
@@ -59,14 +59,14 @@ def test_a_line_that_is_not_whole_is_left_out(tmp_path: Path) -> None:
     ]
     place = tmp_path / "x.jsonl"
     place.write_bytes(good + b"".join(bad))
-    left: list[LeftOut] = []
+    left: list[SkippedItem] = []
     assert [file.path for file in jsonl.files(place, left)] == ["a.md"]
     assert [each.path for each in left] == [f"line {number}" for number in range(2, 9)]
 
 
 def packed(files: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
-    archive.write(out, b"id", (File(path, data) for path, data in sorted(files.items())))
+    archive.write(out, b"id", (ArchivedFile(path, data) for path, data in sorted(files.items())))
     return out.getvalue()
 
 

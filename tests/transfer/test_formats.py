@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.transfer.detect import read, source_at
-from mcp_memory.transfer.item import Kind
+from mcp_memory.transfer.item import SourceKind
 from mcp_memory.transfer.target_paths import aliased, dead_links, links_of, placed
 from tests.transfer.sources import (
     basic_memory,
@@ -26,7 +26,7 @@ from tests.transfer.sources import (
 
 def test_an_obsidian_vault(tmp_path: Path) -> None:
     found = reading(obsidian(tmp_path / "Notes"))
-    assert found.source.kind is Kind.OBSIDIAN
+    assert found.source.kind is SourceKind.OBSIDIAN
     items = by_key(found)
     assert set(items) == {"Kyoto Trip.md", "Places/Ryokan.md", "Daily/2026-11-20.md"}
     assert items["Kyoto Trip.md"].added["tags"] == ["travel", "japan", "todo/book"]
@@ -39,7 +39,7 @@ def test_an_obsidian_vault(tmp_path: Path) -> None:
 
 def test_an_openclaw_workspace(tmp_path: Path) -> None:
     found = reading(openclaw(tmp_path / "workspace"))
-    assert found.source.kind is Kind.OPENCLAW
+    assert found.source.kind is SourceKind.OPENCLAW
     kinds = {key: item.properties.get("kind") for key, item in by_key(found).items()}
     assert kinds == {
         "SOUL.md": "reference",
@@ -55,7 +55,7 @@ def test_an_openclaw_workspace(tmp_path: Path) -> None:
 def test_claude_codes_own_memory(tmp_path: Path, inside: str) -> None:
     claude_memory(tmp_path / ".claude")
     found = reading(tmp_path / ".claude" / inside)
-    assert found.source.kind is Kind.CLAUDE_CODE
+    assert found.source.kind is SourceKind.CLAUDE_CODE
     items = {key.rpartition("/")[2]: item for key, item in by_key(found).items()}
     assert set(items) - {"CLAUDE.md"} == {"MEMORY.md", "feedback_tests.md", "project_deploy.md"}
     assert ("CLAUDE.md" in items) == (inside == "")
@@ -88,7 +88,7 @@ def test_the_instructions_of_a_repository(tmp_path: Path) -> None:
 
 def test_a_project_of_basic_memory(tmp_path: Path) -> None:
     found = reading(basic_memory(tmp_path / "main"))
-    assert found.source.kind is Kind.BASIC_MEMORY
+    assert found.source.kind is SourceKind.BASIC_MEMORY
     items = by_key(found)
     assert items["coffee/Coffee.md"].added["tags"] == ["brewing"]
     assert "kind" not in items["coffee/Coffee.md"].properties
@@ -101,7 +101,7 @@ def test_a_project_of_basic_memory(tmp_path: Path) -> None:
 
 def test_a_reference_servers_file(tmp_path: Path) -> None:
     found = reading(server_memory(tmp_path / "memory.jsonl"))
-    assert found.source.kind is Kind.SERVER_MEMORY
+    assert found.source.kind is SourceKind.SERVER_MEMORY
     ada = by_key(found)["Ada [L]"]
     assert ada.text == (
         "# Ada [L]\n\n- Likes tea\n- two\n  lines\n- and bread\n\n## Relations\n\n"
@@ -114,7 +114,7 @@ def test_a_reference_servers_file(tmp_path: Path) -> None:
 
 def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:
     names = ["Plan.md", "plan.md", "Folder/a.md", "folder/A.md", "what?.md", "con.md", "dots../x.md", f"{'ä' * 120}.md"]
-    found = reading(laid(tmp_path / "Notes", dict.fromkeys(names, "text")), Kind.OBSIDIAN)
+    found = reading(laid(tmp_path / "Notes", dict.fromkeys(names, "text")), SourceKind.OBSIDIAN)
     places = placed(found.items)
     assert len({path.casefold() for path in places.values()}) == len(names)
     assert places["Plan.md"] == "Plan.md"
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
     (root / "linked.md").symlink_to(root / "good.md")
     os.mkfifo(root / "pipe.md")
     (root / os.fsdecode(b"n\xff.md")).write_text("x")
-    source = source_at(root, Kind.OBSIDIAN, vault=root / "vault")
+    source = source_at(root, SourceKind.OBSIDIAN, vault=root / "vault")
     found = read(source, vault=root / "vault", most_bytes=1_000_000)
     assert list(by_key(found)) == ["good.md"]
     assert {path: why.partition(":")[0] for path, why in left(found).items()} == {
@@ -164,12 +164,12 @@ def test_what_is_no_source(tmp_path: Path) -> None:
         (tmp_path / "plain", None, InvalidInput),
         (tmp_path / "other.txt", None, InvalidInput),
         (tmp_path / "half.jsonl", None, InvalidInput),
-        (tmp_path / "other.txt", Kind.OBSIDIAN, InvalidInput),
-        (tmp_path / "plain", Kind.TAR, InvalidInput),
+        (tmp_path / "other.txt", SourceKind.OBSIDIAN, InvalidInput),
+        (tmp_path / "plain", SourceKind.TAR, InvalidInput),
         (tmp_path / "round", None, StorageFailed),
         (tmp_path / "pipe", None, Refused),
-        (vault / "notes", Kind.OBSIDIAN, Refused),
-        (vault, Kind.OBSIDIAN, Refused),
+        (vault / "notes", SourceKind.OBSIDIAN, Refused),
+        (vault, SourceKind.OBSIDIAN, Refused),
     ):
         with pytest.raises(error):
             source_at(place, kind, vault=vault)
@@ -179,4 +179,4 @@ def test_what_is_no_source(tmp_path: Path) -> None:
 def test_no_permission(tmp_path: Path) -> None:
     root = laid(tmp_path / "Notes", {"a.md": "x", "b.md": "y"})
     (root / "a.md").chmod(0)
-    assert left(reading(root, Kind.OBSIDIAN)) == {"a.md": "not readable: permission denied"}
+    assert left(reading(root, SourceKind.OBSIDIAN)) == {"a.md": "not readable: permission denied"}

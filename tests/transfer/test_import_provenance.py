@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
-from mcp_memory.transfer.item import Item, Kind, Source
-from mcp_memory.vault.import_seal import Seal, mark_in
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind
+from mcp_memory.vault.import_seal import ImportSeal, mark_in
 
-SOURCE = Source(Kind.OBSIDIAN, "Notes", Path("/home/ada/Notes"), project="shop")
+SOURCE = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/home/ada/Notes"), project="shop")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 def made(text: str, key: str = "a.md") -> bytes:
-    item = Item(key, key, text, {"kind": "fact"}, {"tags": ["b"]}, digest="0123456789abcdef")
+    item = ImportItem(key, key, text, {"kind": "fact"}, {"tags": ["b"]}, digest="0123456789abcdef")
     return sealed(item, SOURCE, id_of(SOURCE, key), "obsidian:/home/ada/Notes/a.md")
 
 
@@ -37,7 +37,7 @@ def test_a_text_comes_along_to_the_byte(text: str) -> None:
     assert {**before.meta, **after.meta} == after.meta | {"id": after.meta["id"]}
     assert after.meta["id"] == id_of(SOURCE, "a.md")
     assert (after.meta["kind"], after.meta["project"], after.meta["source"]) == ("fact", "shop", "obsidian")
-    assert Seal.of(data) == Seal("0123456789abcdef", unbroken=True)
+    assert ImportSeal.read(data) == ImportSeal("0123456789abcdef", unbroken=True)
 
 
 @given(TEXT, st.data())
@@ -45,7 +45,7 @@ def test_every_edit_breaks_the_seal(text: str, data: st.DataObject) -> None:
     note = made(text)
     at = data.draw(st.integers(0, len(note) - 1))
     other = data.draw(st.integers(0, 255).filter(lambda byte: byte != note[at]))
-    seal = Seal.of(note[:at] + bytes([other]) + note[at + 1 :])
+    seal = ImportSeal.read(note[:at] + bytes([other]) + note[at + 1 :])
     assert seal is None or not seal.unbroken or seal.source == "0123456789abcdef"
     assert seal is None or not seal.unbroken
 

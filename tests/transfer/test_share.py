@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import NotFound, Refused, StorageFailed
-from mcp_memory.models import Shelf
+from mcp_memory.models import NoteState
 from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
-from mcp_memory.transfer.share.folder import MANIFEST, Deed, Share, ShareFolder, plan
-from mcp_memory.transfer.share.link_scrubber import Places, contained
-from mcp_memory.transfer.share.share_bundle import Parcel, SharedFile
+from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, SharePlan, plan
+from mcp_memory.transfer.share.link_scrubber import SharedPaths, contained
+from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile
 from mcp_memory.vault.config import VaultConfig
 from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, found, made, more, records
 
-PLACES = Places({f"topics/01-a/{name}": name for name in ("_summary.md", "b.md", "02-c/_summary.md", "02-c/d.md")})
+PLACES = SharedPaths({f"topics/01-a/{name}": name for name in ("_summary.md", "b.md", "02-c/_summary.md", "02-c/d.md")})
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_whatever_stands_there_no_link_leads_out(text: str) -> None:
     assert contained(said, 0, path, PLACES) == (said, 0)
 
 
-def parcel(**files: str) -> Parcel:
+def parcel(**files: str) -> ShareBundle:
     some = [SharedFile(f"{name}.md", f"topics/01-a/{name}.md", text, True) for name, text in sorted(files.items())]
-    return Parcel("V", "topics/01-a", "P", "A", some, [], 0)
+    return ShareBundle("V", "topics/01-a", "P", "A", some, [], 0)
 
 
 def etag(text: str) -> str:
@@ -85,15 +85,17 @@ def etag(text: str) -> str:
 
 def test_the_plan_leaves_what_is_somebody_elses() -> None:
     ours = ("updated", "edited", "gone", "left", "mine")
-    share = Share("V", "topics/01-a", "P", {f"{name}.md": [etag("old")] for name in ours})
+    share = SharePlan("V", "topics/01-a", "P", {f"{name}.md": [etag("old")] for name in ours})
     standing = {
         "updated.md": etag("old"), "edited.md": etag("theirs"), "left.md": etag("old"), "mine.md": etag("theirs"),
         "stranger.md": etag("theirs"), "alike.md": etag("new"),
     }  # fmt: skip
     given = parcel(updated="new", edited="new", gone="new", stranger="new", alike="new", fresh="new")
     assert plan(given, share, standing) == {
-        "updated.md": Deed.UPDATED, "edited.md": Deed.KEPT, "gone.md": Deed.NEW, "stranger.md": Deed.KEPT,
-        "alike.md": Deed.UNCHANGED, "fresh.md": Deed.NEW, "left.md": Deed.REMOVED, "mine.md": Deed.KEPT,
+        "updated.md": ShareAction.UPDATED, "edited.md": ShareAction.KEPT,
+        "gone.md": ShareAction.NEW, "stranger.md": ShareAction.KEPT,
+        "alike.md": ShareAction.UNCHANGED, "fresh.md": ShareAction.NEW,
+        "left.md": ShareAction.REMOVED, "mine.md": ShareAction.KEPT,
     }  # fmt: skip
 
 
@@ -110,23 +112,26 @@ def texts(folder: ShareFolder) -> dict[str, str]:
 
 def test_a_folder_is_brought_up_to_date(folder: ShareFolder) -> None:
     first = parcel(a="1", b="1", **{"02-c/d": "1"})
-    assert set(folder.planned(first).values()) == {Deed.NEW}
+    assert set(folder.planned(first).values()) == {ShareAction.NEW}
     assert not folder.folder.exists(), "planning writes nothing"
     folder.fill(first)
     assert texts(folder) == {"a.md": "1", "b.md": "1", "02-c/d.md": "1"}
-    assert set(folder.fill(first).values()) == {Deed.UNCHANGED}
+    assert set(folder.fill(first).values()) == {ShareAction.UNCHANGED}
     (folder.folder / "b.md").write_text("a person's")
     (folder.folder / "own.md").write_text("a person's")
     second = parcel(a="2", b="2", own="2")
     assert folder.fill(second) == {
-        "a.md": Deed.UPDATED, "b.md": Deed.KEPT, "own.md": Deed.KEPT, "02-c/d.md": Deed.REMOVED,
+        "a.md": ShareAction.UPDATED, "b.md": ShareAction.KEPT, "own.md": ShareAction.KEPT,
+        "02-c/d.md": ShareAction.REMOVED,
     }  # fmt: skip
     assert texts(folder) == {"a.md": "2", "b.md": "a person's", "own.md": "a person's"}
     assert not (folder.folder / "02-c").exists()
-    assert folder.fill(parcel()) == {"a.md": Deed.REMOVED, "b.md": Deed.KEPT}
+    assert folder.fill(parcel()) == {"a.md": ShareAction.REMOVED, "b.md": ShareAction.KEPT}
     assert texts(folder) == {"b.md": "a person's", "own.md": "a person's"}
     (folder.folder / "b.md").write_text("2")
-    assert folder.fill(parcel(a="3", b="3")) == {"a.md": Deed.NEW, "b.md": Deed.KEPT}, "never ours, by whatever bytes"
+    assert folder.fill(parcel(a="3", b="3")) == {"a.md": ShareAction.NEW, "b.md": ShareAction.KEPT}, (
+        "never ours, by whatever bytes"
+    )
 
 
 def test_what_was_cut_short_is_finished(folder: ShareFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +141,9 @@ def test_what_was_cut_short_is_finished(folder: ShareFolder, monkeypatch: pytest
         with pytest.raises(ZeroDivisionError):
             folder.fill(parcel(**{"0": "2"}, a="2", b="2"))
     assert texts(folder) == {"0.md": "2", "a.md": "1", "b.md": "1"}
-    assert folder.fill(parcel(**{"0": "3"}, a="3", b="3")) == dict.fromkeys(["0.md", "a.md", "b.md"], Deed.UPDATED)
+    assert folder.fill(parcel(**{"0": "3"}, a="3", b="3")) == dict.fromkeys(
+        ["0.md", "a.md", "b.md"], ShareAction.UPDATED
+    )
 
 
 def test_folders_that_are_not_free(folder: ShareFolder, tmp_path: Path) -> None:
@@ -199,7 +206,7 @@ def test_links_in_the_folder_lead_nowhere(folder: ShareFolder, tmp_path: Path) -
     (folder.folder / "a.md").unlink()
     (folder.folder / "a.md").symlink_to(outside / "d.md")
     for again in (parcel(a="2", **{"02-c/d": "2", "02-c/03-e/f": "2"}), parcel()):
-        assert set(folder.fill(again, linked=True).values()) == {Deed.KEPT}
+        assert set(folder.fill(again, linked=True).values()) == {ShareAction.KEPT}
     assert {file.name: file.read_text() for file in outside.iterdir()} == {"d.md": "1"}
 
 
@@ -265,8 +272,8 @@ def test_an_edit_in_the_moment_of_a_link_stays(
     assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
 
 
-async def gathered(engine: Engine, topic: str) -> Parcel:
-    return Parcel.from_json(json.loads(json.dumps(await perform(engine, "share", {"target": topic}))))
+async def gathered(engine: Engine, topic: str) -> ShareBundle:
+    return ShareBundle.from_json(json.loads(json.dumps(await perform(engine, "share", {"target": topic}))))
 
 
 @pytest.mark.anyio
@@ -288,7 +295,7 @@ async def test_another_vault_reads_it_as_a_source(toy_world: World, tmp_path: Pa
         hits = await found(engine, "Green tea from Uji")
         assert sorted(hits) == sorted(f"@tea/{path}" for path in texts(folder) if path != PAGE), "no page among them"
         assert "a warm pot" in await engine.recall("how is green tea from Uji made")
-        (page,) = [record for record in records(engine) if record.shelf is Shelf.SUMMARY]
+        (page,) = [record for record in records(engine) if record.shelf is NoteState.SUMMARY]
         shown = await engine.recall(ids=[page.id])
         assert all(f"@tea/{path}" in shown for path in texts(folder) if path != PAGE), "the page's links are sound"
 
@@ -314,12 +321,12 @@ async def test_what_does_not_count_stays_out_and_goes_from_the_folder(toy_world:
         assert "GitHub" in why["key.md"]
         assert "mcp-memory compact" in why[PAGE], "a page that quotes a forgotten note stays out"
         deeds = folder.fill(given)
-        assert (deeds[canary], deeds[PAGE]) == (Deed.REMOVED, Deed.REMOVED)
+        assert (deeds[canary], deeds[PAGE]) == (ShareAction.REMOVED, ShareAction.REMOVED)
         assert TEA[0] not in "".join(texts(folder).values())
         for name in ("old.md", "done.md", "key.md", "bytes.md"):
             (toy_world.root / tea / name).unlink()
         await engine.compactor.run()
-        assert folder.fill(await gathered(engine, tea))[PAGE] is Deed.NEW
+        assert folder.fill(await gathered(engine, tea))[PAGE] is ShareAction.NEW
         assert TEA[0] not in "".join(texts(folder).values())
     async with toy_world.engine(topics=ALL_AT_ONCE, vault=VaultConfig(secrets="allow")) as engine:
         toy_world.write(f"{tea}/key.md", f"The token is ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:57] + "\n")

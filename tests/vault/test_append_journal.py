@@ -14,7 +14,7 @@ from mcp_memory.errors import Refused
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault import marks
-from mcp_memory.vault.append_journal import KEPT_DAYS, Added, Fate, RecoveryJournal
+from mcp_memory.vault.append_journal import KEPT_DAYS, AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.lost_entries import find_lost, overwritten
 from mcp_memory.vault.note_file import Layout, read_note
 from tests.support.world import KINDS, NOON, World, draft, more
@@ -22,8 +22,12 @@ from tests.support.world import KINDS, NOON, World, draft, more
 PATH = NotePath("memory/2026-11-21.md")
 
 
-def added(text: str, before: str | None = None, *, at: float = 1_000.0, fate: Fate = Fate.LANDED) -> Added:
-    return Added(PATH, marks.hash_of(text), Etag(before) if before else None, at, f"content of {text}", fate=fate)
+def added(
+    text: str, before: str | None = None, *, at: float = 1_000.0, fate: AppendOutcome = AppendOutcome.LANDED
+) -> JournaledAppend:
+    return JournaledAppend(
+        PATH, marks.hash_of(text), Etag(before) if before else None, at, f"content of {text}", fate=fate
+    )
 
 
 def entry(time: str, body: str, title: str = "") -> str:
@@ -38,15 +42,15 @@ def log_of(*entries: str, head: str = ""):
 class TestTheJournal:
     def test_it_is_private_and_survives(self, tmp_path: Path) -> None:
         text = entry("12:00", "Deployed ünicode")
-        first = added(text, "e1", fate=Fate.ANNOUNCED)
-        journal = RecoveryJournal(tmp_path)
+        first = added(text, "e1", fate=AppendOutcome.ANNOUNCED)
+        journal = AppendJournal(tmp_path)
         journal.announce(first, text)
-        journal.mark(first, Fate.LANDED)
-        journal.announce(added(B, "e2", at=90_000.0, fate=Fate.ANNOUNCED), B)
+        journal.mark(first, AppendOutcome.LANDED)
+        journal.announce(added(B, "e2", at=90_000.0, fate=AppendOutcome.ANNOUNCED), B)
         assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
-        again = RecoveryJournal(tmp_path)
-        assert again.of(PATH)[0] == added(text, "e1")
-        assert [each.fate for each in again.of(PATH)] == [Fate.LANDED, Fate.CUT_SHORT]
+        again = AppendJournal(tmp_path)
+        assert again.entries_of(PATH)[0] == added(text, "e1")
+        assert [each.fate for each in again.entries_of(PATH)] == [AppendOutcome.LANDED, AppendOutcome.CUT_SHORT]
         assert again.texts(PATH)[first.entry] == text
 
     @pytest.mark.parametrize(
@@ -54,26 +58,26 @@ class TestTheJournal:
     )
     def test_half_a_line_costs_that_line_alone(self, tmp_path: Path, rubbish: bytes) -> None:
         text = entry("12:00", "Deployed")
-        RecoveryJournal(tmp_path).announce(added(text), text)
+        AppendJournal(tmp_path).announce(added(text), text)
         [file] = tmp_path.iterdir()
         file.write_bytes(rubbish + b"\n" + file.read_bytes() + b'{"path": "memory/2026')
         later = entry("12:01", "Later")
-        RecoveryJournal(tmp_path).announce(added(later), later)
-        assert set(RecoveryJournal(tmp_path).texts(PATH).values()) >= {text, later}
+        AppendJournal(tmp_path).announce(added(later), later)
+        assert set(AppendJournal(tmp_path).texts(PATH).values()) >= {text, later}
 
     def test_days_are_counted_not_measured(self, tmp_path: Path) -> None:
         """A clock that jumps by a year lets nothing expire."""
-        journal = RecoveryJournal(tmp_path)
+        journal = AppendJournal(tmp_path)
         moments = [datetime(2026, 1, 1, tzinfo=UTC).timestamp() + 86_400 * 400 * n for n in range(KEPT_DAYS + 2)]
         for n, at in enumerate(moments):
             text = entry("12:00", f"Entry {n}")
             journal.announce(added(text, at=at), text)
             assert len(list(tmp_path.iterdir())) == min(n + 1, KEPT_DAYS)
-        assert len(journal.of(PATH)) == len(RecoveryJournal(tmp_path).of(PATH)) == KEPT_DAYS
+        assert len(journal.entries_of(PATH)) == len(AppendJournal(tmp_path).entries_of(PATH)) == KEPT_DAYS
         assert f"Entry {KEPT_DAYS + 1}" in "".join(journal.texts(PATH).values())
 
     def test_it_is_bounded(self, tmp_path: Path) -> None:
-        journal = RecoveryJournal(tmp_path, most_bytes=3_000)
+        journal = AppendJournal(tmp_path, most_bytes=3_000)
         for n in range(12):
             text = entry("12:00", f"{n} " + "x" * 700)
             journal.announce(added(text, at=86_400.0 * n), text)
@@ -81,18 +85,18 @@ class TestTheJournal:
         assert "11 x" in "".join(journal.texts(PATH).values())
 
     def test_erased_is_erased(self, tmp_path: Path) -> None:
-        journal = RecoveryJournal(tmp_path)
+        journal = AppendJournal(tmp_path)
         texts = [entry("12:00", f"Canary {n}") for n in range(3)]
         for n, text in enumerate(texts):
             journal.announce(added(text, at=86_400.0 * n), text)
-            journal.mark(added(text, at=86_400.0 * n, fate=Fate.ANNOUNCED), Fate.LANDED)
+            journal.mark(added(text, at=86_400.0 * n, fate=AppendOutcome.ANNOUNCED), AppendOutcome.LANDED)
         assert journal.erase(PATH, marks.hash_of(texts[1])) == 1
         kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
         assert (b"Canary 0" in kept, b"Canary 1" in kept) == (True, False)
-        assert len(RecoveryJournal(tmp_path).of(PATH)) == 2
+        assert len(AppendJournal(tmp_path).entries_of(PATH)) == 2
         assert journal.erase(PATH) == 2
         assert b"".join(file.read_bytes() for file in tmp_path.iterdir()) == b""
-        assert journal.of(PATH) == []
+        assert journal.entries_of(PATH) == []
 
 
 A, B, C = entry("12:00", "We deployed the server"), entry("12:01", "It fell over"), entry("12:02", "It stands", "Fixed")
@@ -140,19 +144,19 @@ class TestWhatIsLost:
     @pytest.mark.parametrize(
         ("fate", "why"),
         [
-            (Fate.ANNOUNCED, None),
-            (Fate.DISMISSED, None),
-            (Fate.CUT_SHORT, "unanswered"),
-            (Fate.OVERWRITTEN, "overwritten"),
+            (AppendOutcome.ANNOUNCED, None),
+            (AppendOutcome.DISMISSED, None),
+            (AppendOutcome.CUT_SHORT, "unanswered"),
+            (AppendOutcome.OVERWRITTEN, "overwritten"),
         ],
     )
-    def test_by_its_fate(self, fate: Fate, why: str | None) -> None:
+    def test_by_its_fate(self, fate: AppendOutcome, why: str | None) -> None:
         found = find_lost([added(A, fate=fate)], {marks.hash_of(A): A}, log_of(B))
         assert [lost.why for lost in found] == ([why] if why else [])
 
     def test_what_was_said_again_after_a_crash_is_not_missed(self) -> None:
-        cut, again = added(A, fate=Fate.CUT_SHORT), added(entry("12:07", "We deployed the server"))
-        again = Added(PATH, again.entry, None, 2.0, cut.content, fate=Fate.LANDED)
+        cut, again = added(A, fate=AppendOutcome.CUT_SHORT), added(entry("12:07", "We deployed the server"))
+        again = JournaledAppend(PATH, again.entry, None, 2.0, cut.content, fate=AppendOutcome.LANDED)
         texts = {cut.entry: A, again.entry: entry("12:07", "We deployed the server")}
         assert find_lost([cut, again], texts, log_of(texts[again.entry])) == []
 
@@ -178,9 +182,9 @@ async def test_a_refused_append_is_not_listed(world: World) -> None:
         with pytest.raises(Refused):
             engine.vault.append(draft("Deployed", "log"))
         world.write(PATH, b"# 2026-11-21\n")
-        assert await engine.upkeep.lost() == []
+        assert await engine.upkeep.lost_entries() == []
     async with world.engine() as engine:
-        assert await engine.upkeep.lost() == []
+        assert await engine.upkeep.lost_entries() == []
 
 
 @pytest.mark.anyio
@@ -188,6 +192,6 @@ async def test_a_vault_that_is_not_there_has_lost_nothing(world: World) -> None:
     async with world.engine() as engine:
         engine.vault.append(draft("Deployed", "log"))
         world.root.rename(world.root.with_name("unmounted"))
-        assert await engine.upkeep.lost() == []
+        assert await engine.upkeep.lost_entries() == []
         world.root.with_name("unmounted").rename(world.root)
-        assert await engine.upkeep.lost() == []
+        assert await engine.upkeep.lost_entries() == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-from mcp_memory.vault.marker import MARKER, Guard, Marker, open_marker
+from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
 from tests.support.world import REPOSITORY, made, python
 
 OPEN = "import sys; from pathlib import Path; from mcp_memory.vault.marker import open_marker\n"
@@ -160,7 +160,9 @@ def test_the_first_write_marks_a_vault_that_was_read_only_and_from_then_on_the_m
     root, copy, marked = tmp_path / "vault", tmp_path / "state" / "vault.toml", list[bool]()
     root.mkdir()
     copy.parent.mkdir()
-    guard = Guard(root, Marker("id", "", writable=False, present=False), copy, on_marked=lambda: marked.append(True))
+    guard = MarkerGuard(
+        root, Marker("id", "", writable=False, present=False), copy, on_marked=lambda: marked.append(True)
+    )
     assert not marked and not guard.vanished
     guard.must_be_there()
     guard.must_be_there()

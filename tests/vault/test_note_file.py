@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, Shelf
+from mcp_memory.models import Etag, NoteId, NotePath, NoteState
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import KindConfig
-from mcp_memory.vault.kinds import Kinds
+from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.note_file import Layout, NoteFile, derive_title, read_note, slug
 from tests.support.world import KINDS, NOON, draft
 
@@ -39,7 +39,7 @@ def test_the_frontmatter_is_understood() -> None:
     ).record
     assert (record.id, record.title, record.kind, record.project) == ("01ABC", "Kettle", "fix", "tea")
     assert (record.shelf, record.tags, record.source, record.session) == (
-        Shelf.ARCHIVED,
+        NoteState.ARCHIVED,
         ("hot", "water"),
         "codex",
         "s1",
@@ -52,18 +52,19 @@ def test_the_frontmatter_is_understood() -> None:
 @pytest.mark.parametrize(
     ("path", "head", "shelf"),
     [
-        ("notes/a.md", "", Shelf.ACTIVE), ("_archive/a.md", "", Shelf.ARCHIVED), ("_inbox/a.md", "", Shelf.INBOX),
-        ("notes/a.md", "status: superseded", Shelf.ARCHIVED), ("_inbox/a.md", "status: deleted", Shelf.DELETED),
-        ("notes/a.md", "status: nonsense", Shelf.ACTIVE), ("_archive.md", "", Shelf.ACTIVE),
+        ("notes/a.md", "", NoteState.ACTIVE), ("_archive/a.md", "", NoteState.ARCHIVED),
+        ("_inbox/a.md", "", NoteState.INBOX),
+        ("notes/a.md", "status: superseded", NoteState.ARCHIVED), ("_inbox/a.md", "status: deleted", NoteState.DELETED),
+        ("notes/a.md", "status: nonsense", NoteState.ACTIVE), ("_archive.md", "", NoteState.ACTIVE),
     ],
 )  # fmt: skip
-def test_its_shelf_follows_from_place_and_status(path: str, head: str, shelf: Shelf) -> None:
+def test_its_shelf_follows_from_place_and_status(path: str, head: str, shelf: NoteState) -> None:
     assert note(f"---\n{head}\n---\nx", path).record.shelf is shelf
     assert note(f"---\n{head}\n---\nx", f"Agent/{path}", AGENT).record.shelf is shelf
 
 
 def test_outside_home_folder_names_mean_nothing() -> None:
-    assert note("x", "_archive/a.md", AGENT).record.shelf is Shelf.ACTIVE
+    assert note("x", "_archive/a.md", AGENT).record.shelf is NoteState.ACTIVE
     assert note("x", "notes/fix/a.md", AGENT).record.kind == "note"
     assert note("x", "notes/fix/deep/a.md", ROOT).record.kind == "fix"
 
@@ -214,9 +215,9 @@ def test_an_unknown_kind_lists_the_known_ones() -> None:
 
 
 def test_kinds_are_configuration() -> None:
-    kinds = Kinds({"recipe": KindConfig(ttl_days=3), "fact": KindConfig("facts/here")})
+    kinds = NoteKinds({"recipe": KindConfig(ttl_days=3), "fact": KindConfig("facts/here")})
     assert (kinds.get("recipe").folder, kinds.get("recipe").ttl_days) == ("notes/recipe", 3)
     assert kinds.get("fact").folder == "facts/here"
     for bad in ("", "a b", "../x", "_x", "ünder"):
         with pytest.raises(McpMemoryError):
-            Kinds({bad: KindConfig()})
+            NoteKinds({bad: KindConfig()})

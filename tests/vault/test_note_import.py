@@ -15,22 +15,22 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput
 from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
-from mcp_memory.transfer.item import Item, Kind, Source, digest_of
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, digest_of
 from mcp_memory.transfer.target_paths import folder_of
 from tests.support.world import World, records
 
 pytestmark = pytest.mark.anyio
-NOTES = Source(Kind.OBSIDIAN, "Notes", Path("/home/ada/Notes"))
+NOTES = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/home/ada/Notes"))
 FOLDER = "imported/obsidian-notes"
 
 
 async def take(
-    engine: Engine, texts: Mapping[str, str], source: Source = NOTES, *, dry_run: bool = False
+    engine: Engine, texts: Mapping[str, str], source: ImportSource = NOTES, *, dry_run: bool = False
 ) -> dict[str, tuple[str, str]]:
     """By name what became of it, and where."""
     items = []
     for name, text in texts.items():
-        item = Item(name, name, text, digest=digest_of(text.encode()))
+        item = ImportItem(name, name, text, digest=digest_of(text.encode()))
         note_id = id_of(source, name)
         data = sealed(item, source, note_id, f"{source.kind}:{source.root}/{name}")
         items.append({"path": name, "id": note_id, "data": base64.b64encode(data).decode()})
@@ -85,7 +85,7 @@ async def test_a_note_that_was_moved_is_found_there(world: World) -> None:
 
 
 async def test_two_sources_of_one_name(world: World) -> None:
-    other = Source(Kind.OBSIDIAN, "Notes", Path("/mnt/Notes"))
+    other = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/mnt/Notes"))
     async with world.engine() as engine:
         await take(engine, {"a.md": "Kyoto", "same.md": "The very same"})
         taken = await take(engine, {"a.md": "Another a", "same.md": "The very same"}, other)

@@ -12,7 +12,7 @@ import pytest
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.vault.marks import Tombstone
-from mcp_memory.vault.tombstones import GRACE_DAYS, Undo
+from mcp_memory.vault.tombstones import GRACE_DAYS, Tombstones
 
 AFTER, BEFORE = (Etag(hashlib.sha256(data).hexdigest()) for data in (b"after", b"before"))
 LOG = NotePath("memory/2026-11-21.md")
@@ -27,7 +27,7 @@ def test_the_name_is_synced_after_the_bytes(tmp_path: Path, monkeypatch: pytest.
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     [file] = tmp_path.iterdir()
     assert [inode for inode, _ in synced] == [file.stat().st_ino, tmp_path.stat().st_ino]
@@ -36,18 +36,18 @@ def test_the_name_is_synced_after_the_bytes(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_it_is_known_after_a_restart_until_it_is_released(tmp_path: Path) -> None:
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     (tmp_path / f"{AFTER}.4711").write_bytes(b"the draft of an interrupted change")
-    for each in (undo, Undo(tmp_path)):
+    for each in (undo, Tombstones(tmp_path)):
         assert each.hides(BEFORE)
         assert not each.hides(AFTER)
         assert each.original(AFTER) == BEFORE
         assert each.entries(LOG) == {"0123456789abcdef"}
     undo.release(BEFORE)
     undo.release_entry(LOG, "0123456789abcdef")
-    for each in (undo, Undo(tmp_path)):
+    for each in (undo, Tombstones(tmp_path)):
         assert not each.hides(BEFORE)
         assert each.find(AFTER) is None
         assert each.entries(LOG) == frozenset()
@@ -55,10 +55,10 @@ def test_it_is_known_after_a_restart_until_it_is_released(tmp_path: Path) -> Non
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match="restore"):
-        Undo(tmp_path / "gone")
+        Tombstones(tmp_path / "gone")
 
 
-def looked(undo: Undo, days: int, *, there: set[Etag] | None = None, start: date = date(2026, 1, 1)) -> None:
+def looked(undo: Tombstones, days: int, *, there: set[Etag] | None = None, start: date = date(2026, 1, 1)) -> None:
     for day in range(days):
         for _ in range(3):
             undo.prune(there or set(), {LOG} if there else set(), start + timedelta(days=day))
@@ -67,7 +67,7 @@ def looked(undo: Undo, days: int, *, there: set[Etag] | None = None, start: date
 @pytest.mark.parametrize("standing", ["marked", "unmarked", "gone"])
 @pytest.mark.parametrize("days", [GRACE_DAYS, GRACE_DAYS + 1])
 def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, standing: str, days: int) -> None:
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     (tmp_path / f"{AFTER}.4711").write_bytes(b"a draft")
@@ -82,18 +82,18 @@ def test_kept_as_long_as_the_file_stands_and_a_while_longer(tmp_path: Path, stan
 
 
 def test_the_grace_begins_anew_when_the_file_was_back(tmp_path: Path) -> None:
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     looked(undo, 20)
     looked(undo, 1, there={AFTER}, start=date(2026, 2, 1))
     looked(undo, 20, start=date(2026, 3, 1))
-    assert Undo(tmp_path).find(AFTER) == b"before"
+    assert Tombstones(tmp_path).find(AFTER) == b"before"
     looked(undo, 20, start=date(2026, 4, 1))
-    assert Undo(tmp_path).find(AFTER) is None
+    assert Tombstones(tmp_path).find(AFTER) is None
 
 
 def test_a_clock_that_is_years_ahead_makes_nothing_old(tmp_path: Path) -> None:
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     looked(undo, 2)
     looked(undo, 2, start=date(2036, 1, 1))
@@ -103,7 +103,7 @@ def test_a_clock_that_is_years_ahead_makes_nothing_old(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mark", [b"", b"\xff", b"soon"])
 def test_a_mark_that_says_nothing_stops_no_pruning(tmp_path: Path, mark: bytes) -> None:
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     undo.keep(AFTER, BEFORE, b"before")
     undo.keep_entry(Tombstone(LOG, "0123456789abcdef"))
     looked(undo, 1)
@@ -116,9 +116,9 @@ def test_a_mark_that_says_nothing_stops_no_pruning(tmp_path: Path, mark: bytes) 
 
 
 def test_an_entry_that_cannot_be_read_is_a_fact_and_the_others_count(tmp_path: Path) -> None:
-    Undo(tmp_path).keep_entry(Tombstone(LOG, "0123456789abcdef"))
+    Tombstones(tmp_path).keep_entry(Tombstone(LOG, "0123456789abcdef"))
     damaged = tmp_path / "fedcba9876543210.0123456789abcdef.entry"
     damaged.write_bytes(b"memory/\xff")
-    undo = Undo(tmp_path)
+    undo = Tombstones(tmp_path)
     assert undo.entries(LOG) == {"0123456789abcdef"}
     assert [problem.path for problem in undo.problems] == [str(damaged)]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import (
     Table,
     given_back,
+    message_from,
     parts,
-    said,
     table,
     text,
     without,
@@ -45,7 +45,7 @@ def is_silent(data: bytes) -> bool:
     return _OTHER_TYPE.match(data) is not None
 
 
-def read(line: Table, offset: int, context: Context) -> list[Message]:
+def read(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
     """The messages of one line."""
     kind = line.get("type")
     if kind not in ("user", "assistant"):
@@ -58,7 +58,7 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
         return []
     aside = f"agent-{text(line.get('agentId')) or 'sidechain'}" if line.get("isSidechain") else ""
     session = f"{context.session}/{aside}" if aside else context.session
-    found: list[Message] = []
+    found: list[TranscriptMessage] = []
     content, at = parts(table(line.get("message")).get("content")), line.get("timestamp")
     if kind == "user":
         for part in content:
@@ -68,11 +68,11 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
         # In a sub-agent's or team mate's thread the task is another agent's; beside a tool's answer programs speak.
         told = aside or line.get("agentName") or (context.delegated and not _is_typed(line))
         role = Role.ASSISTANT if told or _is_answered(content) else Role.USER
-        return found + said(role, [_spoken(part) for part in content], at, session, offset)
+        return found + message_from(role, [_spoken(part) for part in content], at, session, offset)
     for part in content:
         if part.get("type") == "tool_use":
             context.call(part.get("id"), part.get("name"))
-    return said(Role.ASSISTANT, content, at, session, offset, by="Sub-agent" if aside else "")
+    return message_from(Role.ASSISTANT, content, at, session, offset, by="Sub-agent" if aside else "")
 
 
 def _is_by_a_program(line: Table) -> bool:

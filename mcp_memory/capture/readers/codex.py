@@ -12,9 +12,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.readers.message import Message, Role
-from mcp_memory.capture.readers.spoken_text import Table, given_back, parts, said, table, text, without_memory, words_of
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.spoken_text import (
+    Table,
+    given_back,
+    message_from,
+    parts,
+    table,
+    text,
+    without_memory,
+    words_of,
+)
 
 _NOT_A_PERSON = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
@@ -37,7 +46,7 @@ def is_silent(data: bytes) -> bool:
     return _OTHER_TYPE.match(data) is not None
 
 
-def read(line: Table, offset: int, context: Context) -> list[Message]:
+def read(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
     """The messages of one line."""
     kind, item = line.get("type"), table(line.get("payload"))
     if kind == "session_meta" and not context.session:  # a fork repeats its origin's
@@ -53,7 +62,7 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
     return []
 
 
-def _item(item: Table, at: object, offset: int, context: Context) -> list[Message]:
+def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
     kind = text(item.get("type"))
     if kind == "message":
         role = _ROLES.get(text(item.get("role")))
@@ -62,7 +71,7 @@ def _item(item: Table, at: object, offset: int, context: Context) -> list[Messag
         by = ""
         if context.delegated:
             role, by = Role.ASSISTANT, "Sub-agent" if role is Role.ASSISTANT else ""
-        return said(role, _spoken(item), at, context.session, offset, by=by)
+        return message_from(role, _spoken(item), at, context.session, offset, by=by)
     if kind.endswith("_call_output"):
         tool, (output, failed) = context.answered(item.get("call_id")), _output(item.get("output"))
         return given_back(tool, output, at, context.session, offset, failed=failed)

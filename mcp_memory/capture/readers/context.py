@@ -13,7 +13,7 @@ MOST_NAME_CHARS = 200
 
 
 @dataclass(slots=True)
-class Context:
+class ReaderContext:
     """Readers change it as they go."""
 
     session: str = ""
@@ -39,5 +39,5 @@ class Context:
         return asdict(self)
 
     @classmethod
-    def of(cls, payload: Mapping[str, Any]) -> Context:
+    def from_payload(cls, payload: Mapping[str, Any]) -> ReaderContext:
         return cls(payload["session"], payload["folder"], payload["delegated"], dict(payload["calls"]))

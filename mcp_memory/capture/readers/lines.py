@@ -19,7 +19,7 @@ BLOCK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """`offset` is the byte at which it begins; `data` is without its line break."""
 
     offset: int
@@ -27,11 +27,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LineBatch:
     """`next_offset` is where to go on; `within` says that this is inside a line that is too long, `too_long` how many
     such lines began here. `at_end`: nothing more is to be had now."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TranscriptLine, ...]
     next_offset: int
     within: bool
     too_long: int
@@ -48,13 +48,13 @@ def read_stretch(
     far_bytes: int = FAR_BYTES,
     most_line_bytes: int = MOST_LINE_BYTES,
     block_bytes: int = BLOCK_BYTES,
-) -> Stretch:
+) -> LineBatch:
     """A last line without a line break is left for later: it is still being written, and may end in half a character.
     Lines that are silent are passed over. Ends behind `step_bytes` of others, or `far_bytes` of any.
 
     Raises OSError.
     """
-    lines: list[Line] = []
+    lines: list[TranscriptLine] = []
     begins = at = offset
     held = bytearray()
     too_long = kept = 0
@@ -68,7 +68,7 @@ def read_stretch(
             *whole, rest = bytes(held).split(b"\n")
             for data in whole:
                 if not is_silent(data):
-                    lines.append(Line(begins, data))
+                    lines.append(TranscriptLine(begins, data))
                     kept += len(data)
                 begins += len(data) + 1
             held = bytearray(rest)
@@ -76,5 +76,5 @@ def read_stretch(
             held.clear()
             begins, within, too_long = at, True, too_long + 1
         if kept >= step_bytes or (at - offset >= far_bytes and begins > offset):
-            return Stretch(tuple(lines), begins, within, too_long, at_end=False)
-    return Stretch(tuple(lines), begins, within, too_long, at_end=True)
+            return LineBatch(tuple(lines), begins, within, too_long, at_end=False)
+    return LineBatch(tuple(lines), begins, within, too_long, at_end=True)

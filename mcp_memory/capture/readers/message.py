@@ -15,7 +15,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class TranscriptMessage:
     """`turn` is who spoke, when, and the words; of a tool what it gave back."""
 
     role: Role

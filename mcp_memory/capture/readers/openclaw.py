@@ -6,14 +6,23 @@ As seen with version 2026.9.6.
 
 from __future__ import annotations
 
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.readers.message import Message, Role
-from mcp_memory.capture.readers.spoken_text import Table, given_back, parts, said, table, text, without_memory, words_of
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.spoken_text import (
+    Table,
+    given_back,
+    message_from,
+    parts,
+    table,
+    text,
+    without_memory,
+    words_of,
+)
 
 _NOT_A_PERSON = ("System: [", "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]")
 
 
-def read(line: Table, offset: int, context: Context) -> list[Message]:
+def read(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
     """The messages of one event."""
     kind = line.get("type")
     if kind == "session":
@@ -25,13 +34,13 @@ def read(line: Table, offset: int, context: Context) -> list[Message]:
     content = parts(message.get("content"))
     match message.get("role"):
         case "user" if context.delegated or _is_by_somebody_else(message):
-            return said(Role.ASSISTANT, content, at, context.session, offset, by="Program")
+            return message_from(Role.ASSISTANT, content, at, context.session, offset, by="Program")
         case "user":
             spoken = [{**part, "text": without_memory(text(part.get("text")))} for part in content if "text" in part]
             others = [part for part in content if "text" not in part]
-            return said(Role.USER, [*spoken, *others], at, context.session, offset)
+            return message_from(Role.USER, [*spoken, *others], at, context.session, offset)
         case "assistant":
-            return said(Role.ASSISTANT, content, at, context.session, offset)
+            return message_from(Role.ASSISTANT, content, at, context.session, offset)
         case "toolResult":
             failed = message.get("isError") is True or table(message.get("details")).get("exitCode") not in (None, 0)
             tool, output = text(message.get("toolName")), words_of(message.get("content"))

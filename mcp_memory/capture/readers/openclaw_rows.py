@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mcp_memory.capture.readers.lines import STEP_BYTES, Line, Stretch
+from mcp_memory.capture.readers.lines import STEP_BYTES, LineBatch, TranscriptLine
 
 MOST_EVENTS = 2000
 """Read in one go."""
@@ -34,9 +34,9 @@ def length_of(file: Path, session: str) -> tuple[int, int]:
         return database.execute(query, [session]).fetchone()
 
 
-def read_rows(file: Path, session: str, start: int) -> Stretch:
+def read_rows(file: Path, session: str, start: int) -> LineBatch:
     """The events from number `start` on; compressed ones count as too long. Raises as `sessions_of`."""
-    lines: list[Line] = []
+    lines: list[TranscriptLine] = []
     left, number, too_long = STEP_BYTES, start, 0
     query = "SELECT seq, event_json FROM transcript_events WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
     with _opened(file) as database:
@@ -46,12 +46,12 @@ def read_rows(file: Path, session: str, start: int) -> Stretch:
                 too_long += 1
                 continue
             data = str(event).encode("utf-8", "surrogatepass")
-            lines.append(Line(int(seq), data))
+            lines.append(TranscriptLine(int(seq), data))
             left -= len(data)
             if left <= 0:
                 break
     is_all = left > 0 and len(lines) + too_long < MOST_EVENTS
-    return Stretch(tuple(lines), number, within=False, too_long=too_long, at_end=is_all)
+    return LineBatch(tuple(lines), number, within=False, too_long=too_long, at_end=is_all)
 
 
 @contextmanager

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates import parse_when
 
 
-def read_plain(data: bytes, zone: tzinfo) -> list[Message]:
+def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
     """The messages that have words. A time without an offset is in `zone`. Raises InvalidInput that names the line."""
-    messages: list[Message] = []
+    messages: list[TranscriptMessage] = []
     offset = 0
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
@@ -36,12 +36,12 @@ def read_plain(data: bytes, zone: tzinfo) -> list[Message]:
     return messages
 
 
-def written_plain(messages: Sequence[Message]) -> str:
+def written_plain(messages: Sequence[TranscriptMessage]) -> str:
     """The same, the other way round: `read_plain` gives these messages again."""
     return "\n".join(json.dumps(_said(message), ensure_ascii=False) for message in messages)
 
 
-def _said(message: Message) -> dict[str, Any]:
+def _said(message: TranscriptMessage) -> dict[str, Any]:
     turn = message.turn
     said = {
         "role": message.role.value,
@@ -56,7 +56,7 @@ def _said(message: Message) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def _read(said: object, offset: int, zone: tzinfo) -> Message:
+def _read(said: object, offset: int, zone: tzinfo) -> TranscriptMessage:
     if not isinstance(said, dict):
         raise InvalidInput("no object")
     given = cast("dict[str, Any]", said)
@@ -78,4 +78,4 @@ def _read(said: object, offset: int, zone: tzinfo) -> Message:
         parse_when(at, zone) if at else None,
         str(session) if session else None,
     )
-    return Message(Role(str(role)), turn, place, str(given.get("tool") or ""), given.get("failed") is True)
+    return TranscriptMessage(Role(str(role)), turn, place, str(given.get("tool") or ""), given.get("failed") is True)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from mcp_memory.capture.readers import claude_code, codex, openclaw
-from mcp_memory.capture.readers.context import Context
-from mcp_memory.capture.readers.message import Message
+from mcp_memory.capture.readers.context import ReaderContext
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import Table
 
-Read = Callable[[Table, int, Context], list[Message]]
+Read = Callable[[Table, int, ReaderContext], list[TranscriptMessage]]
 
 READERS: Mapping[str, Read] = {"claude-code": claude_code.read, "codex": codex.read, "openclaw": openclaw.read}
 
@@ -23,7 +23,7 @@ def is_silent(client: str, data: bytes) -> bool:
     return client in _SILENT and _SILENT[client](data)
 
 
-def messages_of(client: str, data: bytes, offset: int, context: Context) -> list[Message] | None:
+def messages_of(client: str, data: bytes, offset: int, context: ReaderContext) -> list[TranscriptMessage] | None:
     """What one line holds; None for a line that is no JSON object."""
     if not data.strip():
         return []

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import Message, Role
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn, read_turns
 
@@ -49,19 +49,23 @@ def words_of(content: object) -> str:
     return "\n".join(said for part in parts(content) if (said := text(part.get("text"))))
 
 
-def said(role: Role, content: Sequence[Table], at: object, session: str, offset: int, *, by: str = "") -> list[Message]:
+def message_from(
+    role: Role, content: Sequence[Table], at: object, session: str, offset: int, *, by: str = ""
+) -> list[TranscriptMessage]:
     """One message, or none where nothing was said."""
     turn = _turn(by or SPEAKERS[role], list(content), at, session)
-    return [Message(role, turn, offset)] if turn else []
+    return [TranscriptMessage(role, turn, offset)] if turn else []
 
 
-def given_back(tool: str, output: str, at: object, session: str, offset: int, *, failed: bool) -> list[Message]:
+def given_back(
+    tool: str, output: str, at: object, session: str, offset: int, *, failed: bool
+) -> list[TranscriptMessage]:
     """What a tool answered; none where it said nothing and all went well. Our own tools' answers are none: they would
     be remembered again and again."""
     if is_ours(tool):
         return []
     turn = _turn(tool or "tool", output[:MOST_OUTPUT_CHARS] or ("failed" if failed else ""), at, session)
-    return [Message(Role.TOOL, turn, offset, tool or "tool", failed)] if turn else []
+    return [TranscriptMessage(Role.TOOL, turn, offset, tool or "tool", failed)] if turn else []
 
 
 def is_ours(tool: str) -> bool:

@@ -27,8 +27,8 @@ from mcp_memory.integrations.clients import (
     PROGRAMS,
     TITLES,
     WIRABLE,
+    ClientPaths,
     Scope,
-    Where,
     by_stdio,
     entry_in,
     has_shops_plugin,
@@ -36,9 +36,9 @@ from mcp_memory.integrations.clients import (
     is_shadowed,
     name_in,
 )
-from mcp_memory.integrations.config_entries import Server
-from mcp_memory.integrations.config_plan import Target
-from mcp_memory.integrations.installed_plugin import Plugged, plugged
+from mcp_memory.integrations.config_entries import ServerEntry
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.installed_plugin import InstalledPlugin, plugged
 from mcp_memory.settings.settings import Settings
 
 VERSION_S = 20.0
@@ -49,7 +49,7 @@ HOOKS_ALONE = ("openclaw", "plugin")
 
 
 @dataclass(frozen=True, slots=True)
-class Wired:
+class ConnectedBy:
     """`how` is by `install` (or an entry like its own), by the client's `plugin`, or `stdio`. `reachable` is None where
     the daemon answers what this entry says, else why not."""
 
@@ -60,7 +60,7 @@ class Wired:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ClientStatus:
     """`found`: its programs on the PATH with their versions. `hooks`: event → what becomes of it, as far as its files
     tell. `tools`: our server's name → whether the agent may call its tools, for a client that has rules for that.
     `last_hook` and `last_call`: what truly ran of ours, and when. `todo`: a line for each thing that a person may want
@@ -68,7 +68,7 @@ class Condition:
 
     client: str
     found: dict[str, str]
-    wired: list[Wired]
+    wired: list[ConnectedBy]
     hooks: dict[str, str]
     tools: dict[str, str]
     last_hook: str | None
@@ -76,7 +76,7 @@ class Condition:
     todo: list[str]
 
 
-def examine(settings: Settings) -> list[Condition]:
+def examine(settings: Settings) -> list[ClientStatus]:
     """All clients that we know, at once: some take seconds to say their version."""
     place = where()
     latest, hooked = _last_calls(settings), _last_hooks(settings)
@@ -85,7 +85,7 @@ def examine(settings: Settings) -> list[Condition]:
         return [look.result() for look in looks]
 
 
-def show(found: list[Condition], *, as_json: bool) -> bool:
+def show(found: list[ClientStatus], *, as_json: bool) -> bool:
     """Print it; whether there is nothing to do."""
     if as_json:
         emit({"clients": [asdict(each) for each in found]})
@@ -96,9 +96,9 @@ def show(found: list[Condition], *, as_json: bool) -> bool:
 
 
 def _condition(
-    client: str, settings: Settings, place: Where, latest: Mapping[str, str], hooked: Mapping[str, str]
-) -> Condition:
-    seen = Condition(client, _programs(PROGRAMS[client], place.environ), [], {}, {}, hooked.get(client), None, [])
+    client: str, settings: Settings, place: ClientPaths, latest: Mapping[str, str], hooked: Mapping[str, str]
+) -> ClientStatus:
+    seen = ClientStatus(client, _programs(PROGRAMS[client], place.environ), [], {}, {}, hooked.get(client), None, [])
     names = {client}
     for other, scope in WIRABLE:
         if other != client or (scope == "project" and place.project is None):
@@ -127,7 +127,13 @@ def _condition(
 
 
 def _look(
-    seen: Condition, client: str, scope: Scope, target: Target, content: bytes | None, settings: Settings, place: Where
+    seen: ClientStatus,
+    client: str,
+    scope: Scope,
+    target: ConfigTarget,
+    content: bytes | None,
+    settings: Settings,
+    place: ClientPaths,
 ) -> set[str]:
     """At one file of the client. Returns the names under which what it connects by stdio calls."""
     option = " --scope project" if scope == "project" else ""
@@ -141,16 +147,16 @@ def _look(
         line = why_unused or (f"{obstacle.why}: {obstacle.remedy or remedy}" if obstacle else None)
         seen.todo.extend([line] if line and line not in seen.todo else [])
         _look_at_permission(seen, name, place, remedy)
-        seen.wired.append(Wired(scope, "install", str(target.file), why_unused or (obstacle and obstacle.why)))
+        seen.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused or (obstacle and obstacle.why)))
     names: set[str] = set()
     for command, stdio in by_stdio(target, content):
         why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
-        seen.wired.append(Wired(scope, "stdio", str(target.file), why_not))
+        seen.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
         seen.todo.extend([why_not] if why_not else [])
         names.add(command.client)
     if has_shops_plugin(target, content):
         obstacle = no_daemon(settings)
-        seen.wired.append(Wired(scope, "plugin", str(target.file), obstacle and obstacle.why))
+        seen.wired.append(ConnectedBy(scope, "plugin", str(target.file), obstacle and obstacle.why))
         seen.todo.extend([f"{obstacle.why}: {obstacle.remedy}"] if obstacle else [])
     if is_shadowed(target, content):
         seen.todo.append(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
@@ -160,7 +166,7 @@ def _look(
     return names
 
 
-def _look_for_plugin(seen: Condition, settings: Settings, place: Where) -> None:
+def _look_for_plugin(seen: ClientStatus, settings: Settings, place: ClientPaths) -> None:
     """One that is made for another vault connects that."""
     plugin = plugged(seen.client, place)
     if plugin is None:
@@ -169,7 +175,7 @@ def _look_for_plugin(seen: Condition, settings: Settings, place: Where) -> None:
     if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
         return
     obstacle = unreachable(plugin.entry, plugin.file, ours, settings, place)
-    seen.wired.append(Wired("user", "plugin", str(plugin.file), obstacle and obstacle.why))
+    seen.wired.append(ConnectedBy("user", "plugin", str(plugin.file), obstacle and obstacle.why))
     seen.todo.extend([f"{obstacle.why}: {obstacle.remedy or _mending(plugin, settings)}"] if obstacle else [])
     _look_at_permission(seen, plugin.server, place, by_hand(plugin.server))
     states = hooks_of_plugin(seen.client, plugin.key, place)
@@ -177,14 +183,14 @@ def _look_for_plugin(seen: Condition, settings: Settings, place: Where) -> None:
     _say_of_hooks(seen, states, place, "mcp-memory plugin says how to put it in")
 
 
-def _look_at_permission(seen: Condition, server: str, place: Where, remedy: str) -> None:
+def _look_at_permission(seen: ClientStatus, server: str, place: ClientPaths, remedy: str) -> None:
     if seen.client == "claude-code":
         seen.tools[server] = ClaudeSettings.read(place).permission(server)
         line = rule_wanted(server, place, remedy)
         seen.todo.extend([line] if line else [])
 
 
-def _mending(plugin: Plugged, settings: Settings) -> str:
+def _mending(plugin: InstalledPlugin, settings: Settings) -> str:
     """Claude Code alone has a setting for the plugin's address."""
     address = address_of(settings)
     if plugin.has_address and plugin.entry.get("url") != address:
@@ -192,7 +198,7 @@ def _mending(plugin: Plugged, settings: Settings) -> str:
     return "make one for this machine: mcp-memory plugin --write FOLDER --here"
 
 
-def _say_of_hooks(seen: Condition, states: Mapping[str, str], place: Where, remedy: str) -> None:
+def _say_of_hooks(seen: ClientStatus, states: Mapping[str, str], place: ClientPaths, remedy: str) -> None:
     for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
         line = REMEDIES.get((seen.client, state), f"hooks are {state}: {remedy}")
         why = why_hooks_are_off(seen.client, place) if state == OFF else None
@@ -200,12 +206,12 @@ def _say_of_hooks(seen: Condition, states: Mapping[str, str], place: Where, reme
         seen.todo.extend([line] if line not in seen.todo else [])
 
 
-def _has_server(target: Target) -> bool:
-    return any(isinstance(piece, Server) for piece in target.pieces)
+def _has_server(target: ConfigTarget) -> bool:
+    return any(isinstance(piece, ServerEntry) for piece in target.pieces)
 
 
-def _ours(target: Target) -> Mapping[str, Any]:
-    return next(piece.entry for piece in target.pieces if isinstance(piece, Server))
+def _ours(target: ConfigTarget) -> Mapping[str, Any]:
+    return next(piece.entry for piece in target.pieces if isinstance(piece, ServerEntry))
 
 
 def _by(how: str) -> str:
@@ -255,7 +261,7 @@ def _last_hooks(settings: Settings) -> dict[str, str]:
     return {}
 
 
-def _show(each: Condition) -> None:
+def _show(each: ClientStatus) -> None:
     head(TITLES[each.client])
     programs = [f"{version} ({file})" for file, version in each.found.items()]
     wired = [f"{_by(wired.how)} ({wired.scope}: {wired.file})" for wired in each.wired]

@@ -10,26 +10,26 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, is_styled, say, tell
+from mcp_memory.cli.console import emit, is_styled, print_status, say
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import TITLES, Scope
-from mcp_memory.integrations.config_plan import Change, diff
+from mcp_memory.integrations.config_plan import ConfigChange, diff
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.text.escape_invisible import visible
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class InstallPlan:
     """What a command would do to config_files, and what it says besides."""
 
     client: str
     scope: Scope
-    changes: Sequence[Change]
+    changes: Sequence[ConfigChange]
     remarks: Sequence[str]
 
 
-def carry_out(plan: Plan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:
+def carry_out(plan: InstallPlan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:
     """Show it, ask, and do it. Raises what refuses it before the first file is written."""
     changes = [change for change in plan.changes if not change.is_nothing]
     for change in changes:
@@ -52,7 +52,7 @@ def carry_out(plan: Plan, *, dry_run: bool, yes: bool, as_json: bool, done: str)
         say(f"  → {remark}")
 
 
-def _applied(changes: Sequence[Change]) -> list[Path]:
+def _applied(changes: Sequence[ConfigChange]) -> list[Path]:
     """The backups that were made. Where a write fails, says what is done already: the same command goes on there."""
     backups: list[Path] = []
     done: list[Path] = []
@@ -61,14 +61,16 @@ def _applied(changes: Sequence[Change]) -> list[Path]:
             backup = config_files.apply(change, datetime.now().astimezone())
         except McpMemoryError:
             for file in done:
-                tell(f"changed already: {file}")
+                print_status(f"changed already: {file}")
             raise
         done.append(change.file)
         backups += [backup] if backup else []
     return backups
 
 
-def _payload(plan: Plan, changes: Sequence[Change], backups: Sequence[Path], *, is_done: bool) -> dict[str, Any]:
+def _payload(
+    plan: InstallPlan, changes: Sequence[ConfigChange], backups: Sequence[Path], *, is_done: bool
+) -> dict[str, Any]:
     return {
         "client": plan.client,
         "scope": plan.scope,
@@ -82,7 +84,7 @@ def _payload(plan: Plan, changes: Sequence[Change], backups: Sequence[Path], *, 
     }
 
 
-def _show(plan: Plan, changes: Sequence[Change]) -> None:
+def _show(plan: InstallPlan, changes: Sequence[ConfigChange]) -> None:
     home = f"{absolute('~')}/"
     for change in changes:
         name = str(change.file)

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from mcp_memory.cli.clients.proxy_options import Caller, parsed
+from mcp_memory.cli.clients.proxy_options import ProxyOptions, parsed
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotRunning
 
 USAGE = """Print the HTTP headers of one client as a JSON object: the bearer token, and with --project the project.
@@ -22,7 +22,7 @@ def headers(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, 1, 2 for a bad argument, 3 where no daemon runs or can be started."""
     options = parsed("mcp-memory headers", USAGE, arguments)
     try:
-        caller = Caller(options)
+        caller = ProxyOptions(options)
         caller.reach()
         found = caller.headers()
     except McpMemoryError as error:

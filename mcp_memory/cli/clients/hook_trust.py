@@ -18,10 +18,10 @@ from mcp_memory import __version__
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import commands, config_files, jsonc
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import HOOK_EVENTS, Scope, Where, config_file, unread
-from mcp_memory.integrations.config_entries import Hooks, Trust
-from mcp_memory.integrations.config_plan import Target
-from mcp_memory.integrations.openclaw_plugin import Plugin
+from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, Scope, config_file, unread
+from mcp_memory.integrations.config_entries import HookEntries, HookTrust
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 
 ANSWER_S = 20.0
 
@@ -44,21 +44,23 @@ features = { plugins = false, remote_plugin = false, apps = false }
 """A Codex that only answers a question has no business on a network."""
 
 
-def hooks_of(client: str, scope: Scope, target: Target, content: bytes | None, place: Where) -> dict[str, str]:
+def hooks_of(
+    client: str, scope: Scope, target: ConfigTarget, content: bytes | None, place: ClientPaths
+) -> dict[str, str]:
     """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
     one."""
     found: dict[str, str] = {}
     for piece in target.pieces if content is not None else ():
         with suppress(Refused, UnicodeDecodeError):
             text = (content or b"").decode()
-            if isinstance(piece, Hooks):
+            if isinstance(piece, HookEntries):
                 found |= _states(client, scope, piece, target, text, place)
-            elif isinstance(piece, Plugin) and piece.is_in(text):
+            elif isinstance(piece, OpenClawPlugin) and piece.is_in(text):
                 found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
     return found
 
 
-def hooks_of_plugin(client: str, key: str, place: Where) -> dict[str, str]:
+def hooks_of_plugin(client: str, key: str, place: ClientPaths) -> dict[str, str]:
     """The same of the plugin that the client knows by that key."""
     if client == "codex":
         states: dict[str, str] = {}
@@ -90,16 +92,18 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
     return found
 
 
-def has_trust(wanted: Sequence[Target]) -> bool:
+def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Whether Codex has noted down that it trusts our hooks, as they are or as they were."""
     return any(
-        isinstance(piece, Trust) and piece.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
+        isinstance(piece, HookTrust) and piece.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
         for target in wanted
         for piece in target.pieces
     )
 
 
-def _states(client: str, scope: Scope, piece: Hooks, target: Target, text: str, place: Where) -> dict[str, str]:
+def _states(
+    client: str, scope: Scope, piece: HookEntries, target: ConfigTarget, text: str, place: ClientPaths
+) -> dict[str, str]:
     if not piece.is_in(text):
         return {}
     missing = piece.missing(text)
@@ -112,7 +116,7 @@ def _states(client: str, scope: Scope, piece: Hooks, target: Target, text: str, 
     return {event: MISSING if event in missing else states.get(event, WIRED) for event in piece.commands}
 
 
-def _claude_code(scope: Scope, place: Where) -> str:
+def _claude_code(scope: Scope, place: ClientPaths) -> str:
     """A person's own settings are trusted; a project's when its folder is."""
     if ClaudeSettings.read(place).hooks_off():
         return OFF
@@ -126,7 +130,7 @@ def _claude_code(scope: Scope, place: Where) -> str:
     return UNTRUSTED
 
 
-def _codex(scope: Scope, file: Path, piece: Hooks, place: Where) -> dict[str, str]:
+def _codex(scope: Scope, file: Path, piece: HookEntries, place: ClientPaths) -> dict[str, str]:
     """Codex itself knows which hooks it trusts: by hashes, which change with the command. What it does not list it does
     not run. Empty where it cannot say."""
     try:

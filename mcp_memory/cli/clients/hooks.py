@@ -12,7 +12,7 @@ import click
 
 from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.hooks import hook_log, run
 from mcp_memory.hooks.command import USAGE
 from mcp_memory.hooks.report import LATE, HooksReport, SessionReport, report
@@ -29,7 +29,7 @@ def hook(ctx: click.Context) -> None:
     if {"-h", "--help"} & set(ctx.args):
         say(USAGE.rstrip())
         return
-    common: Common = ctx.obj
+    common: CommonOptions = ctx.obj
     given = ["--vault", common.vault] if common.vault else []
     given += ["--config", str(common.config)] if common.config else []
     run([*ctx.args, *given])
@@ -50,7 +50,7 @@ def hooks() -> None:
 @located
 @as_json
 @click.pass_obj
-def hooks_report(common: Common, sessions: int, as_json: bool) -> None:
+def hooks_report(common: CommonOptions, sessions: int, as_json: bool) -> None:
     """What each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
 
     \b

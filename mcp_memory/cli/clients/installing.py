@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.config_changes import Plan, carry_out
+from mcp_memory.cli.clients.config_changes import InstallPlan, carry_out
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import after_install
-from mcp_memory.cli.console import tell
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.console import print_status
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
@@ -29,9 +29,9 @@ from mcp_memory.integrations.clients import (
     PROGRAMS,
     TITLES,
     WIRABLE,
+    ClientPaths,
+    ConnectionDetails,
     Scope,
-    Where,
-    Wire,
     entry_in,
     helper_of,
     serves_another_vault,
@@ -39,8 +39,8 @@ from mcp_memory.integrations.clients import (
     trusting,
     unread,
 )
-from mcp_memory.integrations.config_entries import Hooks, Instructions
-from mcp_memory.integrations.config_plan import Change, Target, installing, uninstalling
+from mcp_memory.integrations.config_entries import HookEntries, InstructionBlock
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, installing, uninstalling
 from mcp_memory.integrations.installed_plugin import plugged
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
@@ -66,7 +66,7 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 @as_json
 @click.pass_obj
 def install(
-    common: Common,
+    common: CommonOptions,
     client: str,
     scope: Scope,
     name: str | None,
@@ -97,8 +97,8 @@ def install(
             hint="take out daemon.uds, or have the client start mcp-memory stdio",
         )
     if not dry_run and address_of(settings) is None:
-        tell("starting the daemon: its address goes into the client's files")
-        launch.launch(settings, [], tell=tell)
+        print_status("starting the daemon: its address goes into the client's files")
+        launch.launch(settings, [], tell=print_status)
     place = where()
     token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
     wire = _wire(client, settings, place, scope, name=name, token=token)
@@ -112,10 +112,10 @@ def install(
         has_trust(wanted) and all(change.is_nothing for change in changes if _is_of_hooks(change))
     )
     remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trusted)
-    plan = Plan(client, scope, changes, remarks)
+    plan = InstallPlan(client, scope, changes, remarks)
     carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
     if not dry_run and launch.running(settings) is None:
-        launch.launch(settings, [], tell=tell)
+        launch.launch(settings, [], tell=print_status)
 
 
 def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: bool, yes: bool, as_json: bool) -> None:
@@ -134,15 +134,15 @@ def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: 
         for backup, _ in _backups(change.file, settings, place)
         if backup not in change.spent
     ]
-    carry_out(Plan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
+    carry_out(InstallPlan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
 
 
-def targets_of(client: str, scope: Scope, settings: Settings, place: Where) -> list[Target]:
+def targets_of(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> list[ConfigTarget]:
     """The client's files and what belongs into them; no token is made. Raises Refused for a scope that it lacks."""
     return targets(client, scope, place, _wire(client, settings, place, scope), hooks=True)
 
 
-def connecting_file(client: str, scope: Scope, settings: Settings, place: Where) -> Path | None:
+def connecting_file(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> Path | None:
     """The file that holds the client's entry of this vault. None where there is none, or it cannot be read."""
     for target in targets_of(client, scope, settings, place):
         with suppress(McpMemoryError):
@@ -151,11 +151,11 @@ def connecting_file(client: str, scope: Scope, settings: Settings, place: Where)
     return None
 
 
-def where() -> Where:
+def where() -> ClientPaths:
     """This person's home, this environment, and the git repository that we are in. Raises ConfigInvalid."""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
-    return Where(Path(absolute("~")), os.environ, root)
+    return ClientPaths(Path(absolute("~")), os.environ, root)
 
 
 def address_of(settings: Settings) -> str | None:
@@ -180,15 +180,15 @@ def _url(settings: Settings, port: int) -> str:
 def _wire(
     client: str,
     settings: Settings,
-    place: Where,
+    place: ClientPaths,
     scope: Scope,
     *,
     name: str | None = None,
     token: str = UNKNOWN_TOKEN,
-) -> Wire:
+) -> ConnectionDetails:
     project = place.project.name if scope == "project" and place.project else None
     url = expected_url(settings)
-    return Wire(
+    return ConnectionDetails(
         name=name or snippets.server_name(settings),
         entry={} if client == "generic" else snippets.server_entry(client, settings, url, project=project),
         instructions=shipped("clients/instructions.md"),
@@ -201,7 +201,7 @@ def _wire(
     )
 
 
-def _refuse_to_bring_twice(client: str, place: Where, wire: Wire) -> None:
+def _refuse_to_bring_twice(client: str, place: ClientPaths, wire: ConnectionDetails) -> None:
     """Raises Refused where the client has our plugin for this vault."""
     plugin = plugged(client, place)
     if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(wire.entry)):
@@ -211,20 +211,20 @@ def _refuse_to_bring_twice(client: str, place: Where, wire: Wire) -> None:
         )
 
 
-def _agrees_to_trust(wanted: Sequence[Target]) -> bool:
+def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Asks, unless Codex has noted down that it trusts them, or is not there to say what it would trust."""
     question = "have Codex trust our hooks? Else it asks you, and skips them until then"
     return not has_trust(wanted) and shutil.which("codex") is not None and click.confirm(question)
 
 
-def _is_of_hooks(change: Change) -> bool:
+def _is_of_hooks(change: ConfigChange) -> bool:
     """Trust holds as long as these stay; the server may get another address meanwhile."""
-    return any(isinstance(piece, Hooks) for piece in change.target.pieces)
+    return any(isinstance(piece, HookEntries) for piece in change.target.pieces)
 
 
-def _hashes(wanted: Sequence[Target]) -> dict[str, str]:
+def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
     """What Codex will go by when it trusts our hooks as they are planned. Raises Refused."""
-    hooks = next(target for target in wanted if any(isinstance(piece, Hooks) for piece in target.pieces))
+    hooks = next(target for target in wanted if any(isinstance(piece, HookEntries) for piece in target.pieces))
     content = installing(hooks, config_files.read(hooks.file)).new or b""
     if why_not := unread("codex", hooks, content):
         raise Refused(why_not, hint="nothing was changed; mend the file, then try again")
@@ -238,7 +238,7 @@ def _token(settings: Settings, client: str, *, makes: bool) -> str:
     return credentials.token(client) if makes or credentials.has(client) else UNKNOWN_TOKEN
 
 
-def _backups(file: Path, settings: Settings, place: Where) -> list[tuple[Path, bytes]]:
+def _backups(file: Path, settings: Settings, place: ClientPaths) -> list[tuple[Path, bytes]]:
     """Earlier states of the file, oldest first: beside it, and beside links to it by which other clients know it."""
     names = {file} | {
         target.file
@@ -251,7 +251,7 @@ def _backups(file: Path, settings: Settings, place: Where) -> list[tuple[Path, b
     return sorted(found, key=lambda backup: backup[0].stem.rpartition(config_files.MARK)[2])
 
 
-def _has_another(client: str, scope: Scope, settings: Settings, place: Where) -> bool:
+def _has_another(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> bool:
     for target in targets_of(client, scope, settings, place):
         with suppress(McpMemoryError):
             if serves_another_vault(target, config_files.read(target.file)):
@@ -259,7 +259,7 @@ def _has_another(client: str, scope: Scope, settings: Settings, place: Where) ->
     return False
 
 
-def _instructions_of_others(client: str, scope: Scope, settings: Settings, place: Where) -> set[Path]:
+def _instructions_of_others(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> set[Path]:
     """Files whose instructions another client or vault needs that is still connected: AGENTS.md is read by several."""
     return {
         target.file.resolve()
@@ -270,5 +270,5 @@ def _instructions_of_others(client: str, scope: Scope, settings: Settings, place
             or _has_another(other, scope, settings, place)
         )
         for target in targets_of(other, scope, settings, place)
-        if any(isinstance(piece, Instructions) for piece in target.pieces)
+        if any(isinstance(piece, InstructionBlock) for piece in target.pieces)
     }

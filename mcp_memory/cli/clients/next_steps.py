@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.unused_config import unused_file
 from mcp_memory.integrations.clients import PROGRAMS, TITLES, Scope
-from mcp_memory.integrations.config_entries import Hooks
-from mcp_memory.integrations.config_plan import Change
-from mcp_memory.integrations.openclaw_plugin import Plugin
-from mcp_memory.integrations.permission import Permission
+from mcp_memory.integrations.config_entries import HookEntries
+from mcp_memory.integrations.config_plan import ConfigChange
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.permission import PermissionRule
 from mcp_memory.settings.settings import Settings
 
 
 def after_install(
-    client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[Change], *, trusted: bool
+    client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[ConfigChange], *, trusted: bool
 ) -> list[str]:
     """A line each. `url` is the daemon's; `trusted`: a person has had Codex trust our hooks."""
     title = TITLES[client]
@@ -36,7 +36,7 @@ def after_install(
     remarks += [why for change in changes if (why := unused_file(client, change.target, change.new))]
     if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
         remarks.append(f"{PROGRAMS[client]} was not found on your PATH; written all the same")
-    if any(Permission in map(type, change.target.pieces) and not change.is_nothing for change in changes):
+    if any(PermissionRule in map(type, change.target.pieces) and not change.is_nothing for change in changes):
         remarks.append(
             "Claude Code lets the memory tools be called without asking; to be asked: put the rule that starts with "
             "mcp__ under permissions.ask instead of permissions.allow"
@@ -47,15 +47,15 @@ def after_install(
         remarks.append(
             "where no daemon runs, a session's first turn starts one for those to come; to have it from login on: "
             "mcp-memory service install"
-            if Plugin in pieces
+            if OpenClawPlugin in pieces
             else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
         )
-    if settings.capture.enabled and {Hooks, Plugin} & set(pieces):
+    if settings.capture.enabled and {HookEntries, OpenClawPlugin} & set(pieces):
         remarks.append(
             "sessions are kept on this machine, without secrets, and what you state in them is remembered; to switch "
             "that off: enabled = false under [capture]"
         )
-    if client == "codex" and Hooks in pieces and not trusted:
+    if client == "codex" and HookEntries in pieces and not trusted:
         remarks.append(
             "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
             "/hooks), or: mcp-memory install codex --trust-hooks; until then it skips them without a word"

@@ -12,9 +12,9 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.installing import expected_url
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations.plugin_bundle import BY_HAND, FOLDER, NAME, Filling, packages
+from mcp_memory.integrations.plugin_bundle import BY_HAND, FOLDER, NAME, BundleValues, packages
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.settings.settings import Settings, shipped, shipped_path
 from mcp_memory.vault.config import SHIPPED_KINDS
@@ -30,7 +30,7 @@ CLIENTS = ("claude-code", "codex")
 @located
 @as_json
 @click.pass_obj
-def plugin(common: Common, write: Path | None, here: bool, check: bool, as_json: bool) -> None:
+def plugin(common: CommonOptions, write: Path | None, here: bool, check: bool, as_json: bool) -> None:
     """The plugin for Claude Code, Codex and OpenClaw: hooks, tools and a skill, as their own shops take it.
 
     Without an option: where it is, and the commands that put it in. `install` needs none of it.
@@ -85,9 +85,9 @@ def commands(root: Path) -> list[str]:
     ]
 
 
-def anywhere() -> Filling:
+def anywhere() -> BundleValues:
     """With `mcp-memory` by its name, the preferred port and the default vault: for any machine."""
-    return Filling(
+    return BundleValues(
         version=__version__,
         servers={client: snippets.template_entry(client) for client in CLIENTS},
         hooks={client: snippets.hook_commands(client, None) for client in CLIENTS},
@@ -96,9 +96,9 @@ def anywhere() -> Filling:
     )
 
 
-def this_machine(settings: Settings) -> Filling:
+def this_machine(settings: Settings) -> BundleValues:
     url = expected_url(settings)
-    return Filling(
+    return BundleValues(
         version=__version__,
         servers={client: snippets.server_entry(client, settings, url) for client in CLIENTS},
         hooks={client: snippets.hook_commands(client, settings) for client in CLIENTS},

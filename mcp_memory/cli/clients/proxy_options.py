@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import Address, Connection
+from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.versions import is_newer
 from mcp_memory.errors import InvalidInput, NotRunning
@@ -33,14 +33,14 @@ def parsed(program: str, usage: str, arguments: Sequence[str]) -> argparse.Names
     return parser.parse_args(arguments)
 
 
-class Caller:
+class ProxyOptions:
     """Raises ConfigInvalid for a configuration that names no vault."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         given = read(os.environ, {"vault"}, file=options.config, flags={"vault.path": options.vault})
         self._vault = Path(vault_folder(given.text("vault", "path", DEFAULT_VAULT)))
-        self.state = StateFolder.of(self._vault, os.environ)
+        self.state = StateFolder.for_vault(self._vault, os.environ)
         self.credentials = Credentials(self.state.tokens)
 
     def reach(self) -> None:
@@ -66,7 +66,7 @@ class Caller:
     def _is_served(self) -> bool:
         try:
             address = Address.read(self.state.daemon)
-            Connection(address, self.credentials).verify()
+            DaemonConnection(address, self.credentials).verify()
         except NotRunning:
             if not (self.state.port.exists() or was_served(self._vault)):
                 raise

@@ -18,12 +18,12 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.installing import address_of, targets_of
 from mcp_memory.client.connection import MCP, Address
-from mcp_memory.client.http_connection import Channel
+from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import commands, config_files, envfile
-from mcp_memory.integrations.clients import Where, helper_of
-from mcp_memory.integrations.config_entries import Variable
+from mcp_memory.integrations.clients import ClientPaths, helper_of
+from mcp_memory.integrations.config_entries import EnvVariable
 from mcp_memory.settings.settings import Settings
 
 HELPER_S = 45.0
@@ -54,7 +54,7 @@ class Obstacle(NamedTuple):
 
 
 def unreachable(
-    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, place: Where
+    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, place: ClientPaths
 ) -> Obstacle | None:
     """Why the daemon would not answer this client over HTTP; None where it does. `ours` is the entry that `install`
     writes."""
@@ -92,7 +92,7 @@ def no_daemon(settings: Settings) -> Obstacle | None:
 
 
 def unreachable_by_stdio(
-    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, place: Where
+    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, place: ClientPaths
 ) -> str | None:
     """Why `mcp-memory stdio` would not answer under that client's name; None where it does."""
     ours = snippets.stdio_entry(settings, client)
@@ -112,7 +112,7 @@ def unreachable_by_stdio(
     return f"mcp-memory stdio answers: {why}"
 
 
-def _strange(line: object, helper: object, file: Path, place: Where) -> str | None:
+def _strange(line: object, helper: object, file: Path, place: ClientPaths) -> str | None:
     """What is wrong with a headers helper that is not just ours: by its bare name it is the same program, if found."""
     if line == helper:
         return None
@@ -125,7 +125,7 @@ def _strange(line: object, helper: object, file: Path, place: Where) -> str | No
     return None if found else f"{file} names {commands.PROGRAM}, which is not on your PATH"
 
 
-def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]:
+def _headers(helper: object, settings: Settings, place: ClientPaths) -> dict[str, str]:
     """What the client would send: what `helper` prints, else OpenClaw's token. Raises what our helper said,
     OSError, ValueError, TimeoutExpired."""
     if isinstance(helper, str):
@@ -139,7 +139,7 @@ def _headers(helper: object, settings: Settings, place: Where) -> dict[str, str]
         return cast("dict[str, str]", headers)
     for target in targets_of("openclaw", "user", settings, place):
         for piece in target.pieces:
-            if isinstance(piece, Variable):
+            if isinstance(piece, EnvVariable):
                 text = (config_files.read(target.file) or b"").decode(errors="replace")
                 token = place.environ.get(piece.name) or envfile.value_of(text, piece.name)
                 if token:
@@ -160,7 +160,7 @@ def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> 
     said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     until = monotonic() + ANSWER_S
     try:
-        with Channel(peer, authority, until) as channel:
+        with HttpConnection(peer, authority, until) as channel:
             return channel.exchange("POST", MCP, {**said, **headers}, body, until)[0]
     except (OSError, ValueError):
         return None

@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from mcp_memory.cli.clients.proxy_options import Caller, parsed
-from mcp_memory.client.connection_pool import Channels
-from mcp_memory.client.stdio_proxy import Bridge
+from mcp_memory.cli.clients.proxy_options import ProxyOptions, parsed
+from mcp_memory.client.connection_pool import ConnectionPool
+from mcp_memory.client.stdio_proxy import StdioProxy
 from mcp_memory.errors import McpMemoryError
 
 USAGE = """Serve MCP on standard input and output, for clients that cannot speak HTTP: each message goes to the daemon.
@@ -37,21 +37,23 @@ def stdio(arguments: Sequence[str]) -> int:
     """Returns an exit code only where the options are wrong; else the process ends with its client, with 0."""
     options = parsed("mcp-memory stdio", USAGE, arguments)
     try:
-        caller = Caller(options)
+        caller = ProxyOptions(options)
     except McpMemoryError as error:
         print(f"mcp-memory: {error}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    bridge = Bridge(Channels(caller.state.daemon, caller.credentials, caller.reach), caller.headers, Output().write)
+    bridge = StdioProxy(
+        ConnectionPool(caller.state.daemon, caller.credentials, caller.reach), caller.headers, StdioOutput().write
+    )
     for line in iter(sys.stdin.buffer.readline, b""):
         if line.strip():
-            bridge.take(line)
+            bridge.forward(line)
     bridge.finish(LAST_ANSWERS_S)
     return _end()
 
 
-class Output:
+class StdioOutput:
     """Standard output, on which there is nothing but whole lines of the protocol."""
 
     def __init__(self) -> None:

@@ -9,12 +9,12 @@ from typing import Any, cast
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, toml
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import TITLES, Where, config_file, overridden, unread
-from mcp_memory.integrations.config_plan import Target
+from mcp_memory.integrations.clients import TITLES, ClientPaths, config_file, overridden, unread
+from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.permission import rule_for
 
 
-def unused_file(client: str, target: Target, content: bytes | None) -> str | None:
+def unused_file(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
     """Why the client does not go by a file that has something of ours; None where it does."""
     try:
         text = (content or b"").decode()
@@ -27,7 +27,7 @@ def unused_file(client: str, target: Target, content: bytes | None) -> str | Non
     return unread(client, target, content)
 
 
-def unused_server(client: str, name: str, entry: Mapping[str, Any], place: Where) -> str | None:
+def unused_server(client: str, name: str, entry: Mapping[str, Any], place: ClientPaths) -> str | None:
     """What keeps the client from connecting to a server that is configured under that name; None where nothing does."""
     if client == "claude-code":
         return ClaudeSettings.read(place).server_off(name, entry.get("url"))
@@ -38,7 +38,7 @@ def unused_server(client: str, name: str, entry: Mapping[str, Any], place: Where
     return None
 
 
-def why_hooks_are_off(client: str, place: Where) -> str | None:
+def why_hooks_are_off(client: str, place: ClientPaths) -> str | None:
     """What switches all hooks of a client off, as far as its files tell."""
     if client == "claude-code":
         return ClaudeSettings.read(place).hooks_off()
@@ -50,7 +50,7 @@ def why_hooks_are_off(client: str, place: Where) -> str | None:
     return None
 
 
-def rule_wanted(server: str, place: Where, remedy: str) -> str | None:
+def rule_wanted(server: str, place: ClientPaths, remedy: str) -> str | None:
     """A line for a person where Claude Code asks before each call of our tools, or forbids it, and nobody said so."""
     said = ClaudeSettings.read(place).permission(server)
     if said == "no rule":

@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.errors import InvalidInput
@@ -24,7 +24,7 @@ from mcp_memory.settings.settings import as_tree, shipped
 @located
 @as_json
 @click.pass_obj
-def adopt(common: Common, path: str | None, undo: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
+def adopt(common: CommonOptions, path: str | None, undo: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Hand notes in home that this installation did not write to the agents (after moving a vault, say).
 
     \b
@@ -61,7 +61,7 @@ def adopt(common: Common, path: str | None, undo: bool, dry_run: bool, yes: bool
 @located
 @as_json
 @click.pass_obj
-def reindex(common: Common, as_json: bool) -> None:
+def reindex(common: CommonOptions, as_json: bool) -> None:
     """Read every file again, and index those that are not what the index was made from.
 
     Sweeps trust a file's times; this trusts nothing but its bytes. To have the whole index built anew, stop
@@ -93,7 +93,7 @@ def config() -> None:
 @located
 @as_json
 @click.pass_obj
-def config_file(common: Common, as_json: bool) -> None:
+def config_file(common: CommonOptions, as_json: bool) -> None:
     """Print the configuration file's path, whether it exists or not.
 
     \b
@@ -107,7 +107,7 @@ def config_file(common: Common, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def config_show(common: Common, as_json: bool) -> None:
+def config_show(common: CommonOptions, as_json: bool) -> None:
     """Print the settings that count now: defaults, file, environment and flags together. Those that a running daemon
     does not go by yet are named first.
 
@@ -146,7 +146,7 @@ def config_default() -> None:
 @located
 @as_json
 @click.pass_obj
-def token(common: Common, client: str, rotate: bool, revoke: bool, as_json: bool) -> None:
+def token(common: CommonOptions, client: str, rotate: bool, revoke: bool, as_json: bool) -> None:
     """Print a client's bearer token, made at first use. Prefer `headers`: it shows it only to our own daemon.
 
     \b
@@ -188,6 +188,6 @@ def stdio(ctx: click.Context) -> None:
     ctx.exit(run([*_located(ctx.obj), *ctx.args]))
 
 
-def _located(common: Common) -> list[str]:
+def _located(common: CommonOptions) -> list[str]:
     vault = ["--vault", common.vault] if common.vault else []
     return [*vault, *(["--config", str(common.config)] if common.config else [])]

@@ -8,9 +8,9 @@ import click
 
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.daemon.state_checks import look, mend
+from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.engine.diagnostics import Finding, by_severity
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings
@@ -23,7 +23,7 @@ from mcp_memory.settings.settings import Settings
 @located
 @as_json
 @click.pass_obj
-def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool) -> None:
+def doctor(common: CommonOptions, fix: bool, accept: bool, clients: bool, as_json: bool) -> None:
     """Say what is wrong or odd, each with its remedy. Exit code 0 if there is nothing to do, else 1.
 
     --clients tells of Claude Code, Codex and OpenClaw: their versions, what connects each (install, its plugin, stdio)
@@ -54,12 +54,12 @@ def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool
             hint=f"check the path, or make one: {snippets.start_command(settings)}",
         )
     done: list[str] = []
-    found = look(settings)
+    found = check_state(settings)
     if fix:
         if not as_json:
             _show([finding for finding in found if finding.fixable])
         done += mend(settings)
-        found = look(settings)
+        found = check_state(settings)
         if not as_json:
             _show([finding for finding in _asked(settings) if finding.fixable])
         done += ask(settings, "fix", {})["done"]
@@ -78,7 +78,7 @@ def doctor(common: Common, fix: bool, accept: bool, clients: bool, as_json: bool
 @located
 @as_json
 @click.pass_obj
-def recover(common: Common, entries: tuple[str, ...], everything: bool, dismiss: bool, as_json: bool) -> None:
+def recover(common: CommonOptions, entries: tuple[str, ...], everything: bool, dismiss: bool, as_json: bool) -> None:
     """List log entries that somebody's save took away, or add them again at the end of their log.
 
     \b

@@ -9,14 +9,14 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.clients.snippets import start_command
-from mcp_memory.cli.console import emit, head, say, tell
+from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.daemon.service import restarted_by_systemd
-from mcp_memory.cli.options import Common, as_json, located, port
+from mcp_memory.cli.options import CommonOptions, as_json, located, port
 from mcp_memory.cli.topics.tree_view import counted
 from mcp_memory.client.connection import Address
 from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon import launch, settings_in_force
-from mcp_memory.daemon.instance import Held
+from mcp_memory.daemon.instance import HeldLock
 from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, NotRunning
 from mcp_memory.settings.settings import Settings
 
@@ -26,7 +26,7 @@ from mcp_memory.settings.settings import Settings
 @located
 @as_json
 @click.pass_obj
-def start(common: Common, port: int | None, as_json: bool) -> None:
+def start(common: CommonOptions, port: int | None, as_json: bool) -> None:
     """Start the daemon in the background, or say where it already runs.
 
     A running one of an older version finishes its calls and makes way; one of a newer version is used as it is.
@@ -36,9 +36,11 @@ def start(common: Common, port: int | None, as_json: bool) -> None:
     mcp-memory start --vault ~/notes
     """
     settings = common.settings(daemon__port=port)
-    connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [], tell=tell)
+    connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [], tell=print_status)
     if is_newer(connection.address.version, than=__version__):
-        tell(f"using the running daemon, whose version {connection.address.version} is newer than ours, {__version__}")
+        print_status(
+            f"using the running daemon, whose version {connection.address.version} is newer than ours, {__version__}"
+        )
     status = _watch_first_index(connection, settings)
     if as_json:
         emit({"started": started, **_facts(connection.address, status)})
@@ -53,14 +55,14 @@ def start(common: Common, port: int | None, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def stop(common: Common, as_json: bool) -> None:
+def stop(common: CommonOptions, as_json: bool) -> None:
     """Stop the daemon: running calls finish first. One that hangs is killed. A hook, or a client that connects, starts
     it again.
 
     \b
     mcp-memory stop
     """
-    pid = launch.stop(common.settings(), tell=tell)
+    pid = launch.stop(common.settings(), tell=print_status)
     if as_json:
         emit({"stopped": pid is not None, "pid": pid})
     else:
@@ -71,7 +73,7 @@ def stop(common: Common, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def restart(common: Common, as_json: bool) -> None:
+def restart(common: CommonOptions, as_json: bool) -> None:
     """Stop the daemon, whatever it does, and start it with the configuration as it is now.
 
     \b
@@ -80,9 +82,9 @@ def restart(common: Common, as_json: bool) -> None:
     settings = common.settings()
     address = _last_address(settings)
     if not restarted_by_systemd(settings):
-        launch.stop(settings, tell=tell)
+        launch.stop(settings, tell=print_status)
     options = ["--uds", address.uds] if address and address.uds and not settings.daemon.uds else []
-    connection, _ = launch.launch(settings, options, tell=tell)
+    connection, _ = launch.launch(settings, options, tell=print_status)
     if as_json:
         emit({"restarted": address is not None, **_facts(connection.address, _watch_first_index(connection, settings))})
         return
@@ -100,7 +102,7 @@ def _last_address(settings: Settings) -> Address | None:
 @located
 @as_json
 @click.pass_obj
-def status(common: Common, as_json: bool) -> None:
+def status(common: CommonOptions, as_json: bool) -> None:
     """Say whether the daemon runs, where, and how complete its index is. Exit code 3 if it does not run.
 
     \b
@@ -120,15 +122,15 @@ def status(common: Common, as_json: bool) -> None:
         return
     _describe(connection.address, facts)
     if changes:
-        tell(f"changed since it started, and not in force: {settings_in_force.told(changes)}")
-        tell(f"  → {settings_in_force.RESTART}")
+        print_status(f"changed since it started, and not in force: {settings_in_force.told(changes)}")
+        print_status(f"  → {settings_in_force.RESTART}")
     if connection.address.version != __version__:
-        tell(f"the daemon is of version {connection.address.version}, this program of {__version__}")
+        print_status(f"the daemon is of version {connection.address.version}, this program of {__version__}")
         is_older = is_newer(__version__, than=connection.address.version)
         remedy = (
             settings_in_force.RESTART if is_older else "upgrade this program, or use the one that started the daemon"
         )
-        tell(f"  → {remedy}")
+        print_status(f"  → {remedy}")
 
 
 @click.command()
@@ -137,7 +139,7 @@ def status(common: Common, as_json: bool) -> None:
 @click.option("--uds", metavar="PATH", help="Listen on this Unix socket instead of a port.")
 @located
 @click.pass_obj
-def serve(common: Common, host: str | None, port: int | None, uds: str | None) -> None:
+def serve(common: CommonOptions, host: str | None, port: int | None, uds: str | None) -> None:
     """Serve the vault in the foreground, until Ctrl-C.
 
     Where a daemon of the same version serves it already, its address is printed and all is well (exit code 0).
@@ -152,13 +154,13 @@ def serve(common: Common, host: str | None, port: int | None, uds: str | None) -
     settings = common.settings(daemon__host=host, daemon__port=port, daemon__uds=uds)
 
     def listening(address: Address) -> None:
-        tell(f"serving {address.vault} at {address.place} (pid {address.pid}); Ctrl-C stops")
+        print_status(f"serving {address.vault} at {address.place} (pid {address.pid}); Ctrl-C stops")
 
     other = None
     while other is None:
         try:
-            run(settings, on_listening=listening, on_progress=tell)
-        except Held:
+            run(settings, on_listening=listening, on_progress=print_status)
+        except HeldLock:
             other = launch.beside(settings)
         else:
             return
@@ -170,18 +172,18 @@ def _stand_back(other: Address) -> None:
     who = f"a daemon (pid {other.pid}, version {other.version}) already serves {other.vault}"
     if other.version != __version__:
         raise Busy(f"{who} at {other.place}", hint=f"this is version {__version__}; to change over: mcp-memory start")
-    tell(who)
+    print_status(who)
     say(other.place)
 
 
-def _watch_first_index(connection: launch.Connection, settings: Settings) -> dict[str, Any]:
+def _watch_first_index(connection: launch.DaemonConnection, settings: Settings) -> dict[str, Any]:
     """Wait for the first index with a bar on a terminal, with a line a phase elsewhere; each fault is told once."""
     told: set[str] = set()
 
     def tell_once(line: str) -> None:
         if line not in told:
             told.add(line)
-            tell(line)
+            print_status(line)
 
     def tell_faults(status: dict[str, Any]) -> None:
         if status["ready"]:

@@ -13,11 +13,11 @@ import click
 
 from mcp_memory.cli.clients.snippets import command_path, vault_option
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.config_plan import Change, Target, diff
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
 from mcp_memory.runtime.paths import PREFIX, absolute
 from mcp_memory.settings.settings import Settings
 
@@ -56,7 +56,7 @@ def service() -> None:
 @located
 @as_json
 @click.pass_obj
-def install(common: Common, dry_run: bool, as_json: bool) -> None:
+def install(common: CommonOptions, dry_run: bool, as_json: bool) -> None:
     """Write the unit, enable it, and let systemd take over the daemon.
 
     \b
@@ -65,8 +65,8 @@ def install(common: Common, dry_run: bool, as_json: bool) -> None:
     settings = common.settings()
     file = unit_file(settings)
     old = config_files.read(file)
-    change = Change(
-        Target(file, ()), old, unit(settings).encode(), keeps_old=old is not None
+    change = ConfigChange(
+        ConfigTarget(file, ()), old, unit(settings).encode(), keeps_old=old is not None
     )  # perhaps a person's edit
     config_files.check(change)
     backup: Path | None = None
@@ -92,7 +92,7 @@ def install(common: Common, dry_run: bool, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def uninstall(common: Common, as_json: bool) -> None:
+def uninstall(common: CommonOptions, as_json: bool) -> None:
     """Stop and disable the unit, and remove it. One that somebody has edited is kept beside itself, with a date.
 
     \b
@@ -101,7 +101,7 @@ def uninstall(common: Common, as_json: bool) -> None:
     settings = common.settings()
     file = unit_file(settings)
     old = config_files.read(file)
-    change = Change(Target(file, ()), old, None, keeps_old=old != unit(settings).encode())
+    change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(settings).encode())
     config_files.check(change)
     backup: Path | None = None
     if old is not None:
@@ -122,7 +122,7 @@ def uninstall(common: Common, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def status(common: Common, as_json: bool) -> None:
+def status(common: CommonOptions, as_json: bool) -> None:
     """Say whether the unit is there, enabled and active.
 
     \b

@@ -34,7 +34,7 @@ LATE_SHARE = 0.1
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def look(settings: Settings) -> list[Finding]:
+def check_state(settings: Settings) -> list[Finding]:
     """What is odd with it, and whether a daemon runs."""
     state = settings.state
     found = [

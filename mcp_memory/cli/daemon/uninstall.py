@@ -16,7 +16,7 @@ import click
 from mcp_memory.cli.clients.installing import connecting_file, uninstall_client, where
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.daemon.service import unit_file
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, StorageFailed
@@ -27,7 +27,7 @@ from mcp_memory.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class UninstallPlan:
     """`gone`: files and folders that are there and would go; `stays`: a line for each thing that does not, with how to
     remove it."""
 
@@ -46,7 +46,7 @@ class Leaving:
 @as_json
 @click.pass_obj
 def uninstall(
-    common: Common,
+    common: CommonOptions,
     client: str | None,
     scope: Scope,
     yes: bool,
@@ -90,7 +90,7 @@ def uninstall(
         say("to remove it: mcp-memory uninstall --purge")
 
 
-def plan(settings: Settings, *, models: bool) -> Leaving:
+def plan(settings: Settings, *, models: bool) -> UninstallPlan:
     """What there is, looked at and left alone."""
     state = settings.state
     others = [place for place in _folders(state.home / "vaults") if place != state.root]
@@ -117,10 +117,10 @@ def plan(settings: Settings, *, models: bool) -> Leaving:
     stays.append(
         "the program itself: remove the virtual environment that it is installed in, or: pip uninstall mcp-memory"
     )
-    return Leaving(gone, stays)
+    return UninstallPlan(gone, stays)
 
 
-def remove(settings: Settings, leaving: Leaving) -> None:
+def remove(settings: Settings, leaving: UninstallPlan) -> None:
     """Stop the daemon, then remove what is planned; a second time does nothing. Raises StorageFailed, and Busy where
     another process uses the vault."""
     state = settings.state

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcp_memory.cli.console import emit, say, tell
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.console import emit, print_status, say
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mcp_memory.evaluation.metrics import Answer
+    from mcp_memory.evaluation.metrics import RetrievalScore
     from mcp_memory.evaluation.sets import QuestionSet
 
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @located
 @as_json
 @click.pass_obj
-def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_json: bool) -> None:
+def calibrate(common: CommonOptions, folders: tuple[Path, ...], state: Path | None, as_json: bool) -> None:
     """Fit how sure answers are to your model, on sets of questions.
 
     Prints what belongs into your configuration file; nothing is changed. SET is what `eval` takes, with at
@@ -52,10 +52,12 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
         if questions.name in sets:
             raise InvalidInput(f"two sets are called {questions.name}", hint="rename the folder of one")
         sets[questions.name] = questions
-    answers: dict[str, list[Answer]] = {}
+    answers: dict[str, list[RetrievalScore]] = {}
     with state_folder(state) as place:
         for questions in sets.values():
-            (answers[questions.name],) = anyio.run(run, questions, config, [Variant(search=config.search)], place, tell)
+            (answers[questions.name],) = anyio.run(
+                run, questions, config, [Variant(search=config.search)], place, print_status
+            )
     model = PurePath(settings.embedder.model).name or ConfidenceConfig().model
     found = fitted(answers, settings.confidence, model)
     if as_json:
@@ -67,7 +69,7 @@ def calibrate(common: Common, folders: tuple[Path, ...], state: Path | None, as_
         return
     for name, after in found.after.items():
         yes, no = found.silenced[name]
-        tell(
+        print_status(
             f"{name}: tells what can be answered with AUROC {after:.3f} (so far {found.before[name]:.3f}); "
             f"called weak, or silenced, are {yes:.1%} of it, and {no:.1%} of what cannot"
         )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcp_memory.cli.console import emit, head, say, tell
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.console import emit, head, print_status, say
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from mcp_memory.engine.config import EngineConfig
     from mcp_memory.evaluation.bootstrap import Interval
-    from mcp_memory.evaluation.report import Report
+    from mcp_memory.evaluation.report import EvaluationReport
     from mcp_memory.evaluation.sets import QuestionSet
     from mcp_memory.settings.settings import Settings
 
@@ -42,7 +42,7 @@ CAVEAT = (
 @as_json
 @click.pass_obj
 def evaluate(
-    common: Common,
+    common: CommonOptions,
     folder: Path | None,
     own: bool,
     budgets: tuple[int, ...],
@@ -92,8 +92,8 @@ def evaluate(
         raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
     lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
     with state_folder(state) as place:
-        answers = anyio.run(run, questions, config, variants, place, tell)
-        told = anyio.run(recall, questions, config, chosen, place, tell) if recalls else []
+        answers = anyio.run(run, questions, config, variants, place, print_status)
+        told = anyio.run(recall, questions, config, chosen, place, print_status) if recalls else []
     bar = settings.confidence.weak_below
     if any(question.is_prompt for question in questions.questions):
         bar = settings.recall.phases["prompt"].least_confidence
@@ -146,12 +146,12 @@ def _compared(gains: Sequence[Interval]) -> str:
     return f"{'':>6}{cells}"
 
 
-def _columns(whole: Report, budgets: Sequence[int]) -> list[str]:
+def _columns(whole: EvaluationReport, budgets: Sequence[int]) -> list[str]:
     wanted = [f"evidence@{budget}tok" for budget in budgets]
     return [*wanted, *(metric for metric in ("mrr@10", "note_recall@5") if metric in whole.metrics)]
 
 
-def _show(questions: QuestionSet, whole: Report, evidence: Sequence[str], name: _Names) -> None:
+def _show(questions: QuestionSet, whole: EvaluationReport, evidence: Sequence[str], name: _Names) -> None:
     columns = [*evidence, "mrr@10", "note_recall@5"]
     titles = [metric.replace("evidence@", "ev@").replace("note_recall", "note") for metric in columns]
     head(f"{name(questions.name)}{'n':>6}{''.join(f'{title:>11}' for title in titles)}")

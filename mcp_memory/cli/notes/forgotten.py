@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.client.connection import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import visible
@@ -28,7 +28,7 @@ from_then = click.option("--since", help="Only what was forgotten from then on, 
 @as_json
 @click.pass_obj
 def list_(
-    common: Common, deleted: bool, client: str | None, session: str | None, since: str | None, as_json: bool
+    common: CommonOptions, deleted: bool, client: str | None, session: str | None, since: str | None, as_json: bool
 ) -> None:
     """List what was forgotten, the latest first: when, by which client, and why.
 
@@ -57,7 +57,7 @@ def list_(
 @as_json
 @click.pass_obj
 def restore(
-    common: Common,
+    common: CommonOptions,
     note: str | None,
     client: str | None,
     session: str | None,

@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import InvalidInput
 
 
@@ -19,7 +19,7 @@ from mcp_memory.errors import InvalidInput
 @located
 @as_json
 @click.pass_obj
-def log(common: Common, note: str | None, at: str | None, limit: int, as_json: bool) -> None:
+def log(common: CommonOptions, note: str | None, at: str | None, limit: int, as_json: bool) -> None:
     """Show the history of the vault, or of one note (id or path) wherever it has been moved, from its git repository.
 
     \b

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, is_styled, say, tell
+from mcp_memory.cli.console import emit, is_styled, print_status, say
 from mcp_memory.cli.engine_call import ask
 from mcp_memory.cli.notes.explain_table import explained, left_out
-from mcp_memory.cli.options import Common, TextCommand, as_json, located
+from mcp_memory.cli.options import CommonOptions, TextCommand, as_json, located
 from mcp_memory.cli.shell_hints import for_shell, recalled_for_shell
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
@@ -35,7 +35,7 @@ project = click.option("--project", help="This project's notes and those without
 @as_json
 @click.pass_obj
 def search(
-    common: Common,
+    common: CommonOptions,
     query: tuple[str, ...],
     limit: int,
     kinds: tuple[str, ...],
@@ -65,7 +65,7 @@ def search(
         emit(answer)
         return
     if answer.get("degraded"):
-        tell(f"note: {answer['degraded']}")
+        print_status(f"note: {answer['degraded']}")
     if not answer["hits"]:
         say(for_shell(answer.get("note") or "nothing found"))
         if answer.get("left_out"):
@@ -78,7 +78,7 @@ def search(
         if answer.get("left_out"):
             say(left_out(answer["left_out"]))
     if answer.get("note"):
-        tell(f"note: {answer['note']}")
+        print_status(f"note: {answer['note']}")
     signs = ", ".join(f"{name} {value:.2f}" for name, value in answer.get("signs", {}).items())
     say(f"confidence {answer['confidence']:.2f}{f' ({signs})' if signs else ''}")
 
@@ -96,7 +96,7 @@ def search(
 @as_json
 @click.pass_obj
 def recall(
-    common: Common,
+    common: CommonOptions,
     query: tuple[str, ...],
     ids: tuple[str, ...],
     path: str | None,
@@ -134,7 +134,7 @@ def recall(
 @as_json
 @click.pass_obj
 def append(
-    common: Common,
+    common: CommonOptions,
     words: tuple[str, ...],
     kind: str,
     title: str | None,
@@ -175,7 +175,7 @@ def append(
 @located
 @as_json
 @click.pass_obj
-def forget(common: Common, note: str, reason: str | None, as_json: bool) -> None:
+def forget(common: CommonOptions, note: str, reason: str | None, as_json: bool) -> None:
     """Take a note or log entry (id or path), also one of your own files, out of every answer; the file stays.
 
     \b
@@ -193,7 +193,7 @@ def forget(common: Common, note: str, reason: str | None, as_json: bool) -> None
 @located
 @as_json
 @click.pass_obj
-def erase(common: Common, note: str, yes: bool, as_json: bool) -> None:
+def erase(common: CommonOptions, note: str, yes: bool, as_json: bool) -> None:
     """Take a note or log entry (id or path) away for good: its bytes, and what we kept of it. There is no way back.
 
     \b

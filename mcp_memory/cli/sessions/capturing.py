@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, say, tell
+from mcp_memory.cli.console import emit, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -28,7 +28,7 @@ _SUMS = ("messages", "leaves", "secrets", "unreadable")
 @as_json
 @click.pass_obj
 def capture(
-    common: Common, file: str | None, everything: bool, client: str | None, dry_run: bool, as_json: bool
+    common: CommonOptions, file: str | None, everything: bool, client: str | None, dry_run: bool, as_json: bool
 ) -> None:
     """Make what was said in agents' sessions searchable, as the daemon does by itself for sessions with hooks.
 
@@ -61,7 +61,7 @@ def _captured(settings: Settings, files: list[str], *, dry_run: bool) -> list[di
     while left := files[len(done) :]:
         for report in ask(settings, "capture", {"files": left[:MOST_AT_ONCE], "dry_run": dry_run})["reports"]:
             if "error" in report:
-                tell(f"{len(done) + 1} of {len(files)}: {report['file']}  {report['error']}")
+                print_status(f"{len(done) + 1} of {len(files)}: {report['file']}  {report['error']}")
                 done.append({**begun, **report})
             else:
                 begun = {**report, **{name: begun[name] + report[name] for name in _SUMS}}
@@ -74,7 +74,7 @@ def _captured(settings: Settings, files: list[str], *, dry_run: bool) -> list[di
 def _progress(report: dict[str, Any], number: str) -> None:
     if report["messages"] or not report["at_end"]:
         share = f"{100 * report['offset'] // report['size']} %" if report["size"] else "empty"
-        tell(f"{number}: {report['file']}  {share}, {counted(report['messages'], 'message')}")
+        print_status(f"{number}: {report['file']}  {share}, {counted(report['messages'], 'message')}")
 
 
 def _say(reports: list[dict[str, Any]], *, dry_run: bool) -> None:

@@ -10,18 +10,18 @@ from typing import Any
 
 import click
 
-from mcp_memory.capture.readers.message import Message
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.plain import read_plain, written_plain
 from mcp_memory.capture.reading import place_named, read_whole
-from mcp_memory.capture.service import Heard
-from mcp_memory.capture.transcript_paths import Places
-from mcp_memory.cli.console import emit, head, say, tell
+from mcp_memory.capture.service import CapturedMessages
+from mcp_memory.capture.transcript_paths import TranscriptPaths
+from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.extraction.candidate import Candidate
-from mcp_memory.extraction.coverage import Coverage, Covered, Standing
+from mcp_memory.extraction.coverage import Coverage, CoverageStatus, CoveredCandidate
 from mcp_memory.extraction.extractor import glean
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -49,7 +49,7 @@ _PLURALS = {"fix": "fixes"}
 @as_json
 @click.pass_obj
 def extract(
-    common: Common,
+    common: CommonOptions,
     transcript: str,
     session: str | None,
     client: str | None,
@@ -98,7 +98,7 @@ def extract(
     waiting = len(taken["waiting"])
     say(f"{counted(waiting, 'candidate')} for review{': mcp-memory review' if waiting else ''}; {taken['known']} known")
     if taken["problem"]:
-        tell(f"note: no language model was asked: {taken['problem']}")
+        print_status(f"note: no language model was asked: {taken['problem']}")
 
 
 @click.command()
@@ -106,7 +106,7 @@ def extract(
 @located
 @as_json
 @click.pass_obj
-def audit(common: Common, transcript: str, as_json: bool) -> None:
+def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
     """What a transcript held that is worth remembering, and what of it memory does not hold: that would be lost.
 
     Ends with exit code 5 where something would be. What waits for review counts as held, and is named as waiting.
@@ -122,27 +122,27 @@ def audit(common: Common, transcript: str, as_json: bool) -> None:
     for at in range(0, len(found), MOST_TEXTS):
         texts = [each.text for each in found[at : at + MOST_TEXTS]]
         holders += ask(common.settings(), "held", {"texts": texts})["held"]
-    by = [Standing(**holder) if holder else None for holder in holders]
-    coverage = Coverage(tuple(Covered(each, one) for each, one in zip(found, by, strict=True)))
+    by = [CoverageStatus(**holder) if holder else None for holder in holders]
+    coverage = Coverage(tuple(CoveredCandidate(each, one) for each, one in zip(found, by, strict=True)))
     if as_json:
         emit(_audit_payload(coverage))
     else:
         _tell_audit(coverage, transcript)
-    if coverage.lost:
+    if coverage.not_held:
         raise click.exceptions.Exit(LOST)
 
 
-def read_transcript(named: str, settings: Settings) -> Heard:
+def read_transcript(named: str, settings: Settings) -> CapturedMessages:
     """A client's transcript by its file or its session, or a file in the plain form. Raises NotFound, InvalidInput,
     Refused, StorageFailed."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
-    places = Places(settings.capture.folders)
+    places = TranscriptPaths(settings.capture.folders)
     try:
         return read_whole(places, place_named(places, named), zone)
     except Refused:
         file = Path(named).expanduser().resolve()
-        return Heard(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(_bytes_of(named), zone))
+        return CapturedMessages(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(_bytes_of(named), zone))
 
 
 def _bytes_of(named: str) -> bytes:
@@ -152,8 +152,8 @@ def _bytes_of(named: str) -> bytes:
         raise InvalidInput(f"{named} cannot be read: {error.strerror}", hint="pass the path of a transcript") from error
 
 
-def _batches(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    batch: list[Message] = []
+def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptMessage]]:
+    batch: list[TranscriptMessage] = []
     size = 0
     for message in messages:
         if batch and size + len(message.turn.text) > MOST_BATCH_CHARS:
@@ -179,7 +179,7 @@ def _audit_payload(coverage: Coverage) -> dict[str, Any]:
          "waiting": bool(each.by and each.by.waiting)}
         for each in coverage.items
     ]  # fmt: skip
-    return {"found": items, "lost": len(coverage.lost), "share_lost": round(coverage.share_lost, 3)}
+    return {"found": items, "lost": len(coverage.not_held), "share_lost": round(coverage.share_lost, 3)}
 
 
 def _tell_audit(coverage: Coverage, transcript: str) -> None:
@@ -187,14 +187,14 @@ def _tell_audit(coverage: Coverage, transcript: str) -> None:
         if each.by:
             waits = ", waiting for review" if each.by.waiting else ""
             _show(each.candidate, "held", f"  ({each.by.path}{waits})")
-    for each in coverage.lost:
+    for each in coverage.not_held:
         _show(each, "LOST")
-    kinds = Counter(each.sort.value for each in coverage.lost)
+    kinds = Counter(each.sort.value for each in coverage.not_held)
     if not coverage.items:
         say("nothing in it is worth remembering, as far as rules can tell")
-    elif coverage.lost:
+    elif coverage.not_held:
         said = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
-        head(f"{len(coverage.lost)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
+        head(f"{len(coverage.not_held)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
         say(f"to store them: mcp-memory extract {transcript}")
     else:
         say(f"memory holds all {len(coverage.items)} that rules can tell")

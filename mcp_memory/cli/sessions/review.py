@@ -10,7 +10,7 @@ import click
 
 from mcp_memory.cli.console import emit, fail, head, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -33,7 +33,7 @@ QUIT = frozenset("q\x03\x04\x1b")
 @as_json
 @click.pass_obj
 def review(
-    common: Common,
+    common: CommonOptions,
     accepted: tuple[str, ...],
     dropped: tuple[str, ...],
     undone: tuple[str, ...],

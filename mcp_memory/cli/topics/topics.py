@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, head, say, tell
+from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.cli.topics.tree_view import drawn, drawn_preview
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
@@ -21,7 +21,7 @@ from mcp_memory.text.pluralize import counted
 @located
 @as_json
 @click.pass_obj
-def tree(common: Common, depth: int | None, as_json: bool) -> None:
+def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
     """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed.
 
     `stale`: the topic's page, or one below it, does not say what is in it now. The next compaction makes it anew, or a
@@ -47,7 +47,7 @@ def tree(common: Common, depth: int | None, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def show(common: Common, note: str, as_json: bool) -> None:
+def show(common: CommonOptions, note: str, as_json: bool) -> None:
     """Print one note as it is on disk, and where in the topics it is. By id, by path, or a topic by its folder.
 
     \b
@@ -88,7 +88,9 @@ def show(common: Common, note: str, as_json: bool) -> None:
 @located
 @as_json
 @click.pass_obj
-def compact(common: Common, dry_run: bool, topic: str | None, undo: str | None, runs: bool, as_json: bool) -> None:
+def compact(
+    common: CommonOptions, dry_run: bool, topic: str | None, undo: str | None, runs: bool, as_json: bool
+) -> None:
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
     Notes of one subject move from topics/_fresh/ into a folder with a page, _summary.md, that says what they say and
@@ -165,7 +167,7 @@ def _tell_waiting(count: int, settings: Settings, answer: dict[str, Any]) -> Non
         why.append(f"a topic begins with {settings.topics.min_leaves} of a kind")
         say(f"{counted(count, 'fresh note')} waiting: {', '.join(why)}")
     if answer["note"]:
-        tell(f"note: {answer['note']}")
+        print_status(f"note: {answer['note']}")
 
 
 def _list(answer: dict[str, Any], *, as_json: bool) -> None:

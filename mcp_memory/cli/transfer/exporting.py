@@ -13,10 +13,10 @@ import click
 
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.engine_session import Session
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.engine_session import EngineSession
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
-from mcp_memory.models import NotePath, Shelf, Status
+from mcp_memory.models import NotePath, NoteState, Status
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.settings.settings import Settings
@@ -26,15 +26,15 @@ from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP
 from mcp_memory.transfer.formats import archive, jsonl, markdown_book
-from mcp_memory.transfer.formats.archive import File
+from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
-from mcp_memory.transfer.item import LeftOut
+from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.marks import without_entry
 
 FORMATS = ("jsonl", "book", "tar")
 
-_NO_CHAPTERS = frozenset({Shelf.ARCHIVED.value, Shelf.INBOX.value})
+_NO_CHAPTERS = frozenset({NoteState.ARCHIVED.value, NoteState.INBOX.value})
 
 
 @click.command()
@@ -45,7 +45,7 @@ _NO_CHAPTERS = frozenset({Shelf.ARCHIVED.value, Shelf.INBOX.value})
 @located
 @as_json
 @click.pass_obj
-def export(common: Common, form: str | None, target: Path, force: bool, forgotten: bool, as_json: bool) -> None:
+def export(common: CommonOptions, form: str | None, target: Path, force: bool, forgotten: bool, as_json: bool) -> None:
     """Write all notes to one file outside the vault.
 
     \b
@@ -70,7 +70,7 @@ def export(common: Common, form: str | None, target: Path, force: bool, forgotte
     place = target.expanduser().resolve()
     if place.is_relative_to(settings.vault_path):
         raise Refused(f"{place} is in the vault", hint="name a file outside it")
-    left: list[LeftOut] = []
+    left: list[SkippedItem] = []
     with _fresh(place, force=force) as out:
         if form == "tar":
             number = _tar(settings, out, left)
@@ -112,14 +112,14 @@ def _fresh(place: Path, *, force: bool) -> Generator[BinaryIO]:
             draft.unlink(missing_ok=True)
 
 
-def _tar(settings: Settings, out: BinaryIO, left: list[LeftOut]) -> int:
+def _tar(settings: Settings, out: BinaryIO, left: list[SkippedItem]) -> int:
     root = settings.vault_path
     backend = open_storage(root, name=settings.vault.storage, read_only=True)
     left += SourceFolder(root, most_bytes=0).tree().left_out
     paths = sorted(backend.list().files)
     number = 0
 
-    def files() -> Iterator[File]:
+    def files() -> Iterator[ArchivedFile]:
         nonlocal number
         for path in paths:
             if file := _read(backend, path, left):
@@ -132,9 +132,9 @@ def _tar(settings: Settings, out: BinaryIO, left: list[LeftOut]) -> int:
     return number
 
 
-def _jsonl(settings: Settings, out: BinaryIO, left: list[LeftOut], *, forgotten: bool) -> int:
+def _jsonl(settings: Settings, out: BinaryIO, left: list[SkippedItem], *, forgotten: bool) -> int:
     number = 0
-    with Session(settings) as session:
+    with EngineSession(settings) as session:
         _, catalogue = _catalogue(session)
         for file, facts in _each(settings, catalogue, left, forgotten=forgotten):
             out.write(jsonl.line(file, {key: value for key, value in facts.items() if key not in {"path", "etag"}}))
@@ -142,8 +142,8 @@ def _jsonl(settings: Settings, out: BinaryIO, left: list[LeftOut], *, forgotten:
     return number
 
 
-def _book(settings: Settings, out: BinaryIO, left: list[LeftOut], *, forgotten: bool) -> int:
-    with Session(settings) as session:
+def _book(settings: Settings, out: BinaryIO, left: list[SkippedItem], *, forgotten: bool) -> int:
+    with EngineSession(settings) as session:
         home, catalogue = _catalogue(session)
     facts = {each["path"]: each for each in catalogue if _is_chapter(each, home, forgotten=forgotten)}
     inside = markdown_book.ordered(facts, home)
@@ -158,10 +158,10 @@ def _book(settings: Settings, out: BinaryIO, left: list[LeftOut], *, forgotten: 
 def _is_chapter(facts: dict[str, Any], home: str, *, forgotten: bool) -> bool:
     inner = facts["path"].removeprefix(f"{home}/") if home else facts["path"]
     is_there = facts["shelf"] not in _NO_CHAPTERS and inner != f"topics/{MAP}"
-    return is_there and (forgotten or facts["shelf"] != Shelf.DELETED)
+    return is_there and (forgotten or facts["shelf"] != NoteState.DELETED)
 
 
-def _catalogue(session: Session) -> tuple[str, list[dict[str, Any]]]:
+def _catalogue(session: EngineSession) -> tuple[str, list[dict[str, Any]]]:
     """Where home is, and what is known of each note, in order of path."""
     notes: list[dict[str, Any]] = []
     page = session.ask("export", {})
@@ -173,12 +173,12 @@ def _catalogue(session: Session) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _each(
-    settings: Settings, catalogue: list[dict[str, Any]], left: list[LeftOut], *, forgotten: bool
-) -> Iterator[tuple[File, dict[str, Any]]]:
+    settings: Settings, catalogue: list[dict[str, Any]], left: list[SkippedItem], *, forgotten: bool
+) -> Iterator[tuple[ArchivedFile, dict[str, Any]]]:
     """The notes' files as they are on disk now; without what was forgotten, unless that is wanted."""
     backend = open_storage(settings.vault_path, name=settings.vault.storage, read_only=True)
     for facts in catalogue:
-        if not forgotten and facts["shelf"] == Shelf.DELETED:
+        if not forgotten and facts["shelf"] == NoteState.DELETED:
             continue
         file = _read(backend, NotePath(facts["path"]), left)
         if file is None:
@@ -190,15 +190,15 @@ def _each(
         yield file, facts
 
 
-def _read(backend: StorageBackend, path: NotePath, left: list[LeftOut]) -> File | None:
+def _read(backend: StorageBackend, path: NotePath, left: list[SkippedItem]) -> ArchivedFile | None:
     try:
-        return File(path, backend.read(path, limit_bytes=archive.MOST_FILE_BYTES).data)
+        return ArchivedFile(path, backend.read(path, limit_bytes=archive.MOST_FILE_BYTES).data)
     except McpMemoryError as error:
-        left.append(LeftOut(path, error.message))
+        left.append(SkippedItem(path, error.message))
         return None
 
 
-def _without(file: File, entries: list[str]) -> File:
+def _without(file: ArchivedFile, entries: list[str]) -> ArchivedFile:
     """A log without the entries that were forgotten."""
     data = file.data
     for entry in entries:
@@ -206,4 +206,4 @@ def _without(file: File, entries: list[str]) -> File:
             data = without_entry(NotePath(file.path), data, entry)
         except NotFound:
             continue  # it is not in there any more
-    return File(file.path, data)
+    return ArchivedFile(file.path, data)

@@ -11,17 +11,17 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, say, tell
-from mcp_memory.cli.engine_session import Session
-from mcp_memory.cli.options import Common, as_json, located
-from mcp_memory.cli.transfer.import_batches import Row, TakingIn, Tick
+from mcp_memory.cli.console import emit, print_status, say
+from mcp_memory.cli.engine_session import EngineSession
+from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow, Tick
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer import target_paths
 from mcp_memory.transfer.detect import kinds, read, source_at
 from mcp_memory.transfer.formats import archive, jsonl
-from mcp_memory.transfer.item import OURS, Kind, LeftOut, Source
+from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
 from mcp_memory.vault.marker import MARKER, home_in, plant
 from mcp_memory.vault.note_file import ALWAYS_LOAD
 
@@ -37,7 +37,9 @@ SHOWN_ROWS, SHOWN_NAMES = 40, 5
 @located
 @as_json
 @click.pass_obj
-def import_(common: Common, source: Path, kind: str | None, project: str | None, dry_run: bool, as_json: bool) -> None:
+def import_(
+    common: CommonOptions, source: Path, kind: str | None, project: str | None, dry_run: bool, as_json: bool
+) -> None:
     """Bring in the notes of another program, or an export of a vault.
 
     Notes go to imported/ as they lay in their source, so that links between them lead on; text, dates, tags and titles
@@ -60,40 +62,42 @@ def import_(common: Common, source: Path, kind: str | None, project: str | None,
     mcp-memory --vault ~/restored import memory.tar
     """
     settings = common.settings()
-    found = source_at(source, Kind(kind) if kind else None, vault=settings.vault_path, project=project)
+    found = source_at(source, SourceKind(kind) if kind else None, vault=settings.vault_path, project=project)
     report = _put_back(settings, found, dry_run, as_json) if found.kind in OURS else None
     report = report or _bring_in(settings, found, dry_run, as_json)
     emit(report) if as_json else _tell(report)
 
 
-def _bring_in(settings: Settings, source: Source, dry_run: bool, as_json: bool) -> dict[str, Any]:
+def _bring_in(settings: Settings, source: ImportSource, dry_run: bool, as_json: bool) -> dict[str, Any]:
     reading = read(source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes)
     places = target_paths.placed(reading.items)
     links = target_paths.links_of(reading.items)
     reading = replace(reading, items=target_paths.aliased(reading.items, places, links))
     dead = target_paths.dead_links(reading.items, places, links)
 
-    def rows(taking: TakingIn, tick: Tick) -> Iterator[Row]:
+    def rows(taking: ImportBatches, tick: Tick) -> Iterator[ImportRow]:
         return taking.notes(reading, places, tick)
 
     found = _taken(settings, len(reading.items), rows, dry_run, as_json)
     return _report(source, found, reading.left_out, dry_run) | {"links_to_nothing": dead}
 
 
-def _put_back(settings: Settings, source: Source, dry_run: bool, as_json: bool) -> dict[str, Any]:
-    left: list[LeftOut] = []
-    checked = archive.checked(source.root) if source.kind is Kind.TAR else None
+def _put_back(settings: Settings, source: ImportSource, dry_run: bool, as_json: bool) -> dict[str, Any]:
+    left: list[SkippedItem] = []
+    checked = archive.checked(source.root) if source.kind is SourceKind.TAR else None
     if checked and not dry_run:
         plant(settings.vault_path, checked.marker)
 
-    def rows(taking: TakingIn, tick: Tick) -> Iterator[Row]:
+    def rows(taking: ImportBatches, tick: Tick) -> Iterator[ImportRow]:
         return taking.files(checked.files() if checked else jsonl.files(source.root, left), tick)
 
     found = _taken(settings, len(checked.sums) if checked else None, rows, dry_run, as_json)
     return _report(source, found, left, dry_run) | {"remarks": _remarks(settings, found, checked, dry_run)}
 
 
-def _remarks(settings: Settings, rows: Sequence[Row], checked: archive.Archive | None, dry_run: bool) -> list[str]:
+def _remarks(
+    settings: Settings, rows: Sequence[ImportRow], checked: archive.Archive | None, dry_run: bool
+) -> list[str]:
     """What a person should know of an export that was put back."""
     new = [row.path for row in rows if row.deed == "new"]
     marker = settings.vault_path / MARKER
@@ -109,15 +113,15 @@ def _remarks(settings: Settings, rows: Sequence[Row], checked: archive.Archive |
 def _taken(
     settings: Settings,
     total: int | None,
-    rows: Callable[[TakingIn, Tick], Iterator[Row]],
+    rows: Callable[[ImportBatches, Tick], Iterator[ImportRow]],
     dry_run: bool,
     as_json: bool,
-) -> list[Row]:
+) -> list[ImportRow]:
     is_there = settings.vault_path.is_dir() or not dry_run
-    with Session(settings) if is_there else nullcontext() as session, _bar(total, hidden=as_json) as tick:
+    with EngineSession(settings) if is_there else nullcontext() as session, _bar(total, hidden=as_json) as tick:
         if session:
             session.ask("reconcile", {})  # what came in before may have been moved since
-        taking = TakingIn(session, settings.daemon.max_body_bytes, dry_run=dry_run)
+        taking = ImportBatches(session, settings.daemon.max_body_bytes, dry_run=dry_run)
         return list(rows(taking, tick))
 
 
@@ -138,7 +142,9 @@ def _bar(total: int | None, *, hidden: bool) -> Generator[Tick]:
         yield lambda: bars.advance(bar)
 
 
-def _report(source: Source, rows: Sequence[Row], left_out: Iterable[LeftOut], dry_run: bool) -> dict[str, Any]:
+def _report(
+    source: ImportSource, rows: Sequence[ImportRow], left_out: Iterable[SkippedItem], dry_run: bool
+) -> dict[str, Any]:
     return {
         "kind": source.kind.value,
         "source": str(source.root),
@@ -165,10 +171,10 @@ def _tell(report: dict[str, Any]) -> None:
         more = f", and {len(paths) - SHOWN_NAMES} more" if len(paths) > SHOWN_NAMES else ""
         say(f"left out, {why}: {', '.join(paths[:SHOWN_NAMES])}{more}")
     if links := report.get("links_to_nothing"):
-        tell(f"note: {counted(links, 'link')} to what does not come along")
+        print_status(f"note: {counted(links, 'link')} to what does not come along")
     counts = report["counts"]
     said = ", ".join(f"{number} {deed}" for deed, number in counts.items())
     verb = "would import" if report["dry_run"] else "imported"
     say(f"{verb} {report['source']} as {report['kind']}: {said or 'nothing'}, {len(report['left_out'])} left out")
     for remark in report.get("remarks", ()):
-        tell(f"note: {remark}")
+        print_status(f"note: {remark}")

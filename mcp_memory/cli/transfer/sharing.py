@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, say, tell
+from mcp_memory.cli.console import emit, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import Common, as_json, located
+from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.cli.topics.tree_view import counted
 
 
@@ -24,7 +24,7 @@ from mcp_memory.cli.topics.tree_view import counted
 @located
 @as_json
 @click.pass_obj
-def share(common: Common, topic: str, target: Path, linked: bool, dry_run: bool, as_json: bool) -> None:
+def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run: bool, as_json: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
     Links that lead out of the topic become plain text. Forgotten, expired and archived notes stay out, and so does what
@@ -37,12 +37,12 @@ def share(common: Common, topic: str, target: Path, linked: bool, dry_run: bool,
     trip = "~/shared/japan-trip"
     """
     from mcp_memory.transfer.share.folder import ShareFolder
-    from mcp_memory.transfer.share.share_bundle import Parcel
+    from mcp_memory.transfer.share.share_bundle import ShareBundle
     from mcp_memory.transfer.share.shared_folders import SharedFolders
 
     settings = common.settings()
     folder = ShareFolder(target, settings.vault_path)
-    parcel = Parcel.from_json(ask(settings, "share", {"target": topic}))
+    parcel = ShareBundle.from_json(ask(settings, "share", {"target": topic}))
     if not dry_run:
         folder.planned(parcel)  # what cannot be filled is not remembered
         SharedFolders(settings.state.root).add(folder.folder)
@@ -69,7 +69,7 @@ def _tell(report: dict[str, Any]) -> None:
     for why, number in sorted(Counter(each["why"] for each in report["left_out"]).items()):
         say(f"left out: {counted(number, 'file')}, {why}")
     for line in report["warnings"]:
-        tell(f"note: {line}")
+        print_status(f"note: {line}")
     counts = Counter[str](report["files"].values())
     said = [f"{counts[deed]} {deed}" for deed in ("new", "updated", "removed", "unchanged", "kept") if counts[deed]]
     if report["linked"]:

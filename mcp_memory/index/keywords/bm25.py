@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcp_memory.index.keywords.segment import Segment
+from mcp_memory.index.keywords.segment import PostingSegment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,10 +31,10 @@ _LEAST_IDF = 1e-6
 
 
 @dataclass(frozen=True)
-class Part:
+class TermPart:
     """A segment, and which of its rows (n,) are of notes that are still there."""
 
-    segment: Segment
+    segment: PostingSegment
     alive: NDArray[np.bool_]
 
     @cached_property
@@ -46,10 +46,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TermCorpus:
     """All words of a generation at one moment. The ids of a part are lower than those of the next."""
 
-    parts: Sequence[Part] = ()
+    parts: Sequence[TermPart] = ()
 
     @property
     def rows(self) -> int:
@@ -106,15 +106,15 @@ class Corpus:
 
     def commonest(self, keys: NDArray[np.uint64]) -> int | None:
         """Which of the keys, by its place, is in most chunks; the first of equals, None where none is in any."""
-        counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(self.known(keys))}
+        counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(self.contains(keys))}
         best = max(counts, key=lambda at: (counts[at], -at), default=None)
         return best if best is not None and counts[best] else None
 
-    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def contains(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """(n,): whether each of the keys is in any row, dead ones too."""
         here = np.zeros(len(keys), dtype=np.bool_)
         for part in self.parts:
-            here |= part.segment.own.known(keys)
+            here |= part.segment.own.contains(keys)
         return here
 
     def frequency(self, keys: Sequence[int]) -> int:
@@ -130,7 +130,7 @@ class Corpus:
         return _scale([(part.segment.section_lengths, part.alive_sections) for part in self.parts])
 
     def _scores(
-        self, keys: Iterable[int], scale: _Scale, look: Callable[[Part, int], tuple[Some, NDArray[np.float32]]]
+        self, keys: Iterable[int], scale: _Scale, look: Callable[[TermPart, int], tuple[Some, NDArray[np.float32]]]
     ) -> list[NDArray[np.float32]]:
         scores = [np.zeros(len(damping), dtype=np.float32) for damping in scale.damping]
         for key in keys:
@@ -184,8 +184,8 @@ def _idf(holding: int, total: int) -> float:
     return max(math.log((max(total, holding) - holding + 0.5) / (holding + 0.5)), _LEAST_IDF)
 
 
-def _holding(part: Part, keys: Sequence[int]) -> int:
-    rows = part.segment.own.of(keys[0])[0]
+def _holding(part: TermPart, keys: Sequence[int]) -> int:
+    rows = part.segment.own.rows_and_counts(keys[0])[0]
     for key in keys[1:]:
-        rows = np.intersect1d(rows, part.segment.own.of(key)[0], assume_unique=True)
+        rows = np.intersect1d(rows, part.segment.own.rows_and_counts(key)[0], assume_unique=True)
     return int(np.count_nonzero(part.alive[rows]))

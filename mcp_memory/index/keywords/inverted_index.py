@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcp_memory.index.keywords import posting_codec
-from mcp_memory.index.keywords.bm25 import Corpus, Part
+from mcp_memory.index.keywords.bm25 import TermCorpus, TermPart
 from mcp_memory.index.keywords.postings import Postings
-from mcp_memory.index.keywords.segment import Segment, merged
-from mcp_memory.index.sqlite.cache_sync import FEW, Follower, last_number
+from mcp_memory.index.keywords.segment import PostingSegment, merged
+from mcp_memory.index.sqlite.cache_sync import FEW, CacheSync, last_number
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
 from mcp_memory.models import Problem
 
@@ -46,7 +46,7 @@ _READING = 0.6
 """The share of the time in which notes are read; then they become one segment."""
 
 
-class WordStore(Follower["_Words"]):
+class InvertedIndex(CacheSync["_Words"]):
     """What it hands out never changes."""
 
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
@@ -54,7 +54,7 @@ class WordStore(Follower["_Words"]):
         self._saving = threading.Lock()
         """Taken before `_lock`: nobody who looks for words waits for the disk."""
 
-    def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> Corpus | None:
+    def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> TermCorpus | None:
         """The words at this token, in whose snapshot `connection` stands. None where another reader has already seen
         a later one: ask again in a newer snapshot."""
         with self._lock:
@@ -117,7 +117,7 @@ class _Words:
     def __init__(self, path: Path, uid: str, generation: int) -> None:
         self.path = path
         self.token = -1
-        self.corpus = Corpus()
+        self.corpus = TermCorpus()
         self.generation = generation
         self._uid = uid
         self._tables = Tables(generation)
@@ -156,14 +156,14 @@ class _Words:
         added = connection.execute(
             f"SELECT number, words FROM {self._tables.words} WHERE number > ? ORDER BY number", [number]
         )
-        fresh, last = list[Part](), max(1, last_number(connection, self._tables.notes))
+        fresh, last = list[TermPart](), max(1, last_number(connection, self._tables.notes))
         while batch := added.fetchmany(_READ_NOTES):
             number = batch[-1][0]
             fresh.append(_whole(posting_codec.segment(batch)))
             tell(_READING * number / last)
         if fresh:  # as one: merged batch by batch, a million chunks would be sorted again and again
             parts = _settled([*parts, _alive(fresh)])
-        self.corpus, self._number, self._gone = Corpus(parts), number, gone
+        self.corpus, self._number, self._gone = TermCorpus(parts), number, gone
 
     def save(self, lock: threading.Lock, *, always: bool) -> None:
         """By one thread at a time; `lock` guards what searches see. Raises OSError, after which nothing is tried
@@ -175,7 +175,7 @@ class _Words:
         part = _alive(corpus.parts)
         with lock:
             if self.corpus is corpus:
-                self.corpus = Corpus([part])
+                self.corpus = TermCorpus([part])
         whole = part.segment
         mark = np.array([self.generation, *at], dtype=np.int64)
         fresh = self.path.with_name(f"{self.path.name}.new")
@@ -193,7 +193,7 @@ class _Words:
                 segment = _segment(dict(arrays))
         except _DAMAGED:
             return
-        self.corpus = Corpus([_whole(segment)])
+        self.corpus = TermCorpus([_whole(segment)])
         self._number, self._gone = self._saved_at = mark
         self._saved_rows = segment.rows
 
@@ -208,7 +208,7 @@ def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:
         return None
 
 
-def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
+def _arrays(segment: PostingSegment) -> dict[str, NDArray[Any]]:
     own, place = segment.own, segment.place
     return {
         "chunks": segment.chunks, "lengths": segment.lengths, "sections": segment.sections,
@@ -218,34 +218,34 @@ def _arrays(segment: Segment) -> dict[str, NDArray[Any]]:
     }  # fmt: skip
 
 
-def _segment(arrays: dict[str, NDArray[Any]]) -> Segment:
+def _segment(arrays: dict[str, NDArray[Any]]) -> PostingSegment:
     own, place = (
         Postings(*(arrays[f"{of}_{name}"] for name in ("keys", "starts", "rows", "counts"))) for of in ("own", "place")
     )
     chunks, lengths, sections, place_lengths = (
         arrays[name] for name in ("chunks", "lengths", "sections", "place_lengths")
     )
-    return Segment(chunks, lengths, sections, place_lengths, own, place)
+    return PostingSegment(chunks, lengths, sections, place_lengths, own, place)
 
 
-def _whole(segment: Segment) -> Part:
-    return Part(segment, np.ones(segment.rows, dtype=np.bool_))
+def _whole(segment: PostingSegment) -> TermPart:
+    return TermPart(segment, np.ones(segment.rows, dtype=np.bool_))
 
 
-def _without(part: Part, numbers: NDArray[np.int64]) -> Part:
+def _without(part: TermPart, numbers: NDArray[np.int64]) -> TermPart:
     """The part, with the chunks of these notes dead."""
     dead = np.isin(part.segment.chunks >> ORDINAL_BITS, numbers)
-    return Part(part.segment, part.alive & ~dead) if dead.any() else part
+    return TermPart(part.segment, part.alive & ~dead) if dead.any() else part
 
 
-def _settled(parts: list[Part]) -> list[Part]:
+def _settled(parts: list[TermPart]) -> list[TermPart]:
     """Merged until each is at least so many times as large as the next; what is dead is left behind."""
     while len(parts) > 1 and parts[-2].segment.rows < _MERGE_FACTOR * parts[-1].segment.rows:
         parts = [*parts[:-2], _alive(parts[-2:])]
     return [part if 2 * int(part.alive.sum()) >= part.segment.rows else _alive([part]) for part in parts]
 
 
-def _alive(parts: Sequence[Part]) -> Part:
+def _alive(parts: Sequence[TermPart]) -> TermPart:
     """As one, without what is dead; a single part that is all alive is not copied."""
     if len(parts) == 1 and parts[0].alive.all():
         return parts[0]

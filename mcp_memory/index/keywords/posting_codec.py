@@ -15,10 +15,10 @@ import numpy as np
 
 from mcp_memory.index.keywords import tokenizer
 from mcp_memory.index.keywords.postings import MOST, collect, stretches
-from mcp_memory.index.keywords.segment import Segment
+from mcp_memory.index.keywords.segment import PostingSegment
 from mcp_memory.index.sqlite.row_codec import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
-from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.conversation.speaker_prefix import lead_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _BYTES_EACH = np.bincount(_SIZE_OF, weights=_WIDTHS).astype(np.int64).tolist()
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class WordCounts:
     """The words of a text: how many, their keys (little-endian, 8 bytes each), and how often each occurs (1 byte)."""
 
     length: int
@@ -47,18 +47,18 @@ class Counted:
     counts: bytes
 
 
-def count(text: str) -> Counted:
+def count(text: str) -> WordCounts:
     found, length = tokenizer.count(text)
     if lead := lead_of(text):
         found[tokenizer.lead_key(lead)] = 1
     keys = array("Q", found)
     if sys.byteorder == "big":
         keys.byteswap()
-    return Counted(length, keys.tobytes(), bytes(min(times, MOST) for times in found.values()))
+    return WordCounts(length, keys.tobytes(), bytes(min(times, MOST) for times in found.values()))
 
 
 def encode(
-    chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], Counted] = count
+    chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], WordCounts] = count
 ) -> bytes:
     """A note's words. `chunks`: section number, ascending, and text of each; `places`: what stands above a section."""
     numbers = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in chunks))}
@@ -79,37 +79,37 @@ def encode(
     return _HEAD.pack(len(own), len(place), sum(columns[2]), sum(columns[4]), zlib.crc32(body)) + body
 
 
-class Remembered:
+class CodecCache:
     """The counted texts of the `kept` latest long notes: most of a log is as it was when it gets an entry more.
     Thread-safe."""
 
     def __init__(self, kept: int = 2) -> None:
-        self._latest: Latest[str, dict[str, Counted]] = Latest(kept)
+        self._latest: LruCache[str, dict[str, WordCounts]] = LruCache(kept)
 
     def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
         """As `encode`."""
         if len(chunks) < _LONG:
             return encode(chunks, places)
         before = self._latest.get(path) or {}
-        now: dict[str, Counted] = {}
+        now: dict[str, WordCounts] = {}
 
-        def counted(text: str) -> Counted:
+        def counted(text: str) -> WordCounts:
             now[text] = before.get(text) or now.get(text) or count(text)
             return now[text]
 
         encoded = encode(chunks, places, counted)
-        self._latest.put(path, now)
+        self._latest.store(path, now)
         return encoded
 
 
-def segment(notes: Sequence[tuple[int, bytes]]) -> Segment:
+def segment(notes: Sequence[tuple[int, bytes]]) -> PostingSegment:
     """The words of notes, by their numbers, ascending. Raises DamagedRow."""
     sizes = np.array([_sizes(data) for _, data in notes], dtype=np.int64).reshape(-1, 4)
     chunks, sections = sizes[:, 0], sizes[:, 1]
     columns = _columns([data for _, data in notes], sizes)
     lengths, section, own_sizes, place_lengths, place_sizes, keys, counts, place_keys, place_counts = columns
     numbers = np.array([number for number, _ in notes], dtype=np.int64)
-    return Segment(
+    return PostingSegment(
         stretches(numbers << ORDINAL_BITS, chunks),
         lengths,
         section + np.repeat(np.cumsum(sections) - sections, chunks).astype(np.uint32),

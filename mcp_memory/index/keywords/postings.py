@@ -28,7 +28,7 @@ class Postings:
     rows: NDArray[np.uint32]
     counts: NDArray[np.uint8]
 
-    def of(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    def rows_and_counts(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
         """Rows and counts of one key; empty where it does not occur."""
         at = int(np.searchsorted(self.keys, np.uint64(key)))
         if at == len(self.keys) or self.keys[at] != key:
@@ -36,7 +36,7 @@ class Postings:
         span = slice(int(self.starts[at]), int(self.starts[at + 1]))
         return self.rows[span], self.counts[span]
 
-    def known(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def contains(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """(n,): whether each of the keys occurs at all."""
         at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         return self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=np.bool_)

@@ -35,7 +35,7 @@ _DENSE_SHARE = 50
 
 
 @dataclass(frozen=True)
-class Segment:
+class PostingSegment:
     """`chunks` (n,): ids, ascending. `lengths` (n,): words of each. `sections` (n,): which of the m sections each
     stands in, ascending. `place_lengths` (m,): words above each. `own`, `place`: postings of rows and of sections."""
 
@@ -69,8 +69,8 @@ class Segment:
 
     def around(self, key: int) -> tuple[Some, NDArray[np.float32]]:
         """How often a chunk has the key in itself, beside it and above it: for all rows, or for those that do."""
-        rows, counts = self.own.of(key)
-        places, above = self.place.of(key)
+        rows, counts = self.own.rows_and_counts(key)
+        places, above = self.place.rows_and_counts(key)
         sizes = self.section_starts[places + 1] - self.section_starts[places]
         if (len(rows) + int(sizes.sum())) * _DENSE_SHARE > self.rows:
             own = np.zeros(self.rows, dtype=np.uint16)
@@ -85,8 +85,8 @@ class Segment:
 
     def in_sections(self, key: int) -> NDArray[np.float32]:
         """(m,): how often each section has the key in its chunks and above them."""
-        rows, counts = self.own.of(key)
-        places, above = self.place.of(key)
+        rows, counts = self.own.rows_and_counts(key)
+        places, above = self.place.rows_and_counts(key)
         found = np.bincount(self.sections[rows], weights=counts, minlength=len(self.place_lengths)).astype(np.float32)
         found[places] += above
         return found
@@ -139,7 +139,7 @@ def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
     return np.concatenate(some), np.concatenate(times)
 
 
-def merged(parts: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Segment:
+def merged(parts: Sequence[tuple[PostingSegment, NDArray[np.bool_]]]) -> PostingSegment:
     """All rows of the parts that are alive, as one; the parts in order of their ids."""
     chunks: list[NDArray[np.int64]] = []
     lengths: list[NDArray[np.uint32]] = []
@@ -161,7 +161,7 @@ def merged(parts: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> Segment:
         place.append((part.place, section_numbers))
         rows_before += int(alive.sum())
         sections_before += int(kept.sum())
-    return Segment(
+    return PostingSegment(
         np.concatenate(chunks),
         np.concatenate(lengths),
         np.concatenate(sections),

@@ -24,7 +24,7 @@ FEW = 5000
 Held = TypeVar("Held")
 
 
-class Follower(ABC, Generic[Held]):
+class CacheSync(ABC, Generic[Held]):
     """Thread-safe: `_lock` guards `_held`, by the generation's number. Who only wants to know looks without it, since a
     long reading keeps it."""
 

@@ -14,7 +14,7 @@ from mcp_memory.index.base import Generation
 from mcp_memory.index.sqlite.schema import Tables
 
 
-def known(connection: sqlite3.Connection) -> list[Generation]:
+def all_generations(connection: sqlite3.Connection) -> list[Generation]:
     """All of them, oldest first."""
     rows = connection.execute(
         "SELECT number, fingerprint, embedding, dimension, active FROM generations ORDER BY number"
@@ -24,7 +24,7 @@ def known(connection: sqlite3.Connection) -> list[Generation]:
 
 def require(connection: sqlite3.Connection, number: int) -> Generation:
     """Raises NotFound."""
-    for generation in known(connection):
+    for generation in all_generations(connection):
         if generation.number == number:
             return generation
     raise NotFound(f"the index has no generation {number}")
@@ -52,7 +52,7 @@ def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dim
 def activate(connection: sqlite3.Connection, number: int, expected: int | None) -> None:
     """Raises NotFound, and PreconditionFailed unless `expected` is the active one (None: there is none)."""
     require(connection, number)
-    current = next((generation.number for generation in known(connection) if generation.active), None)
+    current = next((generation.number for generation in all_generations(connection) if generation.active), None)
     if current != expected:
         raise PreconditionFailed(f"generation {current} is active, not {expected}")
     connection.execute("UPDATE generations SET active = (number = ?)", [number])
@@ -71,6 +71,6 @@ def drop(connection: sqlite3.Connection, number: int) -> None:
 
 def forget_unused(connection: sqlite3.Connection) -> None:
     """Cached embeddings that no chunk of any generation has."""
-    used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in known(connection)]
+    used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in all_generations(connection)]
     kept = f"WHERE id NOT IN ({' UNION '.join(used)})" if used else ""
     connection.execute(f"DELETE FROM embeddings {kept}")

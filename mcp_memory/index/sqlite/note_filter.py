@@ -18,7 +18,7 @@ from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
 from mcp_memory.models import Filters
-from mcp_memory.runtime.lru_cache import Latest
+from mcp_memory.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +61,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
 
 
 @dataclass(frozen=True)
-class Admitted:
+class AdmittedNotes:
     """The notes that pass: `table[number]`."""
 
     table: NDArray[np.bool_]
@@ -87,19 +87,19 @@ class _Known:
     token: int
     number: int
     gone: int
-    admitted: Admitted
+    admitted: AdmittedNotes
 
 
 class AdmissionCache:
     """Remembers who is admitted, and looks only at what came and went since; thread-safe."""
 
     def __init__(self) -> None:
-        self._latest: Latest[tuple[int, Filters], _Known] = Latest(_KEPT)
+        self._latest: LruCache[tuple[int, Filters], _Known] = LruCache(_KEPT)
 
     def clear(self) -> None:
         self._latest.clear()
 
-    def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> Admitted:
+    def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> AdmittedNotes:
         """`connection` stands in the token's snapshot."""
         tables = Tables(generation)
         lasting = replace(filters, now=None)
@@ -107,7 +107,7 @@ class AdmissionCache:
         known = self._latest.get(key)
         if known is None or known.token != token:
             known = _look(connection, tables, token, lasting, known if known and known.token < token else None)
-            self._latest.put(key, known)
+            self._latest.store(key, known)
         return _unexpired(connection, tables, known.admitted, filters.now)
 
 
@@ -134,10 +134,12 @@ def _look(
         )
         table[[number for (number,) in removed]] = False
     table[numbers] = True
-    return _Known(token, last, gone, Admitted(table))
+    return _Known(token, last, gone, AdmittedNotes(table))
 
 
-def _unexpired(connection: sqlite3.Connection, tables: Tables, admitted: Admitted, now: datetime | None) -> Admitted:
+def _unexpired(
+    connection: sqlite3.Connection, tables: Tables, admitted: AdmittedNotes, now: datetime | None
+) -> AdmittedNotes:
     """Expiry is looked up each time: `now` differs in every question, and few notes have any."""
     moment = microseconds(now)
     if moment is None:
@@ -147,7 +149,7 @@ def _unexpired(connection: sqlite3.Connection, tables: Tables, admitted: Admitte
         return admitted
     table = admitted.table.copy()
     table[[number for (number,) in rows]] = False
-    return Admitted(table)
+    return AdmittedNotes(table)
 
 
 def _marks(values: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 
-from mcp_memory.models import Chunk, NoteRecord, Shelf
+from mcp_memory.models import Chunk, NoteRecord, NoteState
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = tuple(entry.name for entry in fields(NoteRecord))
@@ -30,7 +30,7 @@ def decode_note(record: str) -> NoteRecord:
     """Raises DamagedRow."""
     try:
         values: dict[str, Any] = _decoder.decode(record)
-        values["shelf"], values["tags"] = Shelf(values["shelf"]), tuple(values["tags"])
+        values["shelf"], values["tags"] = NoteState(values["shelf"]), tuple(values["tags"])
         return NoteRecord(**values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedRow("a note's record cannot be read") from error

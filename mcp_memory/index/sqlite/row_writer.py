@@ -19,7 +19,7 @@ from mcp_memory.index.keywords import posting_codec
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import decode_text, encode_chunk, encode_note, encode_text, microseconds
 from mcp_memory.index.sqlite.schema import GONE_KEPT, MAX_CHUNKS, Tables, chunk_id, id_range
-from mcp_memory.models import NotePath, NoteRecord, Shelf, TextHash
+from mcp_memory.models import NotePath, NoteRecord, NoteState, TextHash
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RowCounts:
     """What a change adds to its generation's counts."""
 
     notes: int = 0
     chunks: int = 0
     pending: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.notes + other.notes, self.chunks + other.chunks, self.pending + other.pending)
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(self.notes + other.notes, self.chunks + other.chunks, self.pending + other.pending)
 
 
-def count(connection: sqlite3.Connection, generation: int, tally: Tally) -> None:
+def count(connection: sqlite3.Connection, generation: int, tally: RowCounts) -> None:
     """Add a tally to the generation's counts."""
     connection.execute(
         "UPDATE generations SET notes = notes + ?, chunks = chunks + ?, pending = pending + ? WHERE number = ?",
@@ -46,11 +46,11 @@ def count(connection: sqlite3.Connection, generation: int, tally: Tally) -> None
     )
 
 
-def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Tally:
+def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> RowCounts:
     """All rows of a note, if there are any."""
     row = connection.execute(f"SELECT number, size FROM {tables.notes} WHERE path = ?", [bindable(path)]).fetchone()
     if row is None:
-        return Tally()
+        return RowCounts()
     number, size = row
     span = id_range(number)
     connection.execute(f"DELETE FROM {tables.chunks} WHERE id BETWEEN ? AND ?", span)
@@ -61,11 +61,11 @@ def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Ta
     connection.execute(f"DELETE FROM {tables.notes} WHERE number = ?", [number])
     removal = connection.execute(f"INSERT INTO {tables.gone} (number) VALUES (?)", [number]).lastrowid or 0
     connection.execute(f"DELETE FROM {tables.gone} WHERE seq <= ?", [removal - GONE_KEPT])
-    return Tally(-1, -size, -pending)
+    return RowCounts(-1, -size, -pending)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRows:
     """A note as its rows hold it. A forgotten one has no chunks, whatever was sent."""
 
     note: NoteRecord
@@ -73,14 +73,14 @@ class Written:
     words: bytes
 
     @classmethod
-    def of(cls, upsert: Upsert, remembered: posting_codec.Remembered) -> Written:
+    def from_upsert(cls, upsert: Upsert, remembered: posting_codec.CodecCache) -> WrittenRows:
         """What takes long is done here, before anybody has to wait for the transaction."""
-        chunks = () if upsert.note.shelf is Shelf.DELETED else upsert.chunks
+        chunks = () if upsert.note.shelf is NoteState.DELETED else upsert.chunks
         texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
         return cls(upsert.note, chunks, remembered.encode(upsert.note.path, texts, upsert.places) if texts else b"")
 
 
-def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: Written) -> Tally:
+def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: WrittenRows) -> RowCounts:
     """All rows of a note whose path is free."""
     tables, chunks = Tables(generation.number), written.chunks
     if len(chunks) > MAX_CHUNKS:
@@ -93,7 +93,7 @@ def insert(connection: sqlite3.Connection, generation: Generation, model: int, w
         [(chunk_id(number, at), *encode_chunk(indexed.chunk)) for at, indexed in enumerate(chunks)],
     )
     pending = _insert_vectors(connection, tables, model, number, chunks) if generation.dimension else 0
-    return Tally(1, len(chunks), pending)
+    return RowCounts(1, len(chunks), pending)
 
 
 def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[tuple[TextHash, str]]:
@@ -108,7 +108,7 @@ def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[
 
 def store(
     connection: sqlite3.Connection, model: int, hashes: Sequence[TextHash], vectors: NDArray[np.int8]
-) -> dict[int, Tally]:
+) -> dict[int, RowCounts]:
     """Put vectors into the cache and hand them to the chunks that wait, in every generation of this model."""
     connection.executemany(
         "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT (model, hash) DO NOTHING",
@@ -160,7 +160,7 @@ def _insert_vectors(
     return len(waiting)
 
 
-def _settle(connection: sqlite3.Connection, tables: Tables, model: int, hashes: Sequence[TextHash]) -> Tally:
+def _settle(connection: sqlite3.Connection, tables: Tables, model: int, hashes: Sequence[TextHash]) -> RowCounts:
     settled = 0
     for text_hash in dict.fromkeys(map(bindable, hashes)):
         settled += connection.execute(
@@ -170,4 +170,4 @@ def _settle(connection: sqlite3.Connection, tables: Tables, model: int, hashes: 
             [model, text_hash],
         ).rowcount
         connection.execute(f"DELETE FROM {tables.pending} WHERE hash = ?", [text_hash])
-    return Tally(pending=-settled)
+    return RowCounts(pending=-settled)

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcp_memory.errors import IndexReplaced, InvalidInput
-from mcp_memory.index.base import Change, Delete, Generation, Index, Part, Rows, Unread, Watermark
-from mcp_memory.index.keywords.bm25 import Corpus
-from mcp_memory.index.keywords.inverted_index import WordStore
-from mcp_memory.index.keywords.posting_codec import Remembered
+from mcp_memory.index.base import Change, Delete, Generation, Index, Part, ScoredRows, UnreadFiles, Watermark
+from mcp_memory.index.keywords.bm25 import TermCorpus
+from mcp_memory.index.keywords.inverted_index import InvertedIndex
+from mcp_memory.index.keywords.posting_codec import CodecCache
 from mcp_memory.index.keywords.postings import stretches
 from mcp_memory.index.keywords.tokenizer import any_of, bindable, keys_nearby, lead_key
 from mcp_memory.index.sqlite import generations, row_reader, row_writer
 from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.database import BUSY_S, Database
-from mcp_memory.index.sqlite.note_filter import AdmissionCache, Admitted, condition
+from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes, condition
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors.store import VectorStore, quantise
 from mcp_memory.index.vectors.top_k import among_best, best
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Shelf, TextHash
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, Problem, TextHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,8 +58,8 @@ class SqliteIndex(Index):
         self._admission = AdmissionCache()
         self._database = Database(folder / _FILE, self._start_afresh)
         self._vectors = VectorStore(folder, self._database.report)
-        self._words = WordStore(folder, self._database.report)
-        self._counted = Remembered()
+        self._words = InvertedIndex(folder, self._database.report)
+        self._counted = CodecCache()
         with suppress(IndexReplaced):  # then nothing is left to distrust
             self._distrust_files()
 
@@ -71,11 +71,11 @@ class SqliteIndex(Index):
     # -- generations -------------------------------------------------------------------------------------------
     def generations(self) -> list[Generation]:
         with self._database.read() as connection:
-            return generations.known(connection)
+            return generations.all_generations(connection)
 
     def begin(self, fingerprint: str, embedding: str, dimension: int) -> Generation:
         with self._database.write() as connection:
-            for generation in generations.known(connection):
+            for generation in generations.all_generations(connection):
                 if generation.fingerprint == fingerprint:
                     return generation
             self._database.next_token(connection)
@@ -96,16 +96,17 @@ class SqliteIndex(Index):
     # -- writing -----------------------------------------------------------------------------------------------
     def apply(self, generation: int, changes: Sequence[Change]) -> int:
         ready = [
-            change if isinstance(change, Delete) else row_writer.Written.of(change, self._counted) for change in changes
+            change if isinstance(change, Delete) else row_writer.WrittenRows.from_upsert(change, self._counted)
+            for change in changes
         ]
         with self._database.write() as connection:
             target = generations.require(connection, generation)
             model = generations.model_of(connection, generation)
             tables = Tables(generation)
-            tally = row_writer.Tally()
+            tally = row_writer.RowCounts()
             for change in ready:
                 match change:
-                    case row_writer.Written():
+                    case row_writer.WrittenRows():
                         tally += row_writer.remove(connection, tables, change.note.path)
                         tally += row_writer.insert(connection, target, model, change)
                     case Delete():
@@ -144,14 +145,14 @@ class SqliteIndex(Index):
         return self._database.cut_log()
 
     # -- legs --------------------------------------------------------------------------------------------------
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         with self._corpus() as (now, corpus):
             return self._best(now, corpus, corpus.score_chunks(_keys(terms)), k, filters)
 
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def section(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         with self._corpus() as (now, corpus):
             if now is None:
-                return Rows()
+                return ScoredRows()
             # A section is of one note, so its first chunk tells whether it is admitted; the k best have k chunks.
             starts, scores = corpus.section_starts, corpus.score_sections(_keys(terms))
             admitted = self._admitted(now, filters)
@@ -159,13 +160,13 @@ class SqliteIndex(Index):
             sizes = starts[few + 1] - starts[few]
             return best(k, corpus.chunks[stretches(starts[few], sizes)], np.repeat(scores[few], sizes))
 
-    def dense(self, vector: Vectors, k: int, filters: Filters) -> Rows:
+    def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
         with self._snapshot() as now:
             if now is None or not now.generation.dimension:
-                return Rows()
+                return ScoredRows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
 
-    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> Rows:
+    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         with self._corpus() as (now, corpus):
             return self._best(now, corpus, corpus.shared(_keys(terms)), k, filters)
 
@@ -184,7 +185,7 @@ class SqliteIndex(Index):
     def leads(self, names: Sequence[str]) -> list[str]:
         with self._corpus() as (_, corpus):
             keys = [lead_key(name) for name in names]
-            known = corpus.known(np.array(keys, dtype=np.uint64))  # one look for all of them: hardly any is
+            known = corpus.contains(np.array(keys, dtype=np.uint64))  # one look for all of them: hardly any is
             likely = zip(names, keys, known, strict=True)
             return [name for name, key, here in likely if here and corpus.frequency([key])]
 
@@ -218,7 +219,7 @@ class SqliteIndex(Index):
         values = [
             bindable(content_hash),
             bindable(kind),
-            Shelf.ACTIVE,
+            NoteState.ACTIVE,
             project if project is None else bindable(project),
         ]
         return self._notes("content = ? AND kind = ? AND shelf = ? AND project IS ? ORDER BY path", values)
@@ -249,12 +250,12 @@ class SqliteIndex(Index):
             row = connection.execute("SELECT notes, chunks, pending FROM generations WHERE active").fetchone()
             return Watermark(token, *(row or (0, 0, 0)))
 
-    def unread(self) -> Unread:
+    def unread(self) -> UnreadFiles:
         with self._snapshot() as now:
             if now is None or now.chunks <= FEW:
-                return Unread()
+                return UnreadFiles()
             followers = [self._words, *([self._vectors] if now.generation.dimension else [])]
-            return Unread(now.chunks, *(each.unread(now.connection, now.generation) for each in followers))
+            return UnreadFiles(now.chunks, *(each.unread(now.connection, now.generation) for each in followers))
 
     def read(self, part: Part) -> None:
         """As a search does, for nothing: also what it works out once of all that it has read, and who is admitted."""
@@ -285,12 +286,12 @@ class SqliteIndex(Index):
             yield _Snapshot(connection, generation, Tables(number), chunks, token)
 
     @contextmanager
-    def _corpus(self) -> Generator[tuple[_Snapshot | None, Corpus]]:
+    def _corpus(self) -> Generator[tuple[_Snapshot | None, TermCorpus]]:
         """A snapshot and the words in it; no words while no generation is active."""
         while True:
             with self._snapshot() as now:
                 if now is None:
-                    yield None, Corpus()
+                    yield None, TermCorpus()
                     return
                 corpus = self._words.corpus(now.connection, now.generation.number, now.token)
                 if corpus is not None:
@@ -298,11 +299,11 @@ class SqliteIndex(Index):
                     return
 
     def _best(
-        self, now: _Snapshot | None, corpus: Corpus, scores: NDArray[np.float32], k: int, filters: Filters
-    ) -> Rows:
-        return best(k, corpus.chunks, scores, self._admitted(now, filters), above=0) if now else Rows()
+        self, now: _Snapshot | None, corpus: TermCorpus, scores: NDArray[np.float32], k: int, filters: Filters
+    ) -> ScoredRows:
+        return best(k, corpus.chunks, scores, self._admitted(now, filters), above=0) if now else ScoredRows()
 
-    def _admitted(self, now: _Snapshot, filters: Filters) -> Admitted:
+    def _admitted(self, now: _Snapshot, filters: Filters) -> AdmittedNotes:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
 
     def _notes(self, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
@@ -311,7 +312,7 @@ class SqliteIndex(Index):
 
     def _distrust_files(self) -> None:
         with self._database.read() as connection:
-            numbers = [generation.number for generation in generations.known(connection)]
+            numbers = [generation.number for generation in generations.all_generations(connection)]
             self._vectors.distrust(connection, numbers)
             self._words.distrust(connection, numbers)
 

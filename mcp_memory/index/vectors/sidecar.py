@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.index.vectors.vector_block import Block
+from mcp_memory.index.vectors.vector_block import VectorBlock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class SidecarHeader:
     """`uid` and `generation` say whose vectors these are, `slot` up to which arrival, `checksum` is the records'."""
 
     uid: str
@@ -43,13 +43,13 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Mapped(Block):
+class MappedVectors(VectorBlock):
     """A block whose vectors lie in the mapped file."""
 
-    header: Header
+    header: SidecarHeader
 
 
-def load(path: Path, uid: str, generation: int, dimension: int) -> Mapped | None:
+def load(path: Path, uid: str, generation: int, dimension: int) -> MappedVectors | None:
     """The sidecar's content, or None where there is none, or none that can be trusted."""
     try:
         header = _read(path)
@@ -69,7 +69,9 @@ def slot_of(path: Path, uid: str, generation: int) -> int | None:
     return header.slot if header is not None and (header.uid, header.generation) == (uid, generation) else None
 
 
-def append(path: Path, header: Header, ids: NDArray[np.int64], vectors: NDArray[np.int8], slot: int) -> Mapped | None:
+def append(
+    path: Path, header: SidecarHeader, ids: NDArray[np.int64], vectors: NDArray[np.int8], slot: int
+) -> MappedVectors | None:
     """Add records to a file that stands at `header` (count 0: begin anew). None if somebody else changed the file.
 
     The header is written last, so that an interrupted append leaves the file as it was. Raises OSError.
@@ -93,7 +95,7 @@ def append(path: Path, header: Header, ids: NDArray[np.int64], vectors: NDArray[
     return _map(path, after, verify=False)
 
 
-def _write_new(path: Path, header: Header, data: bytes) -> None:
+def _write_new(path: Path, header: SidecarHeader, data: bytes) -> None:
     """By rename: a map of the old file stays valid."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
@@ -104,7 +106,7 @@ def _write_new(path: Path, header: Header, data: bytes) -> None:
     fresh.replace(path)
 
 
-def _read(path: Path) -> Header | None:
+def _read(path: Path) -> SidecarHeader | None:
     with path.open("rb") as file:
         raw = file.read(_HEADER_BYTES)
     if len(raw) < _HEADER_BYTES:
@@ -113,17 +115,17 @@ def _read(path: Path) -> Header | None:
     magic, uid, generation, dimension, count, slot, checksum = _FIELDS.unpack_from(raw)
     if magic != _MAGIC or seal != zlib.crc32(raw[: _FIELDS.size]) or count <= 0 or dimension <= 0:
         return None
-    return Header(uid.decode("ascii", "replace"), generation, dimension, count, slot, checksum)
+    return SidecarHeader(uid.decode("ascii", "replace"), generation, dimension, count, slot, checksum)
 
 
-def _map(path: Path, header: Header, *, verify: bool = True) -> Mapped | None:
+def _map(path: Path, header: SidecarHeader, *, verify: bool = True) -> MappedVectors | None:
     record = _record(header.dimension)
     if path.stat().st_size < _HEADER_BYTES + header.count * record.itemsize:
         return None
     if verify and _checksum(path, header.count * record.itemsize) != header.checksum:
         return None
     records = np.memmap(path, dtype=record, mode="r", offset=_HEADER_BYTES, shape=(header.count,))
-    return Mapped(np.ascontiguousarray(records["id"]), np.asarray(records["vector"]), header)
+    return MappedVectors(np.ascontiguousarray(records["id"]), np.asarray(records["vector"]), header)
 
 
 def _checksum(path: Path, length: int) -> int:
@@ -136,7 +138,7 @@ def _checksum(path: Path, length: int) -> int:
     return checksum
 
 
-def _sealed(header: Header) -> bytes:
+def _sealed(header: SidecarHeader) -> bytes:
     uid = header.uid.encode("ascii")
     fields = (_MAGIC, uid, header.generation, header.dimension, header.count, header.slot, header.checksum)
     raw = _FIELDS.pack(*fields)

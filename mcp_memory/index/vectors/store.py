@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.index.base import Generation, Rows
-from mcp_memory.index.sqlite.cache_sync import FEW, Follower, last_number
-from mcp_memory.index.sqlite.note_filter import Admitted
+from mcp_memory.index.base import Generation, ScoredRows
+from mcp_memory.index.sqlite.cache_sync import FEW, CacheSync, last_number
+from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 from mcp_memory.index.sqlite.row_codec import DamagedRow
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors import sidecar
 from mcp_memory.index.vectors.top_k import among_best, best
-from mcp_memory.index.vectors.vector_block import Block, chained, joined
+from mcp_memory.index.vectors.vector_block import VectorBlock, chained, joined
 from mcp_memory.models import Problem
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
     return np.rint(vectors * scale).astype(np.int8)
 
 
-class VectorStore(Follower["_Slots"]):
+class VectorStore(CacheSync["_Slots"]):
     """The scannable vectors of every generation that was asked for."""
 
     def search(
-        self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: Admitted
-    ) -> Rows:
+        self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes
+    ) -> ScoredRows:
         """The k best by cosine, ties by chunk id. `connection` stands in the snapshot that `admitted` was made in."""
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         blocks = self.refresh(connection, generation)
@@ -83,7 +83,7 @@ class VectorStore(Follower["_Slots"]):
         ids = chained([block.ids for block in blocks])
         return best(k, ids, chained([block.cosines(wanted) for block in blocks]), admitted)
 
-    def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[Block]:
+    def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[VectorBlock]:
         """Catch up with the database; at least one block."""
         with self._lock:
             slots = self._held.get(generation.number)
@@ -113,13 +113,15 @@ class VectorStore(Follower["_Slots"]):
             held.flush()
 
 
-def worth_scanning(block: Block, admitted: Admitted) -> Block:
+def worth_scanning(block: VectorBlock, admitted: AdmittedNotes) -> VectorBlock:
     """The block, or what is admitted of it where that is little."""
     keep = admitted.mask(block.ids)
     return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
 
 
-def nearest(blocks: Sequence[Block], query: NDArray[np.int8], most: int, admitted: Admitted) -> list[Block]:
+def nearest(
+    blocks: Sequence[VectorBlock], query: NDArray[np.int8], most: int, admitted: AdmittedNotes
+) -> list[VectorBlock]:
     """What is admitted of the blocks and shares the most signs with the query: `most` vectors, and those that tie with
     the last of them. It does not depend on how the vectors are divided among blocks."""
     ids = chained([block.ids for block in blocks])
@@ -141,15 +143,15 @@ class _Slots:
         self._tables = Tables(generation.number)
         self._dimension = generation.dimension
         self._report = report
-        self._begin = sidecar.Header(uid, generation.number, generation.dimension)
+        self._begin = sidecar.SidecarHeader(uid, generation.number, generation.dimension)
         self._mapped = sidecar.load(path, uid, generation.number, generation.dimension)
         self._slot = self._mapped.header.slot if self._mapped else 0
-        self._fresh: list[Block] = []
+        self._fresh: list[VectorBlock] = []
         self._fresh_rows = 0
         self._writable = True
 
-    def blocks(self) -> list[Block]:
-        empty = Block(np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
+    def blocks(self) -> list[VectorBlock]:
+        empty = VectorBlock(np.empty(0, dtype=np.int64), np.empty((0, self._dimension), dtype=np.int8))
         return [*([self._mapped] if self._mapped else []), *self._fresh] or [empty]
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
@@ -202,7 +204,7 @@ class _Slots:
             raise DamagedRow("a vector has another length than its generation's")
         vectors = np.frombuffer(data, dtype=np.int8).reshape(len(batch), self._dimension)
         self._slot = batch[-1][0]
-        self._fresh.append(Block(ids, vectors))
+        self._fresh.append(VectorBlock(ids, vectors))
         self._fresh_rows += len(batch)
         # Blocks double in size, so that a thousand appends of one note are a dozen blocks to scan.
         while len(self._fresh) > 1 and len(self._fresh[-2].ids) <= 2 * len(self._fresh[-1].ids):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.index.base import Rows
+from mcp_memory.index.base import ScoredRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mcp_memory.index.sqlite.note_filter import Admitted
+    from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 
 _MANY = 8192
 """From here on the rows are sampled first."""
@@ -26,23 +26,23 @@ def best(
     k: int,
     ids: NDArray[np.int64],
     scores: NDArray[np.float32],
-    admitted: Admitted | None = None,
+    admitted: AdmittedNotes | None = None,
     *,
     above: float = -inf,
-) -> Rows:
+) -> ScoredRows:
     """The k admitted rows with the highest scores, all of them `above` that one; ties by id, however the rows are laid
     out."""
     rows = among_best(k, ids, scores, admitted, above=above)
     ids, scores = ids[rows], scores[rows]
     order = np.lexsort((ids, -scores))[: max(k, 0)]
-    return Rows(ids[order], scores[order])
+    return ScoredRows(ids[order], scores[order])
 
 
 def among_best(
     k: int,
     ids: NDArray[np.int64],
     scores: NDArray[np.float32] | NDArray[np.int16],
-    admitted: Admitted | None = None,
+    admitted: AdmittedNotes | None = None,
     *,
     above: float = -inf,
 ) -> NDArray[np.intp]:

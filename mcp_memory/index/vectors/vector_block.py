@@ -22,7 +22,7 @@ _COUNTED_AT_ONCE = 3
 
 
 @dataclass(frozen=True)
-class Block:
+class VectorBlock:
     """Chunk ids (n,), and int8 vectors (n, dimension). Immutable."""
 
     ids: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Block:
                 less -= sums
         return found
 
-    def knowing(self, parts: Sequence[Block]) -> Self:
+    def knowing(self, parts: Sequence[VectorBlock]) -> Self:
         """Itself, which is these parts one behind the other: what they know of their rows it need not find out."""
         if any("lengths" in vars(part) for part in parts):
             vars(self)["lengths"] = np.concatenate([part.lengths for part in parts])
@@ -74,9 +74,9 @@ class Block:
             vars(self)["signs"] = np.concatenate([part.signs for part in parts], axis=1)
         return self
 
-    def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Block:
+    def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> VectorBlock:
         """Those rows alone, copied; their lengths are not found out again for each question."""
-        chosen = Block(self.ids[keep], np.ascontiguousarray(self.vectors[keep]))
+        chosen = VectorBlock(self.ids[keep], np.ascontiguousarray(self.vectors[keep]))
         vars(chosen)["lengths"] = self.lengths[keep]
         return chosen
 
@@ -85,11 +85,11 @@ class Block:
             yield self.vectors[at : at + _ROWS_AT_ONCE]
 
 
-def joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[VectorBlock]) -> VectorBlock:
     """As one, in this order; there is at least one."""
     if len(blocks) == 1:
         return blocks[0]
-    return Block(np.concatenate([each.ids for each in blocks]), np.concatenate([each.vectors for each in blocks]))
+    return VectorBlock(np.concatenate([each.ids for each in blocks]), np.concatenate([each.vectors for each in blocks]))
 
 
 def chained(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:

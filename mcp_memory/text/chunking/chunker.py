@@ -20,7 +20,7 @@ from mcp_memory.text.chunking.boundaries import best_cut, cluster_start
 from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.text.conversation.speaker_prefix import are_turns
 from mcp_memory.text.markdown import logs
-from mcp_memory.text.markdown.blocks import Block, Kind, scan
+from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MAX_CHARS, MAX_LINES = 2_000_000, 50_000
@@ -40,30 +40,30 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChunkMark:
     """Where a log entry begins: character, line and number of its section. Or how far something was moved."""
 
     start: int
     line: int
     section: int
 
-    def moved(self, by: Mark) -> Mark:
-        return Mark(self.start + by.start, self.line + by.line, self.section + by.section)
+    def moved(self, by: ChunkMark) -> ChunkMark:
+        return ChunkMark(self.start + by.start, self.line + by.line, self.section + by.section)
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChunkedNote:
     """A note's chunks in order. What stands at `end` and behind it is in none: `end` is the text's own unless a limit
     was met. `entries`: the first and the last entry of a log that has any."""
 
     chunks: list[Chunk]
     end: int
-    entries: tuple[Mark, Mark] | None = None
+    entries: tuple[ChunkMark, ChunkMark] | None = None
     turns: bool = False
     """Whether the body is a conversation, of which each turn is a chunk: see `text.leads`."""
 
 
-def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut:
+def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> ChunkedNote:
     """The chunks of `text[body_start:]`; offsets and lines count from the start of `text`.
 
     Every chunk is an exact slice with something in it, without blank lines at its ends. Every line of the body, up to
@@ -82,12 +82,12 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Cut
     pieces = _pieces(read, sections, config, log, turns)
     fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
     if len(fine) <= FINE_CHUNKS:
-        return Cut(fine, end, _first_and_last(sections), turns)
+        return ChunkedNote(fine, end, _first_and_last(sections), turns)
     rest = _coarse(read, sections, fine.pop().start, config)
     chunks = list(islice(chain(fine, _chunks(read, rest)), MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
         end = chunks.pop().start
-    return Cut(chunks, end, turns=turns)
+    return ChunkedNote(chunks, end, turns=turns)
 
 
 def chunk(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
@@ -131,8 +131,8 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
     found = [_Section(0, body_start, len(text), 0, (), (), None)]
     path: list[tuple[int, str]] = []
     for block in blocks:
-        if block.kind is not Kind.HEADING:
-            if block.kind is not Kind.RULE:
+        if block.kind is not BlockKind.HEADING:
+            if block.kind is not BlockKind.RULE:
                 found[-1].units.append((block.start, block.end))
             continue
         entry = entry_at.get(block.start, found[-1].entry)
@@ -148,9 +148,9 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
     return found
 
 
-def _first_and_last(sections: list[_Section]) -> tuple[Mark, Mark] | None:
+def _first_and_last(sections: list[_Section]) -> tuple[ChunkMark, ChunkMark] | None:
     marks = [
-        Mark(section.start, section.entry.start_line, section.number)
+        ChunkMark(section.start, section.entry.start_line, section.number)
         for section in sections
         if section.entry and section.start == section.entry.start
     ]

@@ -25,7 +25,7 @@ from datetime import date, datetime
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.chunking.boundaries import best_cut
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 LEAF_TOKENS = 2048
@@ -173,7 +173,7 @@ def _fences(text: str) -> list[Span]:
     """Start and end of each fence, also of those in lists, in order."""
     found: list[Span] = []
     for block in scan(text):
-        found += [(block.start, block.end)] if block.kind is Kind.FENCE else block.fences
+        found += [(block.start, block.end)] if block.kind is BlockKind.FENCE else block.fences
     return found
 
 

@@ -42,7 +42,7 @@ def joined(word: str) -> str:
     return word.replace("_", "")
 
 
-def said(text: str) -> frozenset[str]:
+def words_and_parts(text: str) -> frozenset[str]:
     """The folded words of a text, and of its identifiers the parts, by which the index finds them, too: `retry`, `with`
     and `pause` of `retry_with_pause`, `connect` and `timeout` of `connectTimeout`, `9fceb02` of a longer hash."""
     whole = folded(text)
@@ -78,7 +78,7 @@ def names_known(question: str, text: str) -> int:
     tickets = _TICKET.findall(question.lower())
     if not (jointed or capitals or tickets):
         return 0
-    told, written = said(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
+    told, written = words_and_parts(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
     known = sum(is_said(word, told) for word in jointed) + sum(word in written for word in capitals)
     return known + sum(1 + ticket.count("-") for ticket in tickets if ticket in written)
 

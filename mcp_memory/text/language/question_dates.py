@@ -25,7 +25,7 @@ class DateRange:
     start: date
     end: date
 
-    def holds(self, day: date) -> bool:
+    def includes(self, day: date) -> bool:
         return self.start <= day <= self.end
 
 

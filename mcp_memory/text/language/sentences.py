@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 _END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*")
 """What ends a sentence: in scripts with blanks only before something that is no small letter."""
@@ -44,12 +44,12 @@ def first_sentence(line: str) -> str:
     return _split(line)[0]
 
 
-def _pieces(text: str, kind: Kind, start: int, end: int) -> Iterator[str]:
-    if kind in {Kind.PARAGRAPH, Kind.QUOTE}:
+def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
+    if kind in {BlockKind.PARAGRAPH, BlockKind.QUOTE}:
         yield from _split(" ".join(_bare(line) for line in text[start:end].splitlines()))
-    elif kind is Kind.ITEM:
+    elif kind is BlockKind.ITEM:
         yield from _items(text[start:end])
-    elif kind is Kind.TABLE:
+    elif kind is BlockKind.TABLE:
         for row in text[start:end].splitlines():
             cells = [cell.strip() for cell in row.strip().strip("|").split("|")]
             if any(set(cell) - set("-: ") for cell in cells):

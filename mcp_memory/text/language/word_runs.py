@@ -27,7 +27,7 @@ _STRETCH = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WordRun:
     """`words` in their own spelling; around them the word of grammar right before and right after, in lower case, empty
     where there is none."""
 
@@ -43,7 +43,7 @@ def is_unspaced(text: str) -> bool:
     return bool(_UNSPACED.search(text))
 
 
-def runs(text: str, is_empty: Callable[[str], bool]) -> Iterator[Run]:
+def runs(text: str, is_empty: Callable[[str], bool]) -> Iterator[WordRun]:
     """Of one line of plain text or Markdown. `is_empty` tells of a word in lower case that it names nothing."""
     words: list[str] = []
     before = last = ""
@@ -53,20 +53,20 @@ def runs(text: str, is_empty: Callable[[str], bool]) -> Iterator[Run]:
         parted = piece[0] in _OPENING
         names = _is_name(bare) and not is_empty(bare.lower()) and not is_unspaced(bare)
         if words and (parted or not names):
-            yield Run(tuple(words), before, "" if parted else bare.lower(), opens)
+            yield WordRun(tuple(words), before, "" if parted else bare.lower(), opens)
             words = []
         if names:
             before, opens = (before, opens) if words else ("" if parted else last, starts)
             words.append(bare)
         elif is_unspaced(bare):
-            yield from (Run((stretch,)) for stretch in _STRETCH.findall(bare) if len(stretch) > 1)
+            yield from (WordRun((stretch,)) for stretch in _STRETCH.findall(bare) if len(stretch) > 1)
         closed = piece[-1] in _CLOSING
         if words and closed:
-            yield Run(tuple(words), before, "", opens)
+            yield WordRun(tuple(words), before, "", opens)
             words = []
         last, starts = "" if closed else bare.lower(), piece[-1] in _SENTENCE_END
     if words:
-        yield Run(tuple(words), before, "", opens)
+        yield WordRun(tuple(words), before, "", opens)
 
 
 def _is_name(word: str) -> bool:

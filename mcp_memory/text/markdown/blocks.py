@@ -27,7 +27,7 @@ _HTML_ENDS = {
 }
 
 
-class Kind(Enum):
+class BlockKind(Enum):
     """What a block is."""
 
     HEADING = auto()
@@ -43,7 +43,7 @@ class Kind(Enum):
 class Block(NamedTuple):
     """`text[start:end]` is the block from the start of its first line to the end of its last, without the newline."""
 
-    kind: Kind
+    kind: BlockKind
     start: int
     end: int
     level: int = 0
@@ -109,24 +109,24 @@ class _Scanner:
                 return self._fence(at, marks)
             if heading := split_heading(row.body):
                 level, title = heading
-                return Block(Kind.HEADING, row.start, row.end, level, title), at + 1
+                return Block(BlockKind.HEADING, row.start, row.end, level, title), at + 1
             if _is_rule(row.body):
-                return self._made(Kind.RULE, at, at + 1), at + 1
+                return self._made(BlockKind.RULE, at, at + 1), at + 1
             if _marker_width(row.body):
                 return self._item(at)
             if (after := self._html(at)) is not None:
-                return self._made(Kind.HTML, at, after), after
+                return self._made(BlockKind.HTML, at, after), after
         return self._paragraph(at)
 
-    def _made(self, kind: Kind, first: int, after: int) -> Block:
+    def _made(self, kind: BlockKind, first: int, after: int) -> Block:
         return Block(kind, self._rows[first].start, self._rows[after - 1].end)
 
     def _fence(self, at: int, marks: str) -> tuple[Block, int]:
         rows = self._rows
         for index in range(at + 1, len(rows)):
             if rows[index].indent < 4 and _closes(rows[index].body, marks):
-                return self._made(Kind.FENCE, at, index + 1), index + 1
-        return Block(Kind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
+                return self._made(BlockKind.FENCE, at, index + 1), index + 1
+        return Block(BlockKind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
 
     def _html(self, at: int) -> int | None:
         """The row after a comment or raw element that begins at `at`; None if it has no end before the next break.
@@ -172,24 +172,24 @@ class _Scanner:
             index += 1
         if marks:
             fences.append((rows[opened].start, rows[last].end))
-        return Block(Kind.ITEM, rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
+        return Block(BlockKind.ITEM, rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
 
     def _paragraph(self, at: int) -> tuple[Block, int]:
         """A quote, a table or plain lines, up to a blank line or whatever may interrupt."""
         rows = self._rows
-        kind = Kind.PARAGRAPH
+        kind = BlockKind.PARAGRAPH
         if rows[at].body.startswith(">") and rows[at].indent < 4:
-            kind = Kind.QUOTE
+            kind = BlockKind.QUOTE
         elif self._is_table(at):
-            kind = Kind.TABLE
-        index = at + 2 if kind is Kind.TABLE else at + 1
+            kind = BlockKind.TABLE
+        index = at + 2 if kind is BlockKind.TABLE else at + 1
         while index < len(rows) and rows[index].body:
             row = rows[index]
-            if kind is Kind.PARAGRAPH and index == at + 1 and rows[at].indent < 4:
+            if kind is BlockKind.PARAGRAPH and index == at + 1 and rows[at].indent < 4:
                 level = _underline_level(row)
                 if level and len(rows[at].body) <= MAX_HEADING_CHARS:
-                    return Block(Kind.HEADING, rows[at].start, row.end, level, rows[at].body), index + 1
-            if kind is Kind.QUOTE and row.body.startswith(">"):
+                    return Block(BlockKind.HEADING, rows[at].start, row.end, level, rows[at].body), index + 1
+            if kind is BlockKind.QUOTE and row.body.startswith(">"):
                 index += 1
                 continue
             if self._interrupts(index):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mcp_memory.text.markdown.yaml_head import Entry
+    from mcp_memory.text.markdown.yaml_head import YamlEntry
 
     Edit = tuple[int, int, str]
     """Start, end, and what stands there instead."""
@@ -62,7 +62,7 @@ _NUL_SHARE_OF_BINARY = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedNote:
     """`text` is None where the bytes are no UTF-8 text at all. A text with a problem must not be written back:
     replaced bytes would be lost."""
 
@@ -94,24 +94,24 @@ class Head:
     exists: bool
 
 
-def decode(data: bytes) -> Decoded:
+def decode(data: bytes) -> DecodedNote:
     """A file's bytes as text: UTF-8, with invalid bytes replaced by U+FFFD and reported.
 
     A UTF-8 byte order mark stays as U+FEFF, so that encoding gives the same bytes again. UTF-16, UTF-32 and binary
     data have no text.
     """
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
-        return Decoded(None, "the file is UTF-32; save it as UTF-8")
+        return DecodedNote(None, "the file is UTF-32; save it as UTF-8")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return Decoded(None, "the file is UTF-16; save it as UTF-8")
+        return DecodedNote(None, "the file is UTF-16; save it as UTF-8")
     nuls = data.count(0)
     if nuls > len(data) * _NUL_SHARE_OF_BINARY:
-        return Decoded(None, f"the file is binary or damaged: {nuls} of {len(data)} bytes are NUL")
+        return DecodedNote(None, f"the file is binary or damaged: {nuls} of {len(data)} bytes are NUL")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Decoded(data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {error.start}")
-    return Decoded(text, f"NUL at byte {data.index(0)}" if nuls else None)
+        return DecodedNote(data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {error.start}")
+    return DecodedNote(text, f"NUL at byte {data.index(0)}" if nuls else None)
 
 
 def split_head(text: str) -> Head:
@@ -247,7 +247,7 @@ def _edited(head: str, changes: Mapping[str, Value | None], newline: str) -> str
     return _applied(head, edits)
 
 
-def _replacement(head: str, entry: Entry, value: str) -> Edit:
+def _replacement(head: str, entry: YamlEntry, value: str) -> Edit:
     """On one line only the value goes, so that a comment behind it stays; a longer value goes whole."""
     if entry.is_empty:
         return entry.after_colon, entry.after_colon, f" {value}"
@@ -256,7 +256,7 @@ def _replacement(head: str, entry: Entry, value: str) -> Edit:
     return entry.value_start, entry.value_end, value
 
 
-def _place_for(key: str, entries: list[Entry], head: str) -> int:
+def _place_for(key: str, entries: list[YamlEntry], head: str) -> int:
     """Behind the known key that precedes `key`; before all where only later ones are known; else at the end."""
     if key not in _RANK or not any(entry.key in _RANK for entry in entries):
         return len(head)
@@ -268,7 +268,7 @@ def _place_for(key: str, entries: list[Entry], head: str) -> int:
     return max(_next_line(head, last.content_end), last.value_end)
 
 
-def _end_of(entry: Entry, head: str) -> int:
+def _end_of(entry: YamlEntry, head: str) -> int:
     """Behind the value and the comments indented below it: left alone, they would fall to the value above."""
     end = _next_line(head, entry.content_end)
     while end < len(head) and head[end] in " \t" and head[end : _next_line(head, end)].lstrip().startswith("#"):

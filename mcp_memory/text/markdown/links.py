@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 _SPECIAL = re.compile(r"[\\`\[]|\]")
 _WIKI_STOP = re.compile(r"[\[\]\n]")
@@ -89,7 +89,7 @@ def relative_link(from_path: str, to_path: str) -> str:
 def _prose(text: str, start: int) -> Iterator[tuple[int, int]]:
     """The stretches in which a link or a code span can stand: blocks without their fences."""
     for block in scan(text, start):
-        if block.kind in {Kind.FENCE, Kind.RULE}:
+        if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
             continue
         begin = block.start
         for fence_start, fence_end in block.fences:

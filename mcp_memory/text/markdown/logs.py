@@ -19,7 +19,7 @@ from datetime import date
 from urllib.parse import quote, unquote
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, Kind, scan, split_heading
+from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, BlockKind, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import parse
 
 _TIME = re.compile(
@@ -184,7 +184,7 @@ def _last_line(text: str) -> str:
 
 
 def _head_of(text: str, block: Block) -> tuple[str, str] | None:
-    return _parse_heading(text[block.start : block.end]) if block.kind is Kind.HEADING else None
+    return _parse_heading(text[block.start : block.end]) if block.kind is BlockKind.HEADING else None
 
 
 def _parse_heading(line: str) -> tuple[str, str] | None:

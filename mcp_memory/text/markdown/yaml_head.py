@@ -44,7 +44,7 @@ class NotAMapping(HeadRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class YamlEntry:
     """One top-level key with its value, as offsets into the YAML."""
 
     key: str
@@ -77,7 +77,7 @@ def load(text: str) -> tuple[dict[str, Any], int | None]:
     return meta, None if repeated is None else text.count("\n", 0, repeated.line_start) + 1
 
 
-def survey(text: str) -> list[Entry]:
+def survey(text: str) -> list[YamlEntry]:
     """The top-level entries in order. Raises HeadRefused for what is too large, too deep, or not allowed.
 
     Works on the parser's events, without recursion, and stops at the first offence: only text that has passed is
@@ -147,11 +147,11 @@ class _Survey:
         self._text = text
         self._open: list[bool] = []
         """For each open collection whether it is written in flow style."""
-        self._entries: list[Entry] = []
+        self._entries: list[YamlEntry] = []
         self._key: yaml.ScalarEvent | None = None
         self._value: tuple[int, int] | None = None
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[YamlEntry]:
         for event in _parse_events(self._text, Loader=_SafeLoader):
             self._refuse(event)
             match event:
@@ -213,7 +213,7 @@ class _Survey:
         line_end -= text[line_end - 1] == "\r"
         line_start = text.rfind("\n", 0, key_start) + 1
         self._entries.append(
-            Entry(str(self._key.value), line_start, key_start, after_colon, start, end, max(line_end, content_end))
+            YamlEntry(str(self._key.value), line_start, key_start, after_colon, start, end, max(line_end, content_end))
         )
         self._key = self._value = None
 

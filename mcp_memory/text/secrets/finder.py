@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mcp_memory.text.secrets.names import CALLED, KIND, MARK, find_named, like_a_password
-from mcp_memory.text.secrets.shapes import TOKENS, Shape, looks_random, mixed
+from mcp_memory.text.secrets.shapes import TOKENS, SecretShape, looks_random, mixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _all(text: str) -> Iterator[Secret]:
         yield Secret(KIND, start, end)
 
 
-def _of(shape: Shape, text: str) -> Iterator[Secret]:
+def _of(shape: SecretShape, text: str) -> Iterator[Secret]:
     for match in shape.pattern.finditer(text):
         value = match["secret"]
         if not value.startswith(MARK) and shape.is_real(value):
@@ -94,8 +94,8 @@ def _is_jwt(value: str) -> bool:
     return isinstance(decoded, dict) and "alg" in decoded
 
 
-def _form(kind: str, hints: str, pattern: str, is_real: Callable[[str], bool] = looks_random) -> Shape:
-    return Shape(kind, tuple(hints.split()), re.compile(pattern), is_real)
+def _form(kind: str, hints: str, pattern: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
+    return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
 
 
 _FORMS = (

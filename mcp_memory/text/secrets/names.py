@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from mcp_memory.text.secrets.shapes import PLACEHOLDER, Shape, looks_random, mixed
+from mcp_memory.text.secrets.shapes import PLACEHOLDER, SecretShape, looks_random, mixed
 
 KIND = "password or key"
 MARK = "[redacted"
@@ -141,8 +141,8 @@ _BEHIND = (
 )
 
 
-def _shape(hints: str, pattern: str, is_real: Callable[[str], bool], kind: str = KIND) -> Shape:
-    return Shape(kind, tuple(hints.split()), re.compile(pattern), is_real)
+def _shape(hints: str, pattern: str, is_real: Callable[[str], bool], kind: str = KIND) -> SecretShape:
+    return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
 
 
 _ENV = r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH)[A-Z0-9_]{0,10}"

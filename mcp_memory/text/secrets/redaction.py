@@ -8,14 +8,14 @@ from mcp_memory.text.secrets.finder import find_secrets
 from mcp_memory.text.secrets.names import MARK
 
 
-class Redacted(NamedTuple):
+class RedactedText(NamedTuple):
     """So many `secrets` were taken out."""
 
     text: str
     secrets: int
 
 
-def redact(text: str) -> Redacted:
+def redact(text: str) -> RedactedText:
     """The text with `[redacted: KIND]` in place of each secret; what was redacted once is left alone the next time."""
     found = find_secrets(text)
     pieces: list[str] = []
@@ -23,4 +23,4 @@ def redact(text: str) -> Redacted:
     for secret in found:
         pieces += (text[at : secret.start], f"{MARK}: {secret.kind}]")
         at = secret.end
-    return Redacted("".join([*pieces, text[at:]]), len(found))
+    return RedactedText("".join([*pieces, text[at:]]), len(found))

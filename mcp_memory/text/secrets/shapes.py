@@ -30,7 +30,7 @@ def mixed(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SecretShape:
     """`hints` are literals, of which one is in every match: a cheap look before the pattern. The pattern's group
     `secret` is what `is_real` judges and what is taken out."""
 
@@ -40,11 +40,11 @@ class Shape:
     is_real: Callable[[str], bool] = looks_random
 
 
-def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = looks_random) -> Shape:
+def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
     """A token that begins with one of the space-separated literal prefixes and goes on as `rest` (to its end)."""
     hints = tuple(prefixes.split())
     start = "|".join(map(_beginning, hints))
-    return Shape(kind, hints, re.compile(rf"(?:{start})(?P<secret>{rest})(?![A-Za-z0-9])"), is_real)
+    return SecretShape(kind, hints, re.compile(rf"(?:{start})(?P<secret>{rest})(?![A-Za-z0-9])"), is_real)
 
 
 def _beginning(prefix: str) -> str:
@@ -179,4 +179,4 @@ _MANUALS = (
     _token("Vercel token", "vcp_ vci_ vca_ vcr_ vck_", r"[A-Za-z0-9]{24,64}", mixed),
 )
 
-TOKENS: tuple[Shape, ...] = (*_DOCUMENTED, *_GITLEAKS, *_MANUALS)
+TOKENS: tuple[SecretShape, ...] = (*_DOCUMENTED, *_GITLEAKS, *_MANUALS)

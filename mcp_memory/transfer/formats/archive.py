@@ -39,18 +39,18 @@ _HINT = "export the vault again; nothing was read from this file"
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ArchivedFile:
     """A note of a vault, as its bytes."""
 
     path: str
     data: bytes
 
 
-def write(out: BinaryIO, marker: bytes, files: Iterable[File]) -> None:
+def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile]) -> None:
     """`files` in order of their paths. Raises OSError."""
     sums: list[str] = []
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
-        for file in chain([File(MARKER, marker)], files):
+        for file in chain([ArchivedFile(MARKER, marker)], files):
             _add(tar, file.path, file.data)
             sums.append(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n")
         _add(tar, SUMS, "".join(sums).encode())
@@ -70,13 +70,13 @@ class Archive:
     marker: bytes
     sums: Mapping[str, str]
 
-    def files(self) -> Iterator[File]:
+    def files(self) -> Iterator[ArchivedFile]:
         """The notes in their order, each compared with its sum once more. Raises Refused, StorageFailed."""
         for path, data in _members(self.place):
             if path in self.sums:
                 if hashlib.sha256(data).hexdigest() != self.sums[path]:
                     raise _refused(self.place, f"{path} has changed while it was read")
-                yield File(path, data)
+                yield ArchivedFile(path, data)
 
 
 def checked(place: Path) -> Archive:

@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.item import Item, Reading, Source
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
 
 _KINDS = frozenset({"preference", "fact", "decision", "workflow", "fix", "lesson", "reference", "idea", "skill"})
 """Types of notes that mean the same here; others stay under `type`."""
@@ -18,10 +18,10 @@ _OBSERVATION = re.compile(r"^\s*[-*] \[([^\[\]\n]{1,100})\]\s+\S", re.MULTILINE)
 _TASK = re.compile(r"[ xX-]")
 
 
-def read(source: Source, folder: SourceFolder) -> Reading:
+def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Raises StorageFailed where the folder cannot be opened."""
     tree = folder.tree()
-    return Reading(source, [_item(file) for file in folder.files(tree)], tree.left_out)
+    return SourceReading(source, [_item(file) for file in folder.files(tree)], tree.left_out)
 
 
 def categories(body: str) -> list[str]:
@@ -30,7 +30,7 @@ def categories(body: str) -> list[str]:
     return list(dict.fromkeys(each for each in found if not _TASK.fullmatch(each)))
 
 
-def _item(file: SourceFile) -> Item:
+def _item(file: SourceFile) -> ImportItem:
     document = parse(file.text)
     return item_of(file, kind=_kind(document.meta, document.body), tags_in_text=True)
 

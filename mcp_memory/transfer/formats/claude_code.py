@@ -18,7 +18,7 @@ from typing import Any, cast
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.formats.markdown import first_of, item_of
-from mcp_memory.transfer.item import Item, Reading, Source
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
 
 SHOWN = frozenset({".claude"})
 INSTRUCTIONS = frozenset({"CLAUDE.md", "CLAUDE.local.md"})
@@ -30,7 +30,7 @@ _TRANSCRIPT_BYTES = 256 * 1024
 _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
 
-def read(source: Source, folder: SourceFolder) -> Reading:
+def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Of `~/.claude`, its `projects`, one of them, one's memory, or a repository: its instructions, not its other
     files. Raises StorageFailed where the folder cannot be opened."""
     above = _above(folder.root)
@@ -38,16 +38,16 @@ def read(source: Source, folder: SourceFolder) -> Reading:
     tree.notes = [path for path in tree.notes if _WANTED.fullmatch(above + path)]
     tree.left_out = [each for each in tree.left_out if _WANTED.fullmatch(above + each.path)]
     about = cache(project_of)
-    items: list[Item] = []
+    items: list[ImportItem] = []
     for file in folder.files(tree):
         home = _folder_of_project(file.path, folder.root, above)
         items.append(_item(file, about(home) if home else None))
-    return Reading(source, items, tree.left_out)
+    return SourceReading(source, items, tree.left_out)
 
 
-def read_file(source: Source, file: SourceFile) -> Reading:
+def read_file(source: ImportSource, file: SourceFile) -> SourceReading:
     """Of one `CLAUDE.md`."""
-    return Reading(source, [_item(file, None)])
+    return SourceReading(source, [_item(file, None)])
 
 
 def is_memory(folder: Path) -> bool:
@@ -81,7 +81,7 @@ def _above(root: Path) -> str:
     return ".claude/" if root.name == ".claude" or is_configuration else ""
 
 
-def _item(file: SourceFile, project: str | None) -> Item:
+def _item(file: SourceFile, project: str | None) -> ImportItem:
     name = file.path.rpartition("/")[2]
     if name in INSTRUCTIONS or "rules" in file.path.split("/")[:-1]:
         return item_of(file, kind="workflow")

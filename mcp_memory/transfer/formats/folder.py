@@ -17,7 +17,7 @@ from mcp_memory.storage.paths import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split,
 from mcp_memory.storage.reading import read_stable
 from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.markdown.frontmatter import decode
-from mcp_memory.transfer.item import LeftOut
+from mcp_memory.transfer.item import SkippedItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class SourceFile:
 
 
 @dataclass(slots=True)
-class Tree:
+class SourceTree:
     """What a folder holds: the paths of its Markdown files, and everything else with the reason."""
 
     notes: list[str] = field(default_factory=list[str])
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    left_out: list[SkippedItem] = field(default_factory=list[SkippedItem])
 
     def leave(self, path: str, why: str) -> None:
-        self.left_out.append(LeftOut(printable(path), why))
+        self.left_out.append(SkippedItem(printable(path), why))
 
 
 class SourceFolder:
@@ -52,9 +52,9 @@ class SourceFolder:
         self._shown = shown
         self._most_bytes = most_bytes
 
-    def tree(self, wanted: Callable[[str], bool] = lambda _: True) -> Tree:
+    def tree(self, wanted: Callable[[str], bool] = lambda _: True) -> SourceTree:
         """Looks into the folders whose path is `wanted`. Raises StorageFailed where the root cannot be opened."""
-        found = Tree()
+        found = SourceTree()
         try:
             with opened_root(self.root) as root:
                 self._visit(found, root, "", 0, wanted)
@@ -63,7 +63,7 @@ class SourceFolder:
         found.notes.sort()
         return found
 
-    def files(self, tree: Tree) -> Iterator[SourceFile]:
+    def files(self, tree: SourceTree) -> Iterator[SourceFile]:
         """Reads the notes, one after the other; what turns out to be none is left out of the `tree`."""
         for path in tree.notes:
             try:
@@ -88,7 +88,7 @@ class SourceFolder:
             raise UnicodeError(decoded.problem)
         return SourceFile(path, data, decoded.text, found.st_mtime)
 
-    def _visit(self, found: Tree, folder: int, prefix: str, depth: int, wanted: Callable[[str], bool]) -> None:
+    def _visit(self, found: SourceTree, folder: int, prefix: str, depth: int, wanted: Callable[[str], bool]) -> None:
         try:
             with os.scandir(folder) as entries:
                 names = sorted(entry.name for entry in entries)
@@ -117,7 +117,7 @@ class SourceFolder:
             else:
                 found.leave(path, "no Markdown")
 
-    def _enter(self, found: Tree, parent: int, path: str, depth: int, wanted: Callable[[str], bool]) -> None:
+    def _enter(self, found: SourceTree, parent: int, path: str, depth: int, wanted: Callable[[str], bool]) -> None:
         name = split(path)[1]
         if name in SKIPPED_FOLDERS or depth >= MAX_DEPTH:
             found.leave(path, "never looked into" if name in SKIPPED_FOLDERS else f"more than {MAX_DEPTH} folders deep")

@@ -13,13 +13,13 @@ from typing import Any, cast
 from mcp_memory.errors import PathRefused
 from mcp_memory.runtime.os_errors import failed
 from mcp_memory.storage.paths import is_note, validate_existing
-from mcp_memory.transfer.formats.archive import MOST_FILE_BYTES, File
-from mcp_memory.transfer.item import LeftOut
+from mcp_memory.transfer.formats.archive import MOST_FILE_BYTES, ArchivedFile
+from mcp_memory.transfer.item import SkippedItem
 
 _MOST_LINE_BYTES = 2 * MOST_FILE_BYTES
 
 
-def line(file: File, facts: Mapping[str, Any]) -> bytes:
+def line(file: ArchivedFile, facts: Mapping[str, Any]) -> bytes:
     """One object on a line of its own, in ASCII."""
     said: dict[str, Any] = {"path": file.path, "etag": hashlib.sha256(file.data).hexdigest(), **facts}
     try:
@@ -36,7 +36,7 @@ def names(lines: Iterable[bytes]) -> bool:
     return False
 
 
-def files(place: Path, left_out: list[LeftOut]) -> Iterator[File]:
+def files(place: Path, left_out: list[SkippedItem]) -> Iterator[ArchivedFile]:
     """The notes in their order; a line that is not whole is added to `left_out`. Raises StorageFailed."""
     number = 0
     try:
@@ -47,7 +47,7 @@ def files(place: Path, left_out: list[LeftOut]) -> Iterator[File]:
                     yield _file(text)
                 except (ValueError, RecursionError, PathRefused) as error:
                     why = str(error) if isinstance(error, (_Odd, PathRefused)) else "it is no whole JSON"
-                    left_out.append(LeftOut(f"line {number}", why))
+                    left_out.append(SkippedItem(f"line {number}", why))
     except OSError as error:
         raise failed(error, str(place)) from error
 
@@ -56,7 +56,7 @@ class _Odd(ValueError):
     """JSON, but no note as we write them."""
 
 
-def _file(text: bytes) -> File:
+def _file(text: bytes) -> ArchivedFile:
     said: Any = json.loads(text)
     if not isinstance(said, dict):
         raise _Odd("it is no object")
@@ -69,4 +69,4 @@ def _file(text: bytes) -> File:
     data = str(plain).encode("utf-8", "surrogatepass") if coded is None else base64.b64decode(str(coded), validate=True)
     if hashlib.sha256(data).hexdigest() != etag:
         raise _Odd(f"{path} is damaged: its sha256 is not its etag")
-    return File(path, data)
+    return ArchivedFile(path, data)

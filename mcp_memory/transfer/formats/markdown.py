@@ -9,10 +9,10 @@ from datetime import date, datetime, time
 from typing import Any, cast
 
 from mcp_memory.text.dates import as_datetime
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import Value, parse
 from mcp_memory.transfer.formats.folder import SourceFile
-from mcp_memory.transfer.item import Item, digest_of
+from mcp_memory.transfer.item import ImportItem, digest_of
 
 CREATED = ("created", "created_at", "date created", "date_created", "dateCreated", "creation date", "date")
 UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified", "dateModified", "last_updated")
@@ -23,7 +23,9 @@ _TAG = re.compile(r"(?<!\S)#([\w/-]+)")
 _CODE = re.compile(r"`[^`\n]*`")
 
 
-def item_of(file: SourceFile, *, kind: str | None = None, title: str | None = None, tags_in_text: bool = False) -> Item:
+def item_of(
+    file: SourceFile, *, kind: str | None = None, title: str | None = None, tags_in_text: bool = False
+) -> ImportItem:
     """`kind` and `title` where the note has none of its own."""
     document = parse(file.text)
     properties: dict[str, Value] = dict(dates_of(document.meta, file.path, file.modified_s))
@@ -38,7 +40,7 @@ def item_of(file: SourceFile, *, kind: str | None = None, title: str | None = No
     if tags:
         added["tags"] = list(dict.fromkeys(tags))
     names = [each for name in ("title", "permalink") if (each := first_of(document.meta, name))]
-    return Item(file.path, file.path, file.text, properties, added, names, digest_of(file.data))
+    return ImportItem(file.path, file.path, file.text, properties, added, names, digest_of(file.data))
 
 
 def dates_of(meta: Mapping[str, Any], path: str, modified_s: float) -> dict[str, datetime]:
@@ -74,7 +76,7 @@ def inline_tags(body: str) -> list[str]:
     """Obsidian's `#tag` and `#tag/below` in the text, outside code; a number alone is none."""
     found: list[str] = []
     for block in scan(body):
-        if block.kind in {Kind.FENCE, Kind.RULE}:
+        if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
             continue
         at = block.start
         for start, end in (*block.fences, (block.end, block.end)):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.markdown.logs import is_log_path
@@ -81,7 +81,7 @@ def _lowered(body: str, by: int) -> str:
     pieces: list[str] = []
     done = 0
     for block in scan(body):
-        if block.kind is Kind.HEADING and body.startswith("#", block.start):
+        if block.kind is BlockKind.HEADING and body.startswith("#", block.start):
             pieces += [body[done : block.start], "#" * (min(block.level + by, DEEPEST) - block.level)]
             done = block.start
     return "".join([*pieces, body[done:]])

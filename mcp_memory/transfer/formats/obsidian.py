@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.formats.markdown import item_of
-from mcp_memory.transfer.item import Reading, Source
+from mcp_memory.transfer.item import ImportSource, SourceReading
 
 
-def read(source: Source, folder: SourceFolder) -> Reading:
+def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Raises StorageFailed where the folder cannot be opened."""
     tree = folder.tree()
     items = [item_of(file, tags_in_text=True) for file in folder.files(tree)]
-    return Reading(source, items, tree.left_out)
+    return SourceReading(source, items, tree.left_out)

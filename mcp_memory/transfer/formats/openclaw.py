@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.formats.markdown import day_in, item_of
-from mcp_memory.transfer.item import Reading, Source
+from mcp_memory.transfer.item import ImportSource, SourceReading
 
 _KINDS = {
     "MEMORY.md": "fact",
@@ -17,11 +17,11 @@ _KINDS = {
 }
 
 
-def read(source: Source, folder: SourceFolder) -> Reading:
+def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Raises StorageFailed where the folder cannot be opened."""
     tree = folder.tree()
     items = [item_of(file, kind=_kind(file.path)) for file in folder.files(tree)]
-    return Reading(source, items, tree.left_out)
+    return SourceReading(source, items, tree.left_out)
 
 
 def _kind(path: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.markdown.links import relative_link
-from mcp_memory.transfer.item import Item, LeftOut, Reading, Source, digest_of
+from mcp_memory.transfer.item import ImportItem, ImportSource, SkippedItem, SourceReading, digest_of
 from mcp_memory.transfer.target_paths import free_paths, portable
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
@@ -27,9 +27,9 @@ class _Entity:
     """What it is to whom."""
 
 
-def read(source: Source, data: bytes, modified_s: float) -> Reading:
+def read(source: ImportSource, data: bytes, modified_s: float) -> SourceReading:
     """A line that is no JSON, or of another form, is left out: the last one may be half written."""
-    left: list[LeftOut] = []
+    left: list[SkippedItem] = []
     entities: dict[str, _Entity] = {}
     relations: list[tuple[int, str, str, str]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -39,16 +39,16 @@ def read(source: Source, data: bytes, modified_s: float) -> Reading:
             _take(number, json.loads(line), entities, relations)
         except (ValueError, RecursionError) as error:
             why = str(error) if isinstance(error, _Odd) else "it is no JSON"
-            left.append(LeftOut(f"line {number}", why))
+            left.append(SkippedItem(f"line {number}", why))
     for number, subject, verb, target in relations:
         if subject in entities:
             if (verb, target) not in entities[subject].relations:
                 entities[subject].relations.append((verb, target))
         else:
-            left.append(LeftOut(f"line {number}", "it is a relation of an entity that is not there"))
+            left.append(SkippedItem(f"line {number}", "it is a relation of an entity that is not there"))
     paths = free_paths({name: f"{portable(name)}.md" for name in entities})
     when = datetime.fromtimestamp(modified_s).astimezone().replace(microsecond=0)
-    return Reading(source, [_item(each, paths, when) for each in entities.values()], left)
+    return SourceReading(source, [_item(each, paths, when) for each in entities.values()], left)
 
 
 class _Odd(ValueError):
@@ -84,7 +84,7 @@ def _observation(said: Any) -> str:
     return _clean(said).strip() if isinstance(said, str) else ""
 
 
-def _item(entity: _Entity, paths: Mapping[str, str], when: datetime) -> Item:
+def _item(entity: _Entity, paths: Mapping[str, str], when: datetime) -> ImportItem:
     here = paths[entity.name]
     parts = [f"# {_plain(entity.name)}\n"]
     if entity.observations:
@@ -95,7 +95,7 @@ def _item(entity: _Entity, paths: Mapping[str, str], when: datetime) -> Item:
     text = "\n".join(parts)
     added = {"tags": [entity.sort[:100]]} if entity.sort else {}
     properties: dict[str, Value] = {"kind": "fact", "title": _plain(entity.name)[:200], "created": when}
-    return Item(entity.name, here, text, properties, added, digest=digest_of(text.encode()))
+    return ImportItem(entity.name, here, text, properties, added, digest=digest_of(text.encode()))
 
 
 def _link(here: str, target: str, paths: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ from mcp_memory.storage.folders import etag_of as etag_at
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 from mcp_memory.storage.paths import split
 from mcp_memory.topics.page import etag_of
-from mcp_memory.transfer.share.share_bundle import Parcel, SharedFile
+from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile
 from mcp_memory.vault.marker import FOLDER as MARKER_FOLDER
 
 MANIFEST = ".mcp-memory-share.json"
@@ -35,7 +35,7 @@ MOST_BYTES = 64 << 20
 """Of the hidden file: a hundred bytes a file shared."""
 
 
-class Deed(StrEnum):
+class ShareAction(StrEnum):
     """What is done to a file, in the words of the report."""
 
     NEW = "new"
@@ -47,7 +47,7 @@ class Deed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class SharePlan:
     """A folder as we left it: by path the etags that a file of ours may have."""
 
     vault: str = ""
@@ -55,26 +55,26 @@ class Share:
     page: str | None = None
     files: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
-    def is_of(self, parcel: Parcel) -> bool:
+    def is_of(self, parcel: ShareBundle) -> bool:
         """A topic that was moved is known by its page."""
         same = self.topic == parcel.topic or (self.page is not None and self.page == parcel.page)
         return self.vault == parcel.vault and same
 
 
-def plan(parcel: Parcel, share: Share, standing: Mapping[str, str]) -> dict[str, Deed]:
+def plan(parcel: ShareBundle, share: SharePlan, standing: Mapping[str, str]) -> dict[str, ShareAction]:
     """What is to be done, by path. `standing` are the etags of the files that are there now. Pure."""
-    deeds: dict[str, Deed] = {}
+    deeds: dict[str, ShareAction] = {}
     for file in parcel.files:
         now, known = standing.get(file.path), share.files.get(file.path, ())
         if now is None:
-            deeds[file.path] = Deed.NEW
+            deeds[file.path] = ShareAction.NEW
         elif now == _etag(file):
-            deeds[file.path] = Deed.UNCHANGED
+            deeds[file.path] = ShareAction.UNCHANGED
         else:
-            deeds[file.path] = Deed.UPDATED if now in known else Deed.KEPT
+            deeds[file.path] = ShareAction.UPDATED if now in known else ShareAction.KEPT
     for path in share.files.keys() - deeds.keys():
         if path in standing:
-            deeds[path] = Deed.REMOVED if standing[path] in share.files[path] else Deed.KEPT
+            deeds[path] = ShareAction.REMOVED if standing[path] in share.files[path] else ShareAction.KEPT
     return dict(sorted(deeds.items()))
 
 
@@ -91,7 +91,7 @@ class ShareFolder:
             )
         self._backend = open_storage(self.folder)
 
-    def planned(self, parcel: Parcel) -> dict[str, Deed]:
+    def planned(self, parcel: ShareBundle) -> dict[str, ShareAction]:
         """Raises Refused where the folder is not free for this topic, StorageFailed."""
         share = self._share(parcel)
         if not self.folder.exists():
@@ -99,7 +99,7 @@ class ShareFolder:
         paths = {file.path for file in parcel.files} | share.files.keys()
         return plan(parcel, share, {path: etag for path in paths if (etag := self._etag(path))})
 
-    def fill(self, parcel: Parcel, *, linked: bool = False) -> dict[str, Deed]:
+    def fill(self, parcel: ShareBundle, *, linked: bool = False) -> dict[str, ShareAction]:
         """Do what is planned, and say what came of it; `linked`: as hard links where a file is the vault's to the byte
         and the file system allows it. Raises as `planned`."""
         deeds, share = self.planned(parcel), self._share(parcel)
@@ -114,30 +114,32 @@ class ShareFolder:
                 try:
                     self._do(NotePath(path), deed, files.get(path), share)
                 except (AlreadyExists, PreconditionFailed, NotFound, PathRefused):
-                    deeds[path] = Deed.KEPT  # somebody was faster, or there is a link
+                    deeds[path] = ShareAction.KEPT  # somebody was faster, or there is a link
                 if linked and path in files and _is_ours(path, deeds[path], share):
                     self._link(NotePath(path), files[path])
             self._backend.settle(min_age_s=0)
-            removed = (path for path, deed in deeds.items() if deed is Deed.REMOVED)
+            removed = (path for path, deed in deeds.items() if deed is ShareAction.REMOVED)
             for folder in sorted({above for path in removed for above in _folders_above(path)}, key=len, reverse=True):
                 self._backend.rmdir_empty(NotePath(folder))
-            kept = {path: known[path] for path, deed in deeds.items() if deed is Deed.KEPT and path in known}
-            self._write(parcel, kept | {path: each for path, each in ours.items() if deeds[path] is not Deed.KEPT})
+            kept = {path: known[path] for path, deed in deeds.items() if deed is ShareAction.KEPT and path in known}
+            self._write(
+                parcel, kept | {path: each for path, each in ours.items() if deeds[path] is not ShareAction.KEPT}
+            )
         return deeds
 
-    def linked(self, parcel: Parcel) -> int:
+    def linked(self, parcel: ShareBundle) -> int:
         """How many files are the vault's own."""
         return sum(_is_same(self.folder / file.path, self._vault / file.source) for file in parcel.files)
 
-    def _do(self, path: NotePath, deed: Deed, file: SharedFile | None, share: Share) -> None:
-        if deed is Deed.REMOVED:
+    def _do(self, path: NotePath, deed: ShareAction, file: SharedFile | None, share: SharePlan) -> None:
+        if deed is ShareAction.REMOVED:
             self._backend.remove_generated(path, self._expected(path, share))
-        elif deed is Deed.NEW and file:
+        elif deed is ShareAction.NEW and file:
             self._backend.write(path, file.text.encode(), None)
-        elif deed is Deed.UPDATED and file:
+        elif deed is ShareAction.UPDATED and file:
             self._backend.write(path, file.text.encode(), self._expected(path, share))
 
-    def _expected(self, path: NotePath, share: Share) -> Etag:
+    def _expected(self, path: NotePath, share: SharePlan) -> Etag:
         etag = self._backend.read(path).etag
         if etag not in share.files[path]:
             raise PreconditionFailed(f"{path} was changed by somebody else")
@@ -178,7 +180,7 @@ class ShareFolder:
             if not is_ours:
                 renames.exchange(parent, aside, name)
 
-    def _share(self, parcel: Parcel) -> Share:
+    def _share(self, parcel: ShareBundle) -> SharePlan:
         """What the folder is now. Raises Refused where it is neither free nor of this topic."""
         try:
             share = share_in(json.loads(self._manifest()))
@@ -189,7 +191,7 @@ class ShareFolder:
                 raise Refused(
                     f"{self.folder} holds {min(strange)!r} already", hint="name an empty folder, or a new one"
                 ) from None
-            return Share()
+            return SharePlan()
         except (OSError, PathRefused, ValueError, KeyError, TypeError, RecursionError) as error:
             raise Refused(f"{self.folder / MANIFEST} cannot be read", hint="name another folder") from error
         if not share.is_of(parcel):
@@ -203,7 +205,7 @@ class ShareFolder:
                 raise ValueError(f"{found.st_size} bytes")
             return os.pread(descriptor, MOST_BYTES, 0)
 
-    def _write(self, parcel: Parcel, files: Mapping[str, Sequence[str]]) -> None:
+    def _write(self, parcel: ShareBundle, files: Mapping[str, Sequence[str]]) -> None:
         said = {"format": FORMAT, "vault": parcel.vault, "topic": parcel.topic, "page": parcel.page, "files": files}
         replace_file(self.folder / MANIFEST, json.dumps(said, indent=1, sort_keys=True).encode() + b"\n")
 
@@ -217,7 +219,7 @@ class ShareFolder:
             return "none"
 
 
-def share_in(said: Any) -> Share:
+def share_in(said: Any) -> SharePlan:
     """Raises KeyError, TypeError."""
     files: Any = said["files"]
     if not isinstance(files, dict):
@@ -225,12 +227,12 @@ def share_in(said: Any) -> Share:
     for path, etags in cast("dict[str, Any]", files).items():
         if not isinstance(etags, list) or not all(isinstance(each, str) for each in cast("list[Any]", etags)):
             raise TypeError(path)
-    return Share(said["vault"], said["topic"], said["page"], cast("dict[str, list[str]]", files))
+    return SharePlan(said["vault"], said["topic"], said["page"], cast("dict[str, list[str]]", files))
 
 
-def _is_ours(path: str, deed: Deed, share: Share) -> bool:
+def _is_ours(path: str, deed: ShareAction, share: SharePlan) -> bool:
     """Whether the file is there by our hand afterwards: not where somebody else had the same idea."""
-    return deed in {Deed.NEW, Deed.UPDATED} or (deed is Deed.UNCHANGED and path in share.files)
+    return deed in {ShareAction.NEW, ShareAction.UPDATED} or (deed is ShareAction.UNCHANGED and path in share.files)
 
 
 def _etag(file: SharedFile) -> Etag:

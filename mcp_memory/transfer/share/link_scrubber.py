@@ -14,7 +14,7 @@ _ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.\-]*:|//")
 
 
 @dataclass(frozen=True)
-class Places:
+class SharedPaths:
     """Where files are in the vault and, by that, in the share."""
 
     shared: Mapping[str, str]
@@ -30,7 +30,7 @@ class Places:
         return {posixpath.basename(path).removesuffix(".md").casefold() for path in self.shared.values()}
 
 
-def contained(text: str, body_start: int, path: str, places: Places) -> tuple[str, int]:
+def contained(text: str, body_start: int, path: str, places: SharedPaths) -> tuple[str, int]:
     """The text of the note that is at `path` in the vault as it is shared, and how many of its links became plain text
     because they lead out. Links to the web stay."""
     cut = 0
@@ -41,7 +41,7 @@ def contained(text: str, body_start: int, path: str, places: Places) -> tuple[st
     return text, cut
 
 
-def _edits(text: str, body_start: int, path: str, places: Places) -> Iterator[tuple[int, int, str, bool]]:
+def _edits(text: str, body_start: int, path: str, places: SharedPaths) -> Iterator[tuple[int, int, str, bool]]:
     """From where to where what is put instead, and whether a link is cut by it; none within another."""
     done = body_start
     for link in find_links(text, body_start):
@@ -76,7 +76,7 @@ def _plain(text: str, link: Link) -> str:
     return link.label.strip() or _stem(link.target)
 
 
-def _is_named(target: str, places: Places) -> bool:
+def _is_named(target: str, places: SharedPaths) -> bool:
     name = target.partition("#")[0]
     return not name or _stem(name).casefold() in places.stems
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_memory.errors import McpMemoryError, NotFound
-from mcp_memory.models import NotePath, Shelf
+from mcp_memory.models import NotePath, NoteState
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import MAP, PAGE, etag_of
 from mcp_memory.topics.topic_tree import Topic
-from mcp_memory.transfer.share.link_scrubber import Places, contained
+from mcp_memory.transfer.share.link_scrubber import SharedPaths, contained
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
@@ -28,7 +28,7 @@ class SharedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class UnsharedNote:
     """`is_warning`: a person should know, for it is not by their own doing."""
 
     path: str
@@ -37,7 +37,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class ShareBundle:
     """`vault` is the vault's id; `page` that of the topic's page, which it keeps when it moves. `cut`: so many links
     lead out and became plain text. `warnings`: a line each of what is shared and perhaps should not be."""
 
@@ -46,18 +46,18 @@ class Parcel:
     page: str | None
     title: str
     files: Sequence[SharedFile]
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[UnsharedNote]
     cut: int
     warnings: Sequence[str] = ()
 
     @staticmethod
-    def from_json(value: Mapping[str, Any]) -> Parcel:
+    def from_json(value: Mapping[str, Any]) -> ShareBundle:
         """The inverse of `dataclasses.asdict`."""
         lists: dict[str, Any] = {
             "files": [SharedFile(**each) for each in value["files"]],
-            "left_out": [LeftOut(**each) for each in value["left_out"]],
+            "left_out": [UnsharedNote(**each) for each in value["left_out"]],
         }
-        return Parcel(**{**value, **lists})
+        return ShareBundle(**{**value, **lists})
 
 
 def topic_named(target: str, tree: Iterable[Topic], root: str) -> Topic:
@@ -70,13 +70,13 @@ def topic_named(target: str, tree: Iterable[Topic], root: str) -> Topic:
     raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree draws them; name one by its folder")
 
 
-def parcel_of(vault: Vault, vault_id: str, topic: Topic) -> Parcel:
+def parcel_of(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
     """Notes that count, and pages that tell of nothing else. Reads files: for a worker thread. Raises StorageFailed."""
     files, left = _files(vault, topic)
     warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
                 if vault.secrets_allowed and (found := find_secret(file.text))]  # fmt: skip
     start = len(topic.folder) + 1
-    places = Places({path: path[start:] for path in files})
+    places = SharedPaths({path: path[start:] for path in files})
     shared: list[SharedFile] = []
     cut = 0
     for path, file in sorted(files.items()):
@@ -84,19 +84,19 @@ def parcel_of(vault: Vault, vault_id: str, topic: Topic) -> Parcel:
         cut += so_many
         shared.append(SharedFile(path[start:], path, text, text == file.text))
     page = topic.page.id if topic.page else None
-    return Parcel(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
+    return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
 
 
-def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[LeftOut]]:
+def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
     files: dict[NotePath, NoteFile] = {}
-    left: list[LeftOut] = []
+    left: list[UnsharedNote] = []
     counted = {note.path for each in topic.walk() for note in each.leaves}
     pages = {each.page_path: each for each in topic.walk() if each.page}
     for path in sorted(path for path in vault.list().files if path.startswith(f"{topic.folder}/")):
         if path in pages or path.rpartition("/")[2] in {PAGE, MAP}:
             continue
         read = _read(vault, path, counted=path in counted)
-        if isinstance(read, LeftOut):
+        if isinstance(read, UnsharedNote):
             left.append(read)
         else:
             files[path] = read
@@ -104,8 +104,8 @@ def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[L
     for path in pages:  # the deepest first: a page is made from those below it
         read = _read(vault, path, counted=True)
         if isinstance(read, NoteFile) and not told.issuperset(sources_of(read.text)):
-            read = LeftOut(path, "it tells of notes that are not shared: mcp-memory compact makes it anew", True)
-        if isinstance(read, LeftOut):
+            read = UnsharedNote(path, "it tells of notes that are not shared: mcp-memory compact makes it anew", True)
+        if isinstance(read, UnsharedNote):
             left.append(read)
         else:
             files[path] = read
@@ -113,20 +113,20 @@ def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[L
     return files, left
 
 
-_WHY = {Shelf.DELETED: "forgotten", Shelf.ARCHIVED: "archived or superseded", Shelf.INBOX: "awaits review"}
+_WHY = {NoteState.DELETED: "forgotten", NoteState.ARCHIVED: "archived or superseded", NoteState.INBOX: "awaits review"}
 
 
-def _read(vault: Vault, path: NotePath, *, counted: bool) -> NoteFile | LeftOut:
+def _read(vault: Vault, path: NotePath, *, counted: bool) -> NoteFile | UnsharedNote:
     try:
         file = vault.read(path)
     except McpMemoryError as error:
-        return LeftOut(path, error.message, True)
+        return UnsharedNote(path, error.message, True)
     if why := _WHY.get(file.record.shelf):
-        return LeftOut(path, why)
+        return UnsharedNote(path, why)
     if not counted:
-        return LeftOut(path, "expired")
+        return UnsharedNote(path, "expired")
     if etag_of(file.text.encode("utf-8", "surrogatepass")) != file.record.etag:
-        return LeftOut(path, file.record.problem or "it is no plain UTF-8", True)
+        return UnsharedNote(path, file.record.problem or "it is no plain UTF-8", True)
     if not vault.secrets_allowed and (found := find_secret(file.text)):
-        return LeftOut(path, f"it seems to hold a secret ({found})", True)
+        return UnsharedNote(path, f"it seems to hold a secret ({found})", True)
     return file

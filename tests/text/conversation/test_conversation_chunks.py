@@ -15,7 +15,7 @@ from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from mcp_memory.text.conversation.conversation_chunks import GOES_ON, LEAF_TOKENS, LEAST_TOKENS, Leaf, leaves_of
 from mcp_memory.text.conversation.messages import Turn, read_turns
 from mcp_memory.text.conversation.speaker_prefix import lead_of
-from mcp_memory.text.markdown.blocks import Kind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -29,8 +29,8 @@ def turns_of(*texts: str, **rest: object) -> list[Turn]:
 def items(leaf: Leaf) -> list[str]:
     """The list items of a leaf, as our own reader of Markdown sees them."""
     blocks = list(scan(leaf.content))
-    assert {block.kind for block in blocks} <= {Kind.HEADING, Kind.ITEM}
-    return [leaf.content[block.start : block.end] for block in blocks if block.kind is Kind.ITEM]
+    assert {block.kind for block in blocks} <= {BlockKind.HEADING, BlockKind.ITEM}
+    return [leaf.content[block.start : block.end] for block in blocks if block.kind is BlockKind.ITEM]
 
 
 def told(leaves: Iterable[Leaf]) -> list[str]:
