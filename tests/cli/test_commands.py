@@ -79,7 +79,6 @@ SERVED = [
     (2, ["search", "x", "--limit", "0"]),
     (2, ["search", "x", "--limit", "many"]),
     (2, ["search", "x", "--mode", "fuzzy"]),
-    (2, ["search", "x", "--kind", "thought"]),
     (2, ["search", "x", "--since", "last week"]),
     (2, ["search"]),
     (2, ["search", "--nonsense", "x"]),
@@ -149,7 +148,7 @@ def test_json_everywhere(served: Place):
     assert served.run("restore", "--json", note["id"]).ok().json["status"] == "active"
     assert served.run("search", "--json", "rye").ok().json["hits"][0]["id"] == note["id"]
     assert served.run("reindex", "--json").ok().json["notes"] >= 1
-    assert isinstance(served.run("adopt", "--json").ok().json["adopted"], list)
+    assert isinstance(served.run("adopt", "--yes", "--json").ok().json["adopted"], list)
     assert isinstance(served.run("doctor", "--json").json["findings"], list)
     assert served.run("doctor", "--accept", "--json").ok().json == {"pruned": 0}
     assert served.run("config", "show", "--json").ok().json["settings"]["daemon"]["host"] == "127.0.0.1"

@@ -150,7 +150,7 @@ def test_a_daemon_that_is_stopped_and_goes_on(served: Place):
 
 ODD_ANSWERS = {
     "the request is larger than": (413, b'{"code": "invalid_input", "message": "the request is larger than"}'),
-    "no such token": (401, b'{"error": "invalid_token", "error_description": "no such token"}'),
+    "no such token": (401, b'{"code": "unauthorized", "message": "no such token"}'),
     "HTTP status 500": (500, b"Internal Server Error"),
     "HTTP status 200": (200, b"<html>"),
     "HTTP status 202": (202, b""),

@@ -269,7 +269,7 @@ def test_the_log_is_rotated_and_stays_private(tmp_path: Path):
     logger = open_log(file, DaemonConfig(log_bytes=2000, log_files=3))
     try:
         for n in range(200):
-            logger.info("line %s", n)
+            logger.info(f"line {n}")  # each of its own kind: of one kind only so many a minute are written
         try:
             raise ValueError("the text of a note")
         except ValueError:
