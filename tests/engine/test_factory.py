@@ -10,8 +10,9 @@ import pytest
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.doctor import examine
 from mcp_memory.errors import ConfigInvalid, StorageFailed
+from mcp_memory.index.config import IndexConfig
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.vault.config import IndexConfig, KindConfig, VaultConfig
+from mcp_memory.vault.config import KindConfig, VaultConfig
 from mcp_memory.vault.tombstones import GRACE_DAYS
 from tests.support.world import World, found
 

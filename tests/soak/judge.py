@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
-from mcp_memory.index import open_index
+from mcp_memory.index import INDEXES
 from mcp_memory.models import Chunk, NoteRecord
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown import logs
@@ -160,7 +160,7 @@ def _copied(index: Path, scratch: Path) -> Path:
 
 def _known(index: Path) -> dict[str, Indexed]:
     """Every note of the active generation, with its chunks."""
-    opened = open_index("sqlite", index)
+    opened = INDEXES.get("sqlite")(index)
     try:
         (active,) = [generation.number for generation in opened.generations() if generation.active]
         found: dict[str, Indexed] = {}
