@@ -20,9 +20,9 @@ class CaptureConfig:
     enabled: bool = True
     tool_output: bool = False
     """Whether leaves hold what tools gave back."""
-    least_bytes: int = 100_000
+    min_bytes: int = 100_000
     """So much more in a transcript is captured while a turn goes on …"""
-    least_messages: int = 50
+    min_messages: int = 50
     """… and so many more messages."""
     keep_days: int = 90
     keep_bytes: int = 200_000_000

@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.text.conversation.conversation_chunks import LEAF_TOKENS, Leaf, leaves_of
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.markdown import frontmatter
@@ -117,8 +116,3 @@ def _page(leaf: Leaf, segment: SessionSegment, origin: SegmentOrigin) -> bytes:
     except InvalidInput:  # a name that YAML cannot hold
         plain = {**meta, "title": f"Session, part {segment.number}", "session": None, "project": None}
         return frontmatter.render({**plain, "derived_from": None}, leaf.content).encode("utf-8", "replace")
-
-
-def path_of(page: str) -> str:
-    """The path by which tools know a page."""
-    return f"@{TRANSCRIPTS}/{page}"

@@ -189,10 +189,10 @@ class CaptureWorker:
 
     async def _is_worth_it(self, place: TranscriptPath, followed: FollowedTranscripts) -> bool:
         """Whether so much is new that it should not wait for the end of the turn."""
-        look = partial(self.taker.waiting, place, self._config.least_messages, followed.size)
+        look = partial(self.taker.waiting, place, self._config.min_messages, followed.size)
         found, is_many = await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
-        return is_many or found.new_bytes >= self._config.least_bytes
+        return is_many or found.new_bytes >= self._config.min_bytes
 
     async def _whole(self, place: TranscriptPath, *, delegated: bool) -> None:
         """To its end; whoever is being served comes first."""

@@ -22,7 +22,7 @@ def engine_config(settings: Settings) -> EngineConfig:
         watch=settings.watch,
         topics=settings.topics,
         summarizer=settings.summarizer,
-        gleaning=settings.gleaning,
+        extraction=settings.extraction,
         git=settings.git,
         capture=settings.capture,
     )

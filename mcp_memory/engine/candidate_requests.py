@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Payload = dict[str, Any]
 
 
-async def glean(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
+async def extract(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
     """Take what is worth remembering from `messages`, in the plain form."""
     messages = read_plain(arguments["messages"].encode(), engine.vault.layout.tz)
     client, session = arguments.get("client", "default"), arguments["session"]

@@ -37,6 +37,6 @@ class EngineConfig:
     watch: WatchConfig = field(default_factory=WatchConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
-    gleaning: ExtractionConfig = field(default_factory=ExtractionConfig)
+    extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     git: GitConfig = field(default_factory=GitConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

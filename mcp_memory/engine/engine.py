@@ -91,7 +91,7 @@ class Engine:
         )  # fmt: skip
         self.recaller = RecallAnswerer(vault, index, self.searcher, config.recall, clock)
         given = SeenPassages(config.state / "given")
-        register = CandidateLog(config.state / "gleaned.jsonl")
+        register = CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, register, clock)
         news = CrossSessionUpdates()
         self.briefer = Briefer(
@@ -113,7 +113,7 @@ class Engine:
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.intake = CandidateIngest(
             vault, index, partial(self._appending.append, supersedes=None), self.neighbours, register,
-            self._summarizer, config.gleaning, clock, prompt_tokens=config.summarizer.prompt_tokens,
+            self._summarizer, config.extraction, clock, prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
         self.review = Review(vault, index, self.writer, self._forget_for, self._targets, register, clock)
@@ -121,7 +121,7 @@ class Engine:
         self.traffic = IdleDetector()
         self.gardener = AutoCompactor(self.compactor, self.model, self.traffic, self.health, config.topics)
         self.writer.listeners.append(self.gardener.changed)
-        hear = self.intake.ingest_captured if config.gleaning.automatic else None
+        hear = self.intake.ingest_captured if config.extraction.automatic else None
         taker = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
         self.capturer = CaptureWorker(config.capture, taker, self.traffic, self.health)
         self.upkeep = Admin(
@@ -138,7 +138,7 @@ class Engine:
     @property
     def many_candidates(self) -> int:
         """From so many on that wait, a person is told."""
-        return self._config.gleaning.many
+        return self._config.extraction.review_reminder
 
     @property
     def embeds(self) -> bool:

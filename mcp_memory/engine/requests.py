@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, cast, get_args
 
-from mcp_memory.engine.candidate_requests import glean, held, inbox, review
+from mcp_memory.engine.candidate_requests import extract, held, inbox, review
 from mcp_memory.engine.capture_requests import capture, client_of, grown, transcripts
 from mcp_memory.engine.doctor import examine, treat
 from mcp_memory.engine.engine import Engine, Mode
@@ -244,7 +244,7 @@ _REQUIRED = {
     "show": {"target"},
     "share": {"target"},
     "import": {"items"},
-    "glean": {"file", "session", "messages"},
+    "extract": {"file", "session", "messages"},
     "held": {"texts"},
     "review": {"verb", "target"},
 }
@@ -288,7 +288,7 @@ _OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
     "tree": (tree, {"depth"}),
     "show": (show, {"target"}),
     "share": (share, {"target"}),
-    "glean": (glean, {"file", "client", "session", "messages", "project"}),
+    "extract": (extract, {"file", "client", "session", "messages", "project"}),
     "held": (held, {"texts"}),
     "inbox": (inbox, set()),
     "review": (review, {"verb", "target", "etag", "content", "into", "supersede"}),

@@ -23,7 +23,7 @@ from mcp_memory.extraction.candidate import Candidate, StatementKind
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.contradiction import Relation, likeness
-from mcp_memory.extraction.extractor import glean
+from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import is_local
 from mcp_memory.extraction.llm_extraction import asked, grounded
 from mcp_memory.extraction.neighbours import Neighbours
@@ -36,7 +36,7 @@ from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
 from mcp_memory.vault.note_file import INBOX
 from mcp_memory.vault.vault import Vault
 
-GLEAN_S = 60.0
+EXTRACT_S = 60.0
 MOST_AT_ONCE = 20
 """Of what one stretch of a session states: nobody says more in one go. The rest waits, so that no flood reaches every
 prompt before a person has seen it."""
@@ -106,13 +106,15 @@ class CandidateIngest:
 
         Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
         """
-        found = await in_thread(lambda: glean(messages), deadline_s=GLEAN_S, what="reading the transcript")
+        found = await in_thread(
+            lambda: extract_candidates(messages), deadline_s=EXTRACT_S, what="reading the transcript"
+        )
         more, problem = await self._asked(messages)
-        wanted = [each for each in [*found, *more] if each.score >= self._config.least_score]
+        wanted = [each for each in [*found, *more] if each.score >= self._config.min_score]
         active: list[NoteId] = []
         waiting: list[NoteId] = []
         async with self._taking:
-            rejected = await in_thread(self._rejected, deadline_s=GLEAN_S, what="reading what was rejected")
+            rejected = await in_thread(self._rejected, deadline_s=EXTRACT_S, what="reading what was rejected")
             for each in wanted:
                 note_id, is_flood = id_of(each, client, session), len(active) >= MOST_AT_ONCE
                 fate = await self._stored(each, note_id, file, client, session, project, rejected, waits=is_flood)
@@ -156,7 +158,7 @@ class CandidateIngest:
         if is_known:
             await self._note(note_id, CandidateOutcome.KNOWN, session)
             return CandidateOutcome.KNOWN
-        at_once = self._config.at_once and candidate.outright and candidate.score >= self._config.at_once_score
+        at_once = self._config.auto_accept and candidate.outright and candidate.score >= self._config.auto_accept_score
         waits = waits or not at_once or self._is_past(candidate, contrary)
         draft = self._draft(candidate, note_id, file, client, session, project, contrary, waits=waits)
         try:
@@ -227,7 +229,7 @@ class CandidateIngest:
         try:
             return await in_thread(ask, deadline_s=count * self._ask_s + 1, what="asking a language model"), None
         except (SummarizerUnavailable, DeadlineExceeded) as error:
-            log.warning("gleaning without a language model: %s", error.code)
+            log.warning("extraction without a language model: %s", error.code)
             return [], error.message
 
     async def _standing(self, note_id: NoteId) -> NoteRecord | None:

@@ -1,4 +1,4 @@
-"""What a person can set about gleaning.
+"""Section `[extraction]`.
 
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExtractionConfig:
-    """Section `[gleaning]`; `configs/default.toml` documents each key."""
+    """`configs/default.toml` documents each key."""
 
     automatic: bool = True
-    """Whether sessions that are captured are gleaned."""
-    at_once: bool = True
-    """Whether what a person states outright counts at once."""
-    at_once_score: float = 0.85
-    least_score: float = 0.4
+    """Whether candidates are extracted from captured sessions."""
+    auto_accept: bool = True
+    """Whether what you state outright is stored without review."""
+    auto_accept_score: float = 0.85
+    min_score: float = 0.4
     language_model: bool = False
-    """Whether the model of `[summarizer]` is asked, too. It then reads what the person said in their sessions."""
-    many: int = 50
-    """From so many waiting candidates on `doctor` speaks of them."""
+    """Whether the model of `[summarizer]` is asked as well. It then reads what you said in your sessions."""
+    review_reminder: int = 50
+    """`doctor` reports this many waiting candidates or more."""

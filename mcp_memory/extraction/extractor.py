@@ -1,4 +1,4 @@
-"""The gleaner: messages of a session in, candidates out."""
+"""Extracts candidates from the messages of a session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_memory.extraction.statement_rules import claim, is_denial
 from mcp_memory.extraction.user_sentences import MOST_CHARS, UserSentence, spoken
 
 
-def glean(messages: Sequence[TranscriptMessage]) -> list[Candidate]:
+def extract_candidates(messages: Sequence[TranscriptMessage]) -> list[Candidate]:
     """What is worth remembering, in the order of the messages, each text once: as it was said last."""
     found = [
         *(each for message in messages if message.role is Role.USER for each in _claims(message)),

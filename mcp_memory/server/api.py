@@ -36,13 +36,13 @@ from mcp_memory.text.escape_invisible import visible, visible_in
 log = logging.getLogger(__name__)
 
 _OF_A_PERSON = (
-    "accept adopt capture compact doctor erase export fix forgotten glean held import inbox log lost recover "
+    "accept adopt capture compact doctor erase export extract fix forgotten held import inbox log lost recover "
     "restore_all review runs share show transcripts"
 )
 PERSONS_OWN = frozenset(_OF_A_PERSON.split())
-"""What no agent decides, nor sees: its token is refused. A person may have taken out what the doctor or git quotes, and
-has not looked at what waits in the inbox; who gleans says what the person said; `show` gives a note without the marks
-that set it apart from orders."""
+"""What no agent decides, nor sees: its token is refused. You may have removed what the doctor or git quotes, and have
+not yet seen what waits in the inbox; `extract` takes messages as your own words; `show` gives a note without the marks
+that set it apart from instructions."""
 
 PERSONS_TO_SAY = {
     "append": ("source", "created"),

@@ -69,7 +69,7 @@ class Settings:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
-    gleaning: ExtractionConfig = field(default_factory=ExtractionConfig)
+    extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)

@@ -22,10 +22,6 @@ class Audit:
         whole = self.kept + len(self.dropped)
         return self.kept / whole if whole else 1.0
 
-    def by_kind(self) -> dict[FactKind, int]:
-        """How many were dropped."""
-        return {kind: count for kind in FactKind if (count := sum(fact.kind is kind for fact in self.dropped))}
-
 
 def audit(summary: str, sources: Iterable[str]) -> Audit:
     """`summary` with its title."""

@@ -10,8 +10,8 @@ from mcp_memory.runtime.telemetry import switch_off
 from tests.benchmarks import (
     appending,
     compaction,
+    extraction,
     footprint,
-    gleaning,
     hooks,
     indexing,
     retrieval,
@@ -42,7 +42,7 @@ PARTS = {
     "shell": shell.shell,
     "hooks": hooks.hooks,
     "stdio": stdio.stdio,
-    "gleaning": gleaning.gleaning,
+    "extraction": extraction.extraction,
     "start": shell.start,
 }
 

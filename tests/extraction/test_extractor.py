@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from mcp_memory.extraction.candidate import StatementKind, titled
-from mcp_memory.extraction.extractor import glean
+from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import languages
-from tests.benchmarks.gleaning import AT_ONCE, DUE, FILES, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
+from tests.benchmarks.extraction import AT_ONCE, DUE, FILES, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
 from tests.extraction.talks import AT, assistant, person, tool
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -50,7 +50,7 @@ def test_a_language_is_a_table():
     ],
 )
 def test_what_is_stated_outright(words: str, sort: StatementKind):
-    (found,) = glean([person(words, 70)])
+    (found,) = extract_candidates([person(words, 70)])
     assert (found.sort, found.text, found.outright, found.offset, found.speaker) == (sort, words, True, 70, "Ada")
 
 
@@ -68,27 +68,31 @@ def test_what_is_stated_outright(words: str, sort: StatementKind):
     ],
 )
 def test_what_claims_nothing(words: str):
-    assert not [each for each in glean([person(words)]) if each.outright]
+    assert not [each for each in extract_candidates([person(words)]) if each.outright]
 
 
 def test_the_least_context_and_a_title_without_what_leads_to_it():
-    (found,) = glean([person("Looks good, thanks. And please always pin the seed in tests. Now the docs.")])
+    (found,) = extract_candidates(
+        [person("Looks good, thanks. And please always pin the seed in tests. Now the docs.")]
+    )
     assert (found.text, found.title) == ("And please always pin the seed in tests.", "Always pin the seed in tests.")
 
 
 def test_a_plain_no_is_joined_to_what_is_right():
-    (found,) = glean([person("No. Use postgres, it runs already.")])
+    (found,) = extract_candidates([person("No. Use postgres, it runs already.")])
     assert found.sort is StatementKind.LESSON and found.text == "No. Use postgres, it runs already."
 
 
 def test_a_secret_is_taken_out():
-    (found,) = glean([person(f"remember: the deploy token is {TOKEN}")])
+    (found,) = extract_candidates([person(f"remember: the deploy token is {TOKEN}")])
     assert TOKEN not in found.text + found.title and "[redacted: GitHub token]" in found.text
 
 
 def test_the_same_words_have_the_same_key_wherever_they_stand():
-    one, other = (glean([person("Always use uv.", place)])[0] for place in (0, 4711))
-    later, undated = (glean([person("Always use uv.", at=at)])[0] for at in (AT + timedelta(seconds=1), None))
+    one, other = (extract_candidates([person("Always use uv.", place)])[0] for place in (0, 4711))
+    later, undated = (
+        extract_candidates([person("Always use uv.", at=at)])[0] for at in (AT + timedelta(seconds=1), None)
+    )
     assert one.key("codex", "s") == other.key("codex", "t") != later.key("codex", "s")
     assert undated.key("codex", "s") != undated.key("codex", "t")
 
@@ -100,19 +104,19 @@ def test_an_error_that_a_tool_met_and_the_person_says_is_gone():
         tool("Finished", 3),
         person("works now, thanks", 4),
     ]
-    (found,) = glean(talk)
+    (found,) = extract_candidates(talk)
     assert found.sort is StatementKind.FIX and not found.outright and found.offset == 4 and found.score == 0.8
     assert "linker `cc` not found" in found.text and "build-essential" in found.text and "works now" in found.text
-    (unconfirmed,) = glean([*talk[:3], person("now the docs", 4)])
+    (unconfirmed,) = extract_candidates([*talk[:3], person("now the docs", 4)])
     assert unconfirmed.score == 0.5 and unconfirmed.offset == 3
-    assert glean([*talk[:2], person("still broken", 4)]) == []
-    assert glean([talk[0], talk[2], person("now the docs", 4)]) == [], "nobody said what to do"
-    assert glean([*talk[:3], person("does it work now?", 4)])[0].score == 0.5
+    assert extract_candidates([*talk[:2], person("still broken", 4)]) == []
+    assert extract_candidates([talk[0], talk[2], person("now the docs", 4)]) == [], "nobody said what to do"
+    assert extract_candidates([*talk[:3], person("does it work now?", 4)])[0].score == 0.5
 
 
 def test_an_error_that_a_person_pasted():
     pasted = person("I get this:\n```\nValueError: bad seed\n```", 1)
-    (found,) = glean([pasted, assistant("Pass an int.", 2), person("yes, that was it", 3)])
+    (found,) = extract_candidates([pasted, assistant("Pass an int.", 2), person("yes, that was it", 3)])
     assert found.sort is StatementKind.FIX and "ValueError: bad seed" in found.text
 
 

@@ -53,7 +53,7 @@ async def test_the_same_messages_again_store_nothing(world: World):
         before = world.files()
         again = await take(engine)
         assert (again.active, again.waiting, again.known) == ((), (), 2) and world.files() == before
-    (world.state / "gleaned.jsonl").unlink()
+    (world.state / "candidates.jsonl").unlink()
     async with world.engine() as engine:
         moved = await engine.intake.ingest("elsewhere.jsonl", "claude-code", "s", TALK)
         assert moved.known == 2 and world.files() == before, "the notes carry the ids"
@@ -63,7 +63,7 @@ async def test_the_same_messages_again_store_nothing(world: World):
 async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
     async with world.engine() as engine:
         await take(engine, TALK[:1])
-        (world.state / "gleaned.jsonl").write_text('{"id": "cut sho')
+        (world.state / "candidates.jsonl").write_text('{"id": "cut sho')
     async with world.engine() as engine:
         assert (await take(engine)).known == 1 and len(paths(engine)) == 3
         assert "Stored because" in await begun(engine, "next")
@@ -120,7 +120,7 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
 
 
 async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(world: World):
-    async with world.engine(gleaning=ExtractionConfig(at_once=False)) as engine:
+    async with world.engine(extraction=ExtractionConfig(auto_accept=False)) as engine:
         for target in (await take(engine, [person(WISH, at=world.now), person(LEANING, at=world.now)])).waiting:
             await perform(engine, "review", {"verb": "drop", "target": target})
         world.later(hours=1)
@@ -230,7 +230,7 @@ async def test_undo_is_for_what_came_from_transcripts(world: World):
 
 
 async def test_a_person_can_have_everything_wait(world: World):
-    async with world.engine(gleaning=ExtractionConfig(at_once=False, least_score=0.8)) as engine:
+    async with world.engine(extraction=ExtractionConfig(auto_accept=False, min_score=0.8)) as engine:
         taken = await take(engine)
         assert taken.active == () and len(taken.waiting) == 1 and await found(engine, "metric units") == []
 
@@ -313,7 +313,7 @@ async def test_no_secret_reaches_the_disk(world: World):
 
 
 async def test_a_long_inbox_is_a_finding(world: World):
-    async with world.engine(gleaning=ExtractionConfig(many=2)) as engine:
+    async with world.engine(extraction=ExtractionConfig(review_reminder=2)) as engine:
         await take(engine, [person("I think we should go with DuckDB.")])
         assert not any("_inbox" in each.what for each in examine(engine))
         await take(engine, [person("Maybe we should drop Python 3.10.")])
@@ -331,12 +331,12 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
     answer.write_text(json.dumps(said))
     model = SummarizerConfig(provider="command", command=("cat", str(answer)))
     talk = [person("Just so that you see it, dates are ISO 8601 with us in all of it")]
-    async with world.engine(gleaning=ExtractionConfig(language_model=True), summarizer=model) as engine:
+    async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=model) as engine:
         taken = await take(engine, talk)
         assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
         assert (await engine.review.waiting())[0].text == "dates are ISO 8601 with us"
     broken = SummarizerConfig(provider="command", command=("false",))
-    async with world.engine(gleaning=ExtractionConfig(language_model=True), summarizer=broken) as engine:
+    async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=broken) as engine:
         taken = await take(engine, [person("Never push to main.")], "t")
         assert len(taken.active) == 1 and taken.problem is not None, "rules do without it"
 
@@ -356,7 +356,7 @@ async def test_operations_say_what_is_wrong(world: World):
             with pytest.raises(InvalidInput):
                 await perform(engine, "review", arguments)
         with pytest.raises(InvalidInput, match="line 1"):
-            await perform(engine, "glean", {"file": "f", "session": "s", "messages": "{"})
+            await perform(engine, "extract", {"file": "f", "session": "s", "messages": "{"})
         with pytest.raises(InvalidInput, match="wait for review"):
             await engine.review.drop("README.md", None)
 

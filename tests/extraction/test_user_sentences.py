@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.extraction.extractor import glean
+from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.user_sentences import MOST_CHARS, spoken
 from tests.extraction.talks import assistant, person, tool
@@ -50,18 +50,18 @@ ORDER = "Always use the staging key."
     ],
 )
 def test_what_a_person_did_not_say_claims_nothing(message: str):
-    assert glean([person(message)]) == []
-    assert [each.text for each in glean([person(f"{message}\n\nthanks"), person(ORDER, 9)])] == [ORDER]
+    assert extract_candidates([person(message)]) == []
+    assert [each.text for each in extract_candidates([person(f"{message}\n\nthanks"), person(ORDER, 9)])] == [ORDER]
 
 
 def test_nobody_else_speaks_for_the_person():
-    assert glean([assistant(ORDER), tool(ORDER), tool(f"We decided to pay. {ORDER}")]) == []
+    assert extract_candidates([assistant(ORDER), tool(ORDER), tool(f"We decided to pay. {ORDER}")]) == []
 
 
 def test_a_message_that_was_hardly_typed_states_nothing_outright():
     long = f"{ORDER}\n" + "Some more words about nothing.\n" * (MOST_CHARS // 30 + 1)
-    assert [each.outright for each in glean([person(long)])] == [False]
-    assert [each.outright for each in glean([person(ORDER)])] == [True]
+    assert [each.outright for each in extract_candidates([person(long)])] == [False]
+    assert [each.outright for each in extract_candidates([person(ORDER)])] == [True]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_message_that_was_hardly_typed_states_nothing_outright():
     ["Look at this\n\n", "I fetched https://a.example/ and got\n\n", "Contributing\n\n", "thoughts?\n", "rules:\n- "],
 )
 def test_what_may_be_pasted_waits(before: str):
-    assert [each.outright for each in glean([person(before + ORDER)])] == [False]
+    assert [each.outright for each in extract_candidates([person(before + ORDER)])] == [False]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_may_be_pasted_waits(before: str):
     ["", "Fix the login.\n\n", "That is wrong!\n", "fix the login\n", "This:\n```\nx\n```\n", "Add `</b>`. "],
 )
 def test_what_is_typed_counts(before: str):
-    assert [each.outright for each in glean([person(before + ORDER)])] == [True]
+    assert [each.outright for each in extract_candidates([person(before + ORDER)])] == [True]
 
 
 @example('a" \n"')
@@ -90,4 +90,4 @@ def test_sentences_are_verbatim(message: str):
 
 @given(st.text(max_size=300))
 def test_any_message_can_be_read(message: str):
-    glean([person(message)])
+    extract_candidates([person(message)])

@@ -174,7 +174,7 @@ def test_without_a_token_nothing_but_health(daemon: Running, token: str | None):
         "doctor",
         "erase",
         "export",
-        "glean",
+        "extract",
         "held",
         "import",
         "inbox",

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.summarizers.audit import audit
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import facts
 
 SOURCES = ["We asked Ada on 5 May 2024 about `npm`.", "It took 30 s, and we do not use Redis."]
 
@@ -23,7 +23,6 @@ def test_what_is_dropped_is_named():
         ("negation", "use redi"),
     }
     assert found.kept == 2 and found.share == 2 / 6
-    assert found.by_kind() == {FactKind.DATE: 1, FactKind.IDENTIFIER: 1, FactKind.NAME: 1, FactKind.NEGATION: 1}
 
 
 def test_a_name_at_the_start_and_an_identifier_without_marks_are_kept():

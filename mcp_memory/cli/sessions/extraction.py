@@ -22,7 +22,7 @@ from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.coverage import Coverage, CoverageStatus, CoveredCandidate
-from mcp_memory.extraction.extractor import glean
+from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
 
@@ -59,9 +59,9 @@ def extract(
 ) -> None:
     """Store what a transcript holds that is worth remembering: preferences, decisions, corrections, fixes, facts.
 
-    What the person states outright counts at once, and the next session names it (gleaning.at_once); the rest waits in
-    _inbox/ for: mcp-memory review. The same transcript again stores nothing. TRANSCRIPT is
-    a client's file, the id of a session, or a file with a message a line, as JSON.
+    What you state outright is stored at once and named when the next session starts (extraction.auto_accept); the rest
+    waits in _inbox/ for: mcp-memory review. The same transcript again stores nothing. TRANSCRIPT is a client's file,
+    the id of a session, or a file with one message per line, as JSON.
 
     \b
     mcp-memory extract talk.jsonl --dry-run
@@ -69,7 +69,7 @@ def extract(
     """
     heard = read_transcript(transcript, common.settings())
     if dry_run:
-        found = glean(heard.messages)
+        found = extract_candidates(heard.messages)
         if as_json:
             emit({"found": [_payload(each) for each in found]})
             return
@@ -83,7 +83,7 @@ def extract(
             "file": heard.file, "client": client or heard.client, "session": session or heard.session,
             "project": project or heard.project, "messages": written_plain(batch),
         }  # fmt: skip
-        answer = ask(common.settings(), "glean", asked)
+        answer = ask(common.settings(), "extract", asked)
         taken = {
             "active": [*taken["active"], *answer["active"]],
             "waiting": [*taken["waiting"], *answer["waiting"]],
@@ -117,7 +117,7 @@ def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
     mcp-memory audit talk.jsonl
     mcp-memory audit talk.jsonl --json | jq .share_lost
     """
-    found = glean(read_transcript(transcript, common.settings()).messages)
+    found = extract_candidates(read_transcript(transcript, common.settings()).messages)
     holders: list[dict[str, Any] | None] = []
     for at in range(0, len(found), MOST_TEXTS):
         texts = [each.text for each in found[at : at + MOST_TEXTS]]

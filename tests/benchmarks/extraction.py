@@ -1,4 +1,4 @@
-"""What gleaning finds in a labelled set of messages: precision and recall by kind, and of what counts at once."""
+"""What extraction finds in a labelled set of messages: precision and recall by kind, and of what counts at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.plain import read_plain
-from mcp_memory.extraction.extractor import glean
+from mcp_memory.extraction.extractor import extract_candidates
 from tests.benchmarks.figures import Figure
 
-SETS = Path(__file__).parents[1] / "eval" / "gleaning"
+SETS = Path(__file__).parents[1] / "eval" / "extraction"
 WRITTEN_WITH, HELD_OUT = "the rules were written with these", "held out"
 AFTERWARDS, UNSEEN, DUE = "written after the first rules", "written last", "promises and reminders"
 FILES = {AFTERWARDS: "afterwards.jsonl", UNSEEN: "unseen.jsonl", DUE: "commitments.jsonl"}
@@ -42,7 +42,7 @@ class Tally:
         return self.right[kind] / self.wanted[kind] if self.wanted[kind] else 1.0
 
 
-def gleaning() -> Iterator[Figure]:
+def extraction() -> Iterator[Figure]:
     for about in (WRITTEN_WITH, HELD_OUT, *FILES):
         tally = tallied(about)
         for kind in (AT_ONCE, "preference", "decision", "lesson", "fix", "fact", "commitment"):
@@ -67,7 +67,7 @@ def tallied(which: str) -> Tally:
 def _judge(talk: Sequence[dict[str, Any]], tally: Tally) -> None:
     data = "\n".join(json.dumps(row) for row in talk).encode()
     messages: list[TranscriptMessage] = read_plain(data, UTC)
-    found = glean(messages)
+    found = extract_candidates(messages)
     for row, message in zip(talk, messages, strict=True):
         wanted = Counter(_named(label) for label in row.get("expect", []))
         here = Counter((str(each.sort), each.outright) for each in found if each.offset == message.offset)
