@@ -111,7 +111,7 @@ class NoteRecord:
     signature: str
     title: str
     kind: str
-    shelf: NoteState
+    state: NoteState
     project: str | None = None
     tags: tuple[str, ...] = ()
     session: str | None = None
@@ -134,7 +134,7 @@ class NoteRecord:
 class Filters:
     """A closed set, applied inside each leg of a search: k rows come back whenever k match."""
 
-    shelves: frozenset[NoteState] = frozenset({NoteState.ACTIVE})
+    states: frozenset[NoteState] = frozenset({NoteState.ACTIVE})
     path_prefix: str | None = None
     """A folder (`notes/fix` or `notes/fix/`) or one file."""
     kinds: frozenset[str] | None = None
@@ -153,7 +153,7 @@ class Filters:
         """Whether a note as it is now passes; an index applies the same to the notes that it knows."""
         date, prefix = note.updated or note.created, self.path_prefix
         return (
-            note.shelf in self.shelves
+            note.state in self.states
             and (not prefix or note.path == prefix or note.path.startswith(f"{prefix.removesuffix('/')}/"))
             and (self.kinds is None or note.kind in self.kinds)
             and (not self.tags or self.tags <= set(note.tags))

@@ -84,7 +84,7 @@ class JobBuilder:
 
     def joining(self, topic: Topic, moving: PlannedMove) -> JobEntry:
         """More notes or topics for a topic; its page becomes stale and is made anew with the other stale ones."""
-        everything = Filters(shelves=frozenset(NoteState), path_prefix=topic.folder)
+        everything = Filters(states=frozenset(NoteState), path_prefix=topic.folder)
         taken = {note.path[len(topic.folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
         steps, _ = self._moves(topic.folder, moving, taken)
         return _entry("join", moving, topic.folder, steps, f"{topic.name}: {_counted(moving)} more", None)

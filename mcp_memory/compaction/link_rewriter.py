@@ -57,7 +57,7 @@ class LinkRewriter:
         for path in sorted({*map(NotePath, moved), *self._linking_to(moved, standing)}):
             target = moved.get(path, path)
             file = self._read(path)
-            if file is None or target in written or file.record.shelf is NoteState.DELETED:
+            if file is None or target in written or file.record.state is NoteState.DELETED:
                 continue
             found = redirects(file.text, file.body_start, path, moved, exists)
             if not found:

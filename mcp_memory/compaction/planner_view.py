@@ -91,9 +91,7 @@ class PlannerView:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _records(self, folder: str) -> list[NoteRecord]:
-        wanted = Filters(
-            shelves=frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=folder, now=self._clock()
-        )
+        wanted = Filters(states=frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=folder, now=self._clock())
         return self._index.notes(wanted, limit=MOST_NOTES)
 
     def _fresh(self, records: Sequence[NoteRecord]) -> list[NoteRecord]:

@@ -87,7 +87,7 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
         "path": note.path,
         "title": note.title,
         "kind": note.kind,
-        "shelf": note.shelf.value,
+        "shelf": note.state.value,
         "created": note.created.isoformat() if note.created else None,
         "updated": note.updated.isoformat() if note.updated else None,
         "in": [{"path": topic.folder, "title": topic.title} for topic in above if topic is not own],

@@ -144,9 +144,7 @@ class Eraser:
     def _beside(self, pages: Sequence[NotePath]) -> list[NotePath]:
         """Pages of ours that name one of these as related."""
         topics = self._vault.layout.in_home(TOPICS)
-        others = self._index.notes(
-            Filters(shelves=frozenset({NoteState.SUMMARY}), path_prefix=topics), limit=MOST_PAGES
-        )
+        others = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=topics), limit=MOST_PAGES)
         found: list[NotePath] = []
         for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
             file = self._read(path)
@@ -159,7 +157,7 @@ class Eraser:
         """Of the topics above, with their proposals and the map, and of those that the note was in: all that were made
         from it, or from such a page."""
         root = self._vault.roots().get("")
-        found = self._index.notes(Filters(shelves=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES)
+        found = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES)
         pages = [page for page in found if not page.path.startswith("@")]
         sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
         told, made = set(ids), dict[NotePath, None]()

@@ -85,7 +85,7 @@ class Forgetter:
         """What is forgotten and could be restored, the latest first: by this client, in this session, from then on."""
 
         def look() -> list[Tombstone]:
-            notes = self._index.notes(Filters(shelves=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
+            notes = self._index.notes(Filters(states=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
             stones = self._vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
             return [
                 each

@@ -141,7 +141,7 @@ class CandidateIngest:
             return CandidateOutcome.KNOWN
         if there := await self._standing(note_id):  # a crash came before the register, or it is another device's
             fate = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}.get(
-                there.shelf, CandidateOutcome.ACTIVE
+                there.state, CandidateOutcome.ACTIVE
             )
             await self._note(note_id, fate, session)
             return CandidateOutcome.KNOWN
@@ -271,7 +271,7 @@ def id_of(candidate: Candidate, client: str, session: str) -> NoteId:
 
 
 def _is_standing(note: NoteRecord, candidate: Candidate) -> bool:
-    return note.shelf is NoteState.ACTIVE and note.kind == candidate.sort
+    return note.state is NoteState.ACTIVE and note.kind == candidate.sort
 
 
 def _holds_anywhere(candidate: Candidate) -> bool:

@@ -43,4 +43,4 @@ class Digest:
 
     def waiting(self) -> int:
         """How many candidates wait for a person."""
-        return len(self._index.notes(Filters(shelves=frozenset({NoteState.INBOX})), limit=10_000))
+        return len(self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=10_000))

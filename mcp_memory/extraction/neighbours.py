@@ -41,7 +41,7 @@ class Neighbours:
     async def nearest(self, text: str, *, project: str | None = None, kinds: Sequence[str] = ()) -> list[Neighbour]:
         """Of notes that count and of candidates that wait. Raises IndexUnavailable, DeadlineExceeded."""
         filters = Filters(
-            shelves=frozenset({NoteState.ACTIVE, NoteState.INBOX}),
+            states=frozenset({NoteState.ACTIVE, NoteState.INBOX}),
             kinds=frozenset(kinds) or None,
             project=project,
             now=self._clock(),
@@ -55,7 +55,7 @@ class Neighbours:
                 near.passage.shown_id,
                 near.passage.note.path,
                 near.passage.chunk.text,
-                near.passage.note.shelf is NoteState.INBOX,
+                near.passage.note.state is NoteState.INBOX,
                 near.cosine,
             )
             for near in await self.nearest(text)

@@ -135,10 +135,10 @@ class Review:
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _waiting(self) -> list[ReviewItem]:
-        inbox = self._index.notes(Filters(shelves=frozenset({NoteState.INBOX})), limit=MOST)
+        inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=MOST)
         at_once = [note for each in self._register.with_outcomes(AT_ONCE) for note in self._index.note_by_id(each.id)]
         found = [each for note in inbox if (each := self._seen(note, active=False))]
-        later = [each for note in at_once if note.shelf is NoteState.ACTIVE and (each := self._seen(note, active=True))]
+        later = [each for note in at_once if note.state is NoteState.ACTIVE and (each := self._seen(note, active=True))]
         return [*sorted(found, key=lambda each: (-each.score, each.path)), *reversed(later)]
 
     def _seen(self, note: NoteRecord, *, active: bool) -> ReviewItem | None:
@@ -173,10 +173,10 @@ class Review:
     def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
         """Raises InvalidInput for a note that is none."""
         file = self._vault.read(path)
-        if file.record.shelf is NoteState.DELETED:
+        if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was dropped", hint=f"mcp-memory restore {file.record.id}")
         known = self._register.find(file.record.id)
-        if file.record.shelf is not NoteState.INBOX and (known is None or known.fate not in AT_ONCE):
+        if file.record.state is not NoteState.INBOX and (known is None or known.fate not in AT_ONCE):
             raise InvalidInput(f"{path} does not wait for review", hint="mcp-memory review lists what does")
         if etag is not None and etag != file.record.etag:
             raise PreconditionFailed(f"{path} has changed since you saw it", hint="mcp-memory review shows it anew")
@@ -188,7 +188,7 @@ class Review:
         file = self._candidate(path, etag)
         record = file.record
         contrary = [NoteId(each) for each in record.meta.get("contradicts", ())] if supersede else []
-        old = [note for each in contrary for note in self._index.note_by_id(each) if note.shelf is NoteState.ACTIVE]
+        old = [note for each in contrary for note in self._index.note_by_id(each) if note.state is NoteState.ACTIVE]
         changes: dict[str, frontmatter.Value | None] = {"score": None, "contradicts": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
@@ -200,7 +200,7 @@ class Review:
         else:
             file_text = file.text
         file = self._vault.filing.revise(path, frontmatter.patch(file_text, changes), record.etag)
-        if record.shelf is NoteState.INBOX:
+        if record.state is NoteState.INBOX:
             file = self._moved(file)
         return file, [self._vault.supersede(note.path, record.id) for note in old]
 
@@ -215,7 +215,7 @@ class Review:
 
     def _merged(self, path: NotePath, into: NotePath, etag: str | None) -> NoteFile:
         candidate, note = self._candidate(path, etag), self._vault.read(into)
-        if note.record.shelf is not NoteState.ACTIVE or note.record.is_log:
+        if note.record.state is not NoteState.ACTIVE or note.record.is_log:
             raise InvalidInput(f"{into} is no note that counts", hint="pass the id or path of one that search finds")
         text = candidate.body.strip()
         if text in note.body:

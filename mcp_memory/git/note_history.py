@@ -112,7 +112,7 @@ def as_it_was(vault: Vault, index: Index, target: str, commit: str) -> tuple[str
     Refused for a note that is forgotten now or may be, and for a page that quotes such a one."""
     repository = _repository(vault)
     note = _named(vault, repository, target)
-    if note.file and note.file.record.shelf is NoteState.DELETED:
+    if note.file and note.file.record.state is NoteState.DELETED:
         raise Refused(f"{note.file.record.path} is forgotten", hint=f"mcp-memory restore {note.file.record.id}")
     for path, data in files_at(repository, commit, note.paths).items():
         if path.endswith(".md") and (note.id is None or _id_in(data) == note.id):
@@ -137,7 +137,7 @@ def _is_kept(now: NoteFile | None, path: str, then: str | None, index: Index) ->
         return True
     if then is None or is_log_path(path):
         return False  # only the file itself knows the forgotten entries of a log
-    return any(record.shelf is not NoteState.DELETED for record in index.note_by_id(NoteId(then)))
+    return any(record.state is not NoteState.DELETED for record in index.note_by_id(NoteId(then)))
 
 
 def _repository(vault: Vault) -> Repository:

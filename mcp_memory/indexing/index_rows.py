@@ -30,7 +30,7 @@ def to_upsert(
     its neighbours' context neither; a deleted note has no chunk at all. Where the text is longer than what is indexed
     of a note, the record's `problem` says so.
     """
-    if record.shelf is NoteState.DELETED:
+    if record.state is NoteState.DELETED:
         return Upsert(record)
     cut = cut or chunker.cut(text, body_start, config, log=record.is_log)
     forgotten = frozenset(record.meta.get("forgotten", ()))

@@ -173,7 +173,7 @@ class RecallAnswerer:
         files = [(self._vetted(path), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
-        children = [path for path in linked if (note := self._index.note(path)) and note.shelf is not NoteState.DELETED]
+        children = [path for path in linked if (note := self._index.note(path)) and note.state is not NoteState.DELETED]
         heads = [(file.record.path, head.record) for file, _ in files if (head := self._vault.head_of(file))]
         replaced = [in_line(f"Note: {path} was superseded by {head.id} ({head.path}).") for path, head in heads]
         return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
@@ -216,7 +216,7 @@ class RecallAnswerer:
     def _vetted(self, path: NotePath) -> NoteFile:
         """As `_visible`, but no candidate: a person has not looked at it yet."""
         file = self._visible(path)
-        if file.record.shelf is NoteState.INBOX:
+        if file.record.state is NoteState.INBOX:
             raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
         return file
 
@@ -226,9 +226,9 @@ class RecallAnswerer:
         file = self._vault.read(path)
         if self._index.note(path) is None and path not in self._vault.list().files:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
-        if file.record.shelf is NoteState.DELETED:
+        if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
-        if file.record.shelf is NoteState.SUMMARY and (
+        if file.record.state is NoteState.SUMMARY and (
             quotes_forgotten(file.text, self._vault, self._index) or self._topics.is_overtaken(file.record)
         ):
             return withheld(file, self._vault, self._index)

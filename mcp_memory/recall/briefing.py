@@ -179,7 +179,7 @@ class Briefer:
             found = [note] if (note := self._index.note(named[0])) else []
         else:
             found = self._index.note_by_id(named)
-        return next((note for note in found if note.shelf not in {NoteState.DELETED, NoteState.INBOX}), None)
+        return next((note for note in found if note.state not in {NoteState.DELETED, NoteState.INBOX}), None)
 
 
 @contextmanager

@@ -124,8 +124,8 @@ class TopicPages:
         )
         return topic
 
-    def _records(self, folder: str, shelves: set[NoteState], now: datetime | None = None) -> list[NoteRecord]:
-        return self._index.notes(Filters(shelves=frozenset(shelves), path_prefix=folder, now=now), limit=MOST_NOTES)
+    def _records(self, folder: str, states: set[NoteState], now: datetime | None = None) -> list[NoteRecord]:
+        return self._index.notes(Filters(states=frozenset(states), path_prefix=folder, now=now), limit=MOST_NOTES)
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:

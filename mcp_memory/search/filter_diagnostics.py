@@ -25,10 +25,10 @@ def emptied_by(index: Index, filters: Filters) -> str:
     narrow = [name for name, relaxed in _relaxed(filters) if index.notes(relaxed, limit=1)]
     if narrow:
         return f"no note passes the filter {' or '.join(narrow)}; without it there are some"
-    if index.notes(Filters(shelves=filters.shelves, now=filters.now), limit=1):
+    if index.notes(Filters(states=filters.states, now=filters.now), limit=1):
         return "no note passes these filters together"
     if index.notes(
-        Filters(shelves=frozenset(NoteState) - {NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT}), limit=1
+        Filters(states=frozenset(NoteState) - {NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT}), limit=1
     ):
         return "only archived or expired notes are there; include_archived=true looks at them"
     return "there are no notes yet"
@@ -36,7 +36,7 @@ def emptied_by(index: Index, filters: Filters) -> str:
 
 def widened(filters: Filters) -> Filters:
     """Without what a caller can set; what nobody may see stays out."""
-    return Filters(shelves=filters.shelves | {NoteState.ACTIVE, NoteState.ARCHIVED})
+    return Filters(states=filters.states | {NoteState.ACTIVE, NoteState.ARCHIVED})
 
 
 def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
@@ -50,10 +50,10 @@ def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut
 
 def not_passed(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     """The filters that leave this note out."""
-    every = Filters(shelves=frozenset(NoteState))
+    every = Filters(states=frozenset(NoteState))
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not alone.admits(note)]
-    retired = note.shelf is NoteState.ARCHIVED and NoteState.ARCHIVED not in filters.shelves
+    retired = note.state is NoteState.ARCHIVED and NoteState.ARCHIVED not in filters.states
     if retired or not replace(every, now=filters.now).admits(note):
         failed.append(ARCHIVED)
     return tuple(failed)
@@ -64,5 +64,5 @@ def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:
     for name, field in FIELDS.items():
         if getattr(filters, field) is not None:
             yield name, replace(filters, **{field: None})
-    if NoteState.ARCHIVED not in filters.shelves:
-        yield ARCHIVED, replace(filters, shelves=filters.shelves | {NoteState.ARCHIVED}, now=None)
+    if NoteState.ARCHIVED not in filters.states:
+        yield ARCHIVED, replace(filters, states=filters.states | {NoteState.ARCHIVED}, now=None)

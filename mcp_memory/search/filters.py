@@ -37,14 +37,14 @@ def filters_from(
         prefix = one_line("path", path, 1000).removeprefix("./")
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
-    shelves = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived else [NoteState.ACTIVE]
+    states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived else [NoteState.ACTIVE]
     if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":
-        shelves = [NoteState.TRANSCRIPT]
+        states = [NoteState.TRANSCRIPT]
     start, end = moment_of("since", since, tz), moment_of("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")
     return Filters(
-        shelves=frozenset(shelves),
+        states=frozenset(states),
         path_prefix=prefix,
         kinds=frozenset(one_line("kind", kind) for kind in kinds) if kinds else None,
         tags=frozenset(one_line("tag", tag) for tag in tags) if tags else None,

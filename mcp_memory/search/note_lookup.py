@@ -44,7 +44,7 @@ class NoteLookup:
 
         def rank(record: NoteRecord) -> tuple[bool, int]:
             at = places.index(record.path) if record.path in places else -1
-            return (record.shelf is NoteState.DELETED) is not deleted, -at
+            return (record.state is NoteState.DELETED) is not deleted, -at
 
         return min(records, key=rank).path, None
 

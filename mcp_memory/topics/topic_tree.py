@@ -131,7 +131,7 @@ def grow(records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Calla
             pages[folder] = record
         elif name == PROPOSAL:
             proposals[folder] = record
-        elif record.shelf is NoteState.ACTIVE:
+        elif record.state is NoteState.ACTIVE:
             leaves[folder].append(record)
         else:
             continue

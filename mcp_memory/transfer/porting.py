@@ -59,7 +59,7 @@ class Transfer:
                 await self._reconcile()
 
     async def catalogue(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
-        """A page of the vault's own notes, whatever their shelf, in order of path from behind `after`; and where to go
+        """A page of the vault's own notes, whatever their state, in order of path from behind `after`; and where to go
         on, None at the end."""
         if after is None:
             await self._reconcile()
@@ -72,7 +72,7 @@ class Transfer:
 
     def _folder(self, destination: ImportDestination) -> str:
         folder = self._vault.layout.in_home(destination.folder)
-        there = self._index.notes(Filters(shelves=frozenset(NoteState), path_prefix=f"{folder}/"))
+        there = self._index.notes(Filters(states=frozenset(NoteState), path_prefix=f"{folder}/"))
         marks = {mark for record in there if (mark := mark_in(record.id))}
         is_anothers = marks and destination.mark not in marks
         return f"{folder}-{destination.mark.lower()}" if is_anothers else folder
@@ -99,7 +99,7 @@ def facts_of(record: NoteRecord) -> dict[str, Any]:
     return {
         **{name: getattr(record, name) for name in names},
         **{name: value.isoformat() if value else None for name, value in dates.items()},
-        "shelf": record.shelf.value,
+        "shelf": record.state.value,
         "tags": list(record.tags),
         "forgotten": list(record.meta.get("forgotten", ())),
     }

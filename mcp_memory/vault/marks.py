@@ -71,7 +71,7 @@ def tombstone(file: NoteFile) -> Tombstone:
 def superseded(file: NoteFile, by: NoteId, now: datetime) -> Changes:
     """None where the note has these marks already, so that a retry changes nothing."""
     known = superseded_by(file)
-    if by in known and file.record.shelf is NoteState.ARCHIVED:
+    if by in known and file.record.state is NoteState.ARCHIVED:
         return {}
     return {"status": Status.SUPERSEDED.value, "superseded_by": [*known, by], "updated": now}
 
@@ -86,7 +86,7 @@ def superseded_by(file: NoteFile) -> list[NoteId]:
 def retired_at(file: NoteFile) -> datetime | None:
     """When it was forgotten or replaced, or is over; None where nothing tells."""
     meta, record = frontmatter.parse(file.text).meta, file.record
-    if record.shelf is NoteState.DELETED:
+    if record.state is NoteState.DELETED:
         return as_datetime(meta.get("deleted_at"), UTC)
     return record.updated if meta.get("status") == Status.SUPERSEDED else record.expires_at
 

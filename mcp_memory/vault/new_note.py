@@ -68,7 +68,7 @@ class NotePublisher:
             record = file.record
             if record.content_hash not in contents or (record.kind, record.project) != wanted[1:]:
                 continue
-            if record.shelf is NoteState.ACTIVE and (record.expires_at is None or record.expires_at > now):
+            if record.state is NoteState.ACTIVE and (record.expires_at is None or record.expires_at > now):
                 return WriteResult(file, Outcome.DUPLICATE)
             retired = retired or (None if _is_said_since(draft, file) else file)
         return WriteResult(retired, Outcome.DUPLICATE) if draft.once and retired else None

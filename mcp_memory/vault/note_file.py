@@ -94,7 +94,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         signature=signature,
         title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
         kind=kind,
-        shelf=_shelf(meta, path, folder),
+        state=_state(meta, path, folder),
         project=_text(meta.get("project")),
         tags=tuple(dict.fromkeys([*_words(meta.get("tags")), *(logs.tags_in(document.body) if day else ())])),
         session=_text(meta.get("session")),
@@ -198,7 +198,7 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     return kept
 
 
-def _shelf(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
+def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     status = _text(meta.get("status"))
     if status == Status.DELETED:
         return NoteState.DELETED

@@ -144,7 +144,7 @@ class NoteImporter:
                     return _Step(incoming, ImportResult(ImportAction.DUPLICATE, path, f"the same is in {other.path}"))
             return _Step(incoming, ImportResult(ImportAction.NEW, path))
         path = standing.record.path
-        if standing.record.shelf is NoteState.DELETED:
+        if standing.record.state is NoteState.DELETED:
             return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, path, "it was forgotten here"))
         there = self._backend.read(path)
         mine, theirs = ImportSeal.read(there.data), ImportSeal.read(incoming.data)

@@ -109,7 +109,7 @@ class Reader:
         record = file.record
         if self._undo and not path.startswith("@"):
             if self._undo.hides(etag):
-                record = replace(record, shelf=NoteState.DELETED)
+                record = replace(record, state=NoteState.DELETED)
             if record.is_log and (hidden := self._undo.entries(path)):
                 said = record.meta.get("forgotten", [])
                 all_of_them = list(dict.fromkeys([*said, *sorted(hidden)]))

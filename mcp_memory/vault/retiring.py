@@ -26,7 +26,7 @@ class Retirement:
         """Raises NotFound, InvalidInput for a whole log, StorageFailed."""
         path = file.record.path
         if not file.record.is_log:
-            if file.record.shelf is NoteState.DELETED and not self._undo.hides(file.record.etag):
+            if file.record.state is NoteState.DELETED and not self._undo.hides(file.record.etag):
                 return file
             return self._patcher.patch(path, lambda _: marks.deleted(self._now(), reason, by), forgets=True)
         named = _named(path, entry)
@@ -48,7 +48,7 @@ class Retirement:
         path = file.record.path
         if file.record.is_log:
             return self._patcher.restore_entry(path, _named(path, entry))
-        if file.record.shelf is NoteState.DELETED:
+        if file.record.state is NoteState.DELETED:
             # Where somebody wrote to it meanwhile, the marks are taken out of what they wrote.
             shown = self._patcher.unpatch(file) or self._patcher.patch(path, lambda _: marks.NOT_DELETED, restores=True)
             with suppress(StorageFailed):  # they hide nothing any more

@@ -57,7 +57,7 @@ class TopicFiles:
         if not self._vouching.vouches(source, note_id):
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
-        kind = PAGE_KIND if record.shelf is NoteState.SUMMARY else record.kind
+        kind = PAGE_KIND if record.state is NoteState.SUMMARY else record.kind
         self._record(note_id, target, record.content_hash, kind, record.project, left=source)
         self._backend.move(source, target)
         return self._reader.read(target)
@@ -66,9 +66,9 @@ class TopicFiles:
         """Whether it is the agents' own, so that links in it follow what we move; not where we could not write it back
         as it is."""
         record = file.record
-        if record.shelf is NoteState.SUMMARY:
+        if record.state is NoteState.SUMMARY:
             return self.is_as_we_wrote(file)
-        if record.problem or record.is_log or record.shelf is NoteState.DELETED:
+        if record.problem or record.is_log or record.state is NoteState.DELETED:
             return False
         vouched = self._vouching.vouches(record.path, record.id)
         return tier_of(record.path, layout=self._reader.layout, vouched=vouched) is OwnershipTier.AGENT
@@ -90,7 +90,7 @@ class TopicFiles:
         body = redirected(file.body, redirects)
         data = (file.text[: file.body_start] + body).encode()
         record = file.record
-        if record.shelf is NoteState.SUMMARY:
+        if record.state is NoteState.SUMMARY:
             return self.write_page(path, data, record.etag)
         self._record(record.id, path, content_hash(body), record.kind, record.project, told=record.content_hash)
         written = self._backend.write(path, data, record.etag)
@@ -168,7 +168,7 @@ class TopicFiles:
             file = self._reader.read(path)
         except NotFound:
             return None
-        return file if file.record.id == note_id and file.record.shelf is not NoteState.DELETED else None
+        return file if file.record.id == note_id and file.record.state is not NoteState.DELETED else None
 
     def _record(
         self,

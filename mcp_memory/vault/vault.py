@@ -165,9 +165,9 @@ class Vault:
         """The note that stands for a superseded one now: the last of those that superseded it, one after the other, and
         are there. None for a note that nothing superseded, or nothing that is left."""
         head, seen = file, {file.record.id}
-        while (later := marks.superseded_by(head)) and head.record.shelf is NoteState.ARCHIVED:
+        while (later := marks.superseded_by(head)) and head.record.state is NoteState.ARCHIVED:
             there = (self._with_id(each) for each in reversed(later) if each not in seen)
-            found = next((each for each in there if each and each.record.shelf is not NoteState.DELETED), None)
+            found = next((each for each in there if each and each.record.state is not NoteState.DELETED), None)
             if found is None:
                 break
             head = found
@@ -229,7 +229,7 @@ class Vault:
                     for entry in {*marks.forgotten(file)} & there.keys():
                         title = there[entry].title or file.text[there[entry].start : there[entry].end]
                         found.append(replace(self._undo.stone_of(path, entry), title=derive_title(title)))
-                elif file.record.shelf is NoteState.DELETED:
+                elif file.record.state is NoteState.DELETED:
                     found.append(marks.tombstone(file))
         return found
 
@@ -308,7 +308,7 @@ class Vault:
 
     def shows(self, record: NoteRecord) -> bool:
         """Whether the record says of what was forgotten what is kept of it for a restore."""
-        if self._undo.hides(record.etag) and record.shelf is not NoteState.DELETED:
+        if self._undo.hides(record.etag) and record.state is not NoteState.DELETED:
             return False
         return self._undo.entries(record.path) <= set(record.meta.get("forgotten", ()))
 
@@ -357,7 +357,7 @@ class Vault:
         file = self._retirable(path)
         if file.record.is_log:
             raise InvalidInput(f"{path} is a daily log", hint="forget the entry, then append the new one")
-        if file.record.shelf is NoteState.DELETED:
+        if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint="append without supersedes")
         self._patcher.can_patch(path, marks.superseded(file, NoteId("?"), self._now()))
         return file

@@ -32,11 +32,11 @@ def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[s
         if returning and each in returning:
             waiting += sources_of(returning[each])
             continue
-        records = [record for record in index.note_by_id(NoteId(each)) if record.shelf is not NoteState.DELETED]
+        records = [record for record in index.note_by_id(NoteId(each)) if record.state is not NoteState.DELETED]
         if not records:
             return True
         for record in records:
-            waiting += sources_of(_text(record, vault)) if record.shelf is NoteState.SUMMARY else []
+            waiting += sources_of(_text(record, vault)) if record.state is NoteState.SUMMARY else []
     return False
 
 
@@ -51,9 +51,9 @@ def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
         resolve(each.target, path) for each in find_links(listed.partition(f"\n{RELATED}\n")[0])
     ):
         record = index.note(NotePath(target)) if target else None
-        if record is None or record.shelf is NoteState.DELETED:
+        if record is None or record.state is NoteState.DELETED:
             continue
-        is_told = record.shelf is not NoteState.SUMMARY or not quotes_forgotten(_text(record, vault), vault, index)
+        is_told = record.state is not NoteState.SUMMARY or not quotes_forgotten(_text(record, vault), vault, index)
         title = record.title if is_told else record.path.split("/")[-2]
         lines.append(f"- {link(path, title, record.path)}")
     text = "\n".join([WITHHELD, *(["", CHILDREN, "", *lines] if lines else []), ""])

@@ -144,8 +144,8 @@ def test_filters_are_checked_and_closed() -> None:
     def checked(**wanted: object):
         return filters_from(**wanted, now=NOON, tz=UTC)
 
-    assert checked().shelves == {NoteState.ACTIVE}
-    assert checked(include_archived=True).shelves == {NoteState.ACTIVE, NoteState.ARCHIVED}
+    assert checked().states == {NoteState.ACTIVE}
+    assert checked(include_archived=True).states == {NoteState.ACTIVE, NoteState.ARCHIVED}
     assert checked(include_archived=True).now is None
     assert checked(project="*").project is None
     assert checked(path="./notes/").path_prefix == "notes/"

@@ -86,7 +86,7 @@ def test_any_bytes_come_back(undo_lost: bool, data: bytes) -> None:
         except (InvalidInput, Refused):
             assert file.read_bytes() == data  # no text, or a head that nobody can change safely: refused, untouched
             return
-        assert forgotten.record.shelf is NoteState.DELETED
+        assert forgotten.record.state is NoteState.DELETED
         assert _body(file.read_bytes()) == _body(data)
         assert vault.forget(PATH).record.etag == forgotten.record.etag
         if undo_lost:
@@ -95,7 +95,7 @@ def test_any_bytes_come_back(undo_lost: bool, data: bytes) -> None:
         restored = vault.restore(PATH)
         if not undo_lost or _invertible(data):
             assert file.read_bytes() == data
-        assert restored.record.shelf is not NoteState.DELETED
+        assert restored.record.state is not NoteState.DELETED
         assert _body(file.read_bytes()) == _body(data)
 
 
@@ -119,7 +119,7 @@ class TestThroughTheEngine:
             receipt = await engine.append("The canary sings at dawn", kind="fact", tags=["bird"])
             before = world.files()
             record = await engine.forget(receipt.id, reason="it was a parrot")
-            assert record.shelf is NoteState.DELETED
+            assert record.state is NoteState.DELETED
             assert await found(engine, "canary dawn", include_archived=True) == []
             for look in (engine.recall(ids=[receipt.id]), engine.recall(path=receipt.path), engine.note(receipt.id)):
                 with pytest.raises(NotFound, match="was forgotten"):
@@ -160,7 +160,7 @@ class TestThroughTheEngine:
             before = world.files()
             await engine.forget(old.id)
             record = await engine.forget(old.id, restore=True)
-            assert record.shelf is NoteState.ARCHIVED
+            assert record.state is NoteState.ARCHIVED
         assert world.files() == before
 
     async def test_a_reason_is_one_line(self, world: World) -> None:

@@ -112,7 +112,7 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
         again = [person(WISH, at=world.now)]
         (anew,) = (await take(engine, again, session="later")).active
         assert anew != note and note not in {
-            record.id for record in records(engine) if record.shelf is NoteState.ACTIVE
+            record.id for record in records(engine) if record.state is NoteState.ACTIVE
         }
         assert len(await found(engine, "metric units")) == 1
         await engine.forget(anew)
@@ -260,7 +260,7 @@ async def test_accepted_edited_merged_dropped(world: World):
         assert len(items) == 4
         duck, python, export, globex = (items[word] for word in ("DuckDB.", "3.10.", "night.", "2027."))
         done = await engine.review.accept(duck.id, duck.etag)
-        assert (done.path, done.shelf, done.id) == (f"notes/decision/{duck.path[7:]}", NoteState.ACTIVE, duck.id)
+        assert (done.path, done.state, done.id) == (f"notes/decision/{duck.path[7:]}", NoteState.ACTIVE, duck.id)
         edited = await engine.review.accept(python.id, python.etag, "We drop Python 3.10 in May.")
         assert edited.title == "We drop Python 3.10 in May." and b"We drop Python 3.10 in May.\n" in world.read(
             edited.path
@@ -291,7 +291,7 @@ async def test_what_somebody_wrote_meanwhile_stays(world: World):
             await engine.review.merge(seen.id, "notes/preference/always-answer-in-metric-units.md", seen.etag)
         now = (await engine.review.waiting())[0]
         assert now.text.startswith("I know that we")
-        assert (await engine.review.accept(seen.id, now.etag)).shelf is NoteState.ACTIVE
+        assert (await engine.review.accept(seen.id, now.etag)).state is NoteState.ACTIVE
 
 
 async def test_two_candidates_of_one_title_both_find_a_place(world: World):

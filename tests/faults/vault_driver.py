@@ -175,7 +175,7 @@ def facts(scenario: Scenario, at: Any) -> dict[str, Any]:
     for path in at.list().files:
         file = at.read(path)
         # What the undo folder says of an entry beside its log's own list shows in the record alone.
-        seen[path] = (file.record.shelf, sorted(marks.forgotten(file)), (at.roots()[""] / path).read_bytes())
+        seen[path] = (file.record.state, sorted(marks.forgotten(file)), (at.roots()[""] / path).read_bytes())
     return seen
 
 

@@ -28,7 +28,7 @@ class NaiveGeneration:
         return [
             (path, at, indexed)
             for path, upsert in self.notes.items()
-            if upsert.note.shelf is not NoteState.DELETED and (filters is None or filters.admits(upsert.note))
+            if upsert.note.state is not NoteState.DELETED and (filters is None or filters.admits(upsert.note))
             for at, indexed in enumerate(upsert.chunks)
         ]
 

@@ -28,7 +28,7 @@ PATHS = st.sampled_from(["a.md", "dir/a.md", "dir/b.md", "dir/sub/c.md", "dirt/d
 DAYS = st.none() | st.integers(0, 4).map(day)
 FILTERS = st.builds(
     Filters,
-    shelves=st.frozensets(st.sampled_from(list(NoteState)), min_size=1) | st.just(frozenset({NoteState.ACTIVE})),
+    states=st.frozensets(st.sampled_from(list(NoteState)), min_size=1) | st.just(frozenset({NoteState.ACTIVE})),
     path_prefix=st.sampled_from([None, None, "", "dir/", "dir/sub/", "a.md", "dir"]),
     kinds=st.none() | st.frozensets(st.sampled_from(["note", "fix"])),
     tags=st.none() | st.frozensets(st.sampled_from(["x", "y"])),
@@ -42,7 +42,7 @@ UPSERTS = st.builds(
     make_upsert,
     PATHS,
     st.lists(TEXTS, max_size=5),
-    shelf=st.sampled_from([NoteState.ACTIVE, NoteState.ACTIVE, NoteState.ACTIVE, *NoteState]),
+    state=st.sampled_from([NoteState.ACTIVE, NoteState.ACTIVE, NoteState.ACTIVE, *NoteState]),
     kind=st.sampled_from(["note", "fix"]),
     project=st.sampled_from([None, "p", "q"]),
     tags=st.sampled_from([(), ("x",), ("y", "x")]),

@@ -59,7 +59,7 @@ def judge_append(vault: Vault, answered: bool) -> list[str]:
 def judge_supersede(vault: Vault, answered: bool) -> list[str]:
     again = vault.append(draft("Tea at five"), supersedes=OLD)
     faults = [] if not answered or again.outcome is Outcome.DUPLICATE else ["an answered append was lost"]
-    if vault.read(OLD).record.shelf is not NoteState.ARCHIVED or b"Tea at four" not in vault.read(OLD).text.encode():
+    if vault.read(OLD).record.state is not NoteState.ARCHIVED or b"Tea at four" not in vault.read(OLD).text.encode():
         faults.append("the old note is not what it should be")
     return faults + only_one(vault, "Tea at five") + mine(vault, again)
 
@@ -74,14 +74,14 @@ def judge_log(vault: Vault, answered: bool) -> list[str]:
 
 
 def judge_forget(vault: Vault, answered: bool) -> list[str]:
-    deleted = vault.read(OLD).record.shelf is NoteState.DELETED
+    deleted = vault.read(OLD).record.state is NoteState.DELETED
     faults = ["an answered forget was lost"] if answered and not deleted else []
     vault.forget(OLD)
     return faults + came_back(vault)
 
 
 def judge_restore(vault: Vault, answered: bool) -> list[str]:
-    deleted = vault.read(OLD).record.shelf is NoteState.DELETED
+    deleted = vault.read(OLD).record.state is NoteState.DELETED
     return (["an answered restore was lost"] if answered and deleted else []) + came_back(vault)
 
 
@@ -202,7 +202,7 @@ def dangling(vault: Vault) -> list[str]:
 
 def tea_of(vault: Vault) -> dict[str, str]:
     files = {path: vault.read(path) for path in vault.list().files}
-    return {path: file.text for path, file in files.items() if file.record.shelf is not NoteState.SUMMARY}
+    return {path: file.text for path, file in files.items() if file.record.state is not NoteState.SUMMARY}
 
 
 def journal_of(vault: Vault) -> RunJournal:
@@ -231,7 +231,7 @@ def came_back(vault: Vault) -> list[str]:
 
 def only_one(vault: Vault, content: str) -> list[str]:
     files = [vault.read(path) for path in vault.list().files]
-    count = sum(content in file.text and file.record.shelf is NoteState.ACTIVE for file in files)
+    count = sum(content in file.text and file.record.state is NoteState.ACTIVE for file in files)
     return [] if count == 1 else [f"there {count} times"]
 
 

@@ -167,7 +167,7 @@ class VaultMachine(RuleBasedStateMachine):
             self.receipts.append(receipt)
             found = self.call(lambda: self.engine.search(content, limit=1000, mode="keyword", path=receipt.path))
             # Somebody may have retired or archived today's log as a whole.
-            if self.engine.vault.read(receipt.path).record.shelf is NoteState.ACTIVE:
+            if self.engine.vault.read(receipt.path).record.state is NoteState.ACTIVE:
                 assert receipt.path in [hit.path for hit in found.hits]
 
     @precondition(lambda self: self.receipts)

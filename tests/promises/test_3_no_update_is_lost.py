@@ -106,7 +106,7 @@ def test_marks_and_edits_of_one_note_at_once(tmp_path: Path) -> None:
         thread.join()
     vaults[0].restore(path)
     final = vaults[0].read(path)
-    assert final.record.shelf is NoteState.ACTIVE
+    assert final.record.state is NoteState.ACTIVE
     lines = final.body.split()
     assert len(written) == 2 * rounds
     assert sorted(word for word in lines if word[1:].isdecimal()) == sorted(written)

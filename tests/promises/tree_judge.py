@@ -108,7 +108,7 @@ async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
     """Once all is filed. `with_people`: what a killed write has put aside may be a person's save of that moment."""
     topics, fresh = await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh)
     everything = [topic for top in topics for topic in top.walk()]
-    active = {record.path for record in records(engine) if record.shelf is NoteState.ACTIVE}
+    active = {record.path for record in records(engine) if record.state is NoteState.ACTIVE}
     led = Counter([*(note.path for note in fresh), *(note.path for topic in everything for note in topic.leaves)])
     faults = [f"{path} is in the tree {led[path]} times" for path in active
               if path.startswith("topics/") and led[path] != 1]  # fmt: skip

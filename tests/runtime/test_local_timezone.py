@@ -31,9 +31,9 @@ time.tzset()
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.ledger import Ledger
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.append_journal import RecoveryJournal
+from mcp_memory.vault.append_journal import AppendJournal
 from mcp_memory.compaction.journal import RunJournal
-from mcp_memory.vault.tombstones import Undo
+from mcp_memory.vault.tombstones import Tombstones
 from mcp_memory.vault.vault import Vault
 from mcp_memory.runtime.local_timezone import LocalZone
 from mcp_memory.storage.filesystem import FilesystemBackend
@@ -45,8 +45,8 @@ for name in ("vault", "undo", "recovery"):
 moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
 vault = Vault(
     FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalZone()),
-    kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Undo(folder / "undo"),
-    recovery=RecoveryJournal(folder / "recovery"), config=VaultConfig(),
+    kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Tombstones(folder / "undo"),
+    recovery=AppendJournal(folder / "recovery"), config=VaultConfig(),
     clock=lambda: moment.astimezone(),
 )
 for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),

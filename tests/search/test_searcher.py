@@ -239,7 +239,7 @@ class TestHits:
         assert await told() == {old: hidden}
         assert await told(kinds=frozenset({"log"})) == {trip: ("kinds",), old: ("kinds", *hidden)}
         assert await told(project="work", tags=frozenset({"x"})) == {trip: ("tags", "project"), old: ("tags", *hidden)}
-        assert await told(path_prefix="memory", shelves=frozenset(NoteState)) == {trip: ("path",), old: ("path",)}
+        assert await told(path_prefix="memory", states=frozenset(NoteState)) == {trip: ("path",), old: ("path",)}
         assert await told(since=NOW) == {trip: ("since",), old: ("since", *hidden)}
         assert (await made.search("Osaka", limit=2, filters=ALL)).left_out == ()
 
@@ -399,7 +399,7 @@ class TestFilters:
         fill(index, {"_archive/old.md": "A red bicycle.\n"}, toy)
         made = searcher(index, toy)
         assert "include_archived" in str((await made.search("bicycle", limit=3, filters=ALL)).note)
-        wide = Filters(shelves=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED}))
+        wide = Filters(states=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED}))
         assert len((await made.search("bicycle", limit=3, filters=wide)).hits) == 1
 
 
@@ -564,7 +564,7 @@ class TestPassages:
 
     def test_a_deleted_note_has_no_chunks(self) -> None:
         made = upsert("a.md", "---\nstatus: deleted\n---\nsecret\n")
-        assert made.note.shelf is NoteState.DELETED and not made.chunks and not made.places
+        assert made.note.state is NoteState.DELETED and not made.chunks and not made.places
 
     def test_what_is_embedded(self) -> None:
         log, note = upsert("memory/2023-05-08.md", LOG), upsert("notes/decision/japan.md", TRIP)

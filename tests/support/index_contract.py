@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 DIMENSION = 16
-EVERY_SHELF = Filters(shelves=frozenset(NoteState))
+EVERY_STATE = Filters(states=frozenset(NoteState))
 COSINE_TOLERANCE = 0.02
 """An engine may round vectors to 8 bits."""
 
@@ -56,7 +56,7 @@ def make_note(path: str, **values: Any) -> NoteRecord:
     """A record with sensible values for all that is not given."""
     given: dict[str, Any] = {
         "path": NotePath(path), "id": NoteId(f"path:{path}"), "etag": Etag("0" * 64), "signature": "s", "title": path,
-        "kind": "note", "shelf": NoteState.ACTIVE, **values,
+        "kind": "note", "state": NoteState.ACTIVE, **values,
     }  # fmt: skip
     return NoteRecord(**given)
 
@@ -238,14 +238,14 @@ class IndexContract:
     def test_a_deleted_path_leaves_every_leg(self, index: Index) -> None:
         generation = start(index, [make_upsert("a.md", ["alpha"]), make_upsert("b.md", ["alpha beta"])])
         index.apply(generation.number, [Delete(NotePath("a.md"))])
-        assert set(map(frozenset, _paths_found(index, EVERY_SHELF).values())) == {frozenset({"b.md"})}
+        assert set(map(frozenset, _paths_found(index, EVERY_STATE).values())) == {frozenset({"b.md"})}
         assert index.note(NotePath("a.md")) is None
 
     def test_a_forgotten_note_is_known_but_has_no_chunk(self, index: Index) -> None:
-        start(index, [make_upsert("a.md", ["alpha"], id="X", shelf=NoteState.DELETED)])
-        assert [record.shelf for record in index.note_by_id(NoteId("X"))] == [NoteState.DELETED]
+        start(index, [make_upsert("a.md", ["alpha"], id="X", state=NoteState.DELETED)])
+        assert [record.state for record in index.note_by_id(NoteId("X"))] == [NoteState.DELETED]
         assert index.passages(NotePath("a.md")) == []
-        assert not any(_paths_found(index, EVERY_SHELF).values())
+        assert not any(_paths_found(index, EVERY_STATE).values())
         assert index.frequencies(["alpha"]) == {"alpha": 0}
 
     def test_a_failed_apply_changes_nothing(self, index: Index) -> None:
@@ -296,7 +296,7 @@ class IndexContract:
         }  # fmt: skip
         upsert = make_upsert(
             "ünï/c öde.md", ["one\0two", "\ud83d lone", "日本語"], id="01ABC", etag="e", signature="sig",
-            title="T\ud800", kind="fix", shelf=NoteState.ARCHIVED, project="p", tags=("b", "a"), session="s",
+            title="T\ud800", kind="fix", state=NoteState.ARCHIVED, project="p", tags=("b", "a"), session="s",
             source="cli",
             created=datetime(2026, 1, 1, tzinfo=UTC), updated=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
             expires_at=datetime(9999, 12, 31, tzinfo=UTC), always_load=True, content_hash="c", is_log=True,
@@ -331,15 +331,15 @@ class IndexContract:
                 make_upsert("b.md", ["x"], id="X", updated=day, **same),
                 make_upsert("a.md", ["x"], id="X", created=day + timedelta(days=1), **same),
                 make_upsert("c.md", ["x"], content_hash="c", kind="fact"),
-                make_upsert("d.md", ["x"], shelf=NoteState.ARCHIVED, updated=day, **same),
+                make_upsert("d.md", ["x"], state=NoteState.ARCHIVED, updated=day, **same),
             ],
         )
         assert [record.path for record in index.note_by_id(NoteId("X"))] == ["a.md", "b.md"]
         assert [record.path for record in index.find_content("c", "fact", "p")] == ["a.md", "b.md"]
         assert [record.path for record in index.find_content("c", "fact", None)] == ["c.md"]
         assert index.find_content("c", "fix", "p") == []
-        assert [record.path for record in index.notes(EVERY_SHELF)] == ["a.md", "b.md", "d.md", "c.md"]
-        assert [record.path for record in index.notes(EVERY_SHELF, limit=1)] == ["a.md"]
+        assert [record.path for record in index.notes(EVERY_STATE)] == ["a.md", "b.md", "d.md", "c.md"]
+        assert [record.path for record in index.notes(EVERY_STATE, limit=1)] == ["a.md"]
         assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]
 
     # -- keywords ----------------------------------------------------------------------------------------------
@@ -518,16 +518,16 @@ class IndexContract:
             "a.md": {"kind": "fix", "tags": ("x", "y"), "project": "p", "updated": day},
             "dir/b.md": {"kind": "fact", "tags": ("x",), "project": "q", "created": day + timedelta(days=2)},
             "dir/c.md": {"session": "s", "expires_at": day},
-            "dir2/d.md": {"shelf": NoteState.ARCHIVED, "updated": day - timedelta(days=2), "created": day},
-            "dir/sub/e.md": {"shelf": NoteState.INBOX, "expires_at": day + timedelta(days=1)},
+            "dir2/d.md": {"state": NoteState.ARCHIVED, "updated": day - timedelta(days=2), "created": day},
+            "dir/sub/e.md": {"state": NoteState.INBOX, "expires_at": day + timedelta(days=1)},
         }
         start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
         everything = frozenset(NoteState)
         cases: list[tuple[Filters, set[str]]] = [
             (Filters(), {"a.md", "dir/b.md", "dir/c.md"}),
-            (EVERY_SHELF, set(notes)),
-            (Filters(shelves=frozenset()), set()),
-            (Filters(shelves=frozenset({NoteState.INBOX})), {"dir/sub/e.md"}),
+            (EVERY_STATE, set(notes)),
+            (Filters(states=frozenset()), set()),
+            (Filters(states=frozenset({NoteState.INBOX})), {"dir/sub/e.md"}),
             (Filters(everything, path_prefix="dir/"), {"dir/b.md", "dir/c.md", "dir/sub/e.md"}),
             (Filters(everything, path_prefix="dir"), {"dir/b.md", "dir/c.md", "dir/sub/e.md"}),
             (Filters(everything, path_prefix="dir/sub"), {"dir/sub/e.md"}),

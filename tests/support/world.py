@@ -89,8 +89,8 @@ def records(engine: Engine) -> list[NoteRecord]:
     return engine._index.scan(engine.writer.generation.number)
 
 
-def paths(engine: Engine, shelf: NoteState | None = None) -> list[str]:
-    return [record.path for record in records(engine) if shelf is None or record.shelf is shelf]
+def paths(engine: Engine, state: NoteState | None = None) -> list[str]:
+    return [record.path for record in records(engine) if state is None or record.state is state]
 
 
 async def found(engine: Engine, query: str, **filters: Any) -> list[str]:

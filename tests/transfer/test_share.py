@@ -295,7 +295,7 @@ async def test_another_vault_reads_it_as_a_source(toy_world: World, tmp_path: Pa
         hits = await found(engine, "Green tea from Uji")
         assert sorted(hits) == sorted(f"@tea/{path}" for path in texts(folder) if path != PAGE), "no page among them"
         assert "a warm pot" in await engine.recall("how is green tea from Uji made")
-        (page,) = [record for record in records(engine) if record.shelf is NoteState.SUMMARY]
+        (page,) = [record for record in records(engine) if record.state is NoteState.SUMMARY]
         shown = await engine.recall(ids=[page.id])
         assert all(f"@tea/{path}" in shown for path in texts(folder) if path != PAGE), "the page's links are sound"
 

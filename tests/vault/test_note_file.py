@@ -38,7 +38,7 @@ def test_the_frontmatter_is_understood() -> None:
         "---\n\nDescale it.\n"
     ).record
     assert (record.id, record.title, record.kind, record.project) == ("01ABC", "Kettle", "fix", "tea")
-    assert (record.shelf, record.tags, record.source, record.session) == (
+    assert (record.state, record.tags, record.source, record.session) == (
         NoteState.ARCHIVED,
         ("hot", "water"),
         "codex",
@@ -50,7 +50,7 @@ def test_the_frontmatter_is_understood() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "head", "shelf"),
+    ("path", "head", "state"),
     [
         ("notes/a.md", "", NoteState.ACTIVE), ("_archive/a.md", "", NoteState.ARCHIVED),
         ("_inbox/a.md", "", NoteState.INBOX),
@@ -58,13 +58,13 @@ def test_the_frontmatter_is_understood() -> None:
         ("notes/a.md", "status: nonsense", NoteState.ACTIVE), ("_archive.md", "", NoteState.ACTIVE),
     ],
 )  # fmt: skip
-def test_its_shelf_follows_from_place_and_status(path: str, head: str, shelf: NoteState) -> None:
-    assert note(f"---\n{head}\n---\nx", path).record.shelf is shelf
-    assert note(f"---\n{head}\n---\nx", f"Agent/{path}", AGENT).record.shelf is shelf
+def test_its_state_follows_from_place_and_status(path: str, head: str, state: NoteState) -> None:
+    assert note(f"---\n{head}\n---\nx", path).record.state is state
+    assert note(f"---\n{head}\n---\nx", f"Agent/{path}", AGENT).record.state is state
 
 
 def test_outside_home_folder_names_mean_nothing() -> None:
-    assert note("x", "_archive/a.md", AGENT).record.shelf is NoteState.ACTIVE
+    assert note("x", "_archive/a.md", AGENT).record.state is NoteState.ACTIVE
     assert note("x", "notes/fix/a.md", AGENT).record.kind == "note"
     assert note("x", "notes/fix/deep/a.md", ROOT).record.kind == "fix"
 

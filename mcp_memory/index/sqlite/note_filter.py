@@ -38,7 +38,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         clauses.append(clause)
         values.extend(bound)
 
-    add(f"shelf IN ({_marks(filters.shelves)})", *sorted(filters.shelves))
+    add(f"state IN ({_marks(filters.states)})", *sorted(filters.states))
     if filters.path_prefix:
         prefix = bindable(filters.path_prefix)
         folder = prefix.removesuffix("/")

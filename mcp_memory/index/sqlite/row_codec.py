@@ -30,7 +30,7 @@ def decode_note(record: str) -> NoteRecord:
     """Raises DamagedRow."""
     try:
         values: dict[str, Any] = _decoder.decode(record)
-        values["shelf"], values["tags"] = NoteState(values["shelf"]), tuple(values["tags"])
+        values["state"], values["tags"] = NoteState(values["state"]), tuple(values["tags"])
         return NoteRecord(**values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedRow("a note's record cannot be read") from error

@@ -75,7 +75,7 @@ class WrittenRows:
     @classmethod
     def from_upsert(cls, upsert: Upsert, remembered: posting_codec.CodecCache) -> WrittenRows:
         """What takes long is done here, before anybody has to wait for the transaction."""
-        chunks = () if upsert.note.shelf is NoteState.DELETED else upsert.chunks
+        chunks = () if upsert.note.state is NoteState.DELETED else upsert.chunks
         texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
         return cls(upsert.note, chunks, remembered.encode(upsert.note.path, texts, upsert.places) if texts else b"")
 
@@ -122,7 +122,7 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
     values = {
         "path": bindable(note.path),
         "id": bindable(note.id),
-        "shelf": note.shelf,
+        "state": note.state,
         "kind": bindable(note.kind),
         "project": None if note.project is None else bindable(note.project),
         "session": None if note.session is None else bindable(note.session),

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-VERSION = 2
-"""Another number in a file means: derived by another schema, build anew."""
+VERSION = 3
+"""A file with another number has another schema: the index is built anew."""
 
 APPLICATION_ID = 0x6D6D656D
 """`mmem`: tells our file from another program's."""
@@ -103,7 +103,7 @@ class Tables:
                 number INTEGER PRIMARY KEY AUTOINCREMENT,
                 path TEXT NOT NULL UNIQUE,
                 id TEXT NOT NULL,
-                shelf TEXT NOT NULL,
+                state TEXT NOT NULL,
                 kind TEXT NOT NULL,
                 project TEXT,
                 session TEXT,
@@ -112,7 +112,7 @@ class Tables:
                 content TEXT NOT NULL,
                 size INTEGER NOT NULL,      -- chunks
                 record TEXT NOT NULL)""",
-            f"CREATE INDEX {self.notes}_shelf ON {self.notes} (shelf)",
+            f"CREATE INDEX {self.notes}_state ON {self.notes} (state)",
             f"CREATE INDEX {self.notes}_id ON {self.notes} (id)",
             f"CREATE INDEX {self.notes}_content ON {self.notes} (content)",
             f"CREATE INDEX {self.notes}_expires ON {self.notes} (expires) WHERE expires IS NOT NULL",

@@ -222,7 +222,7 @@ class SqliteIndex(Index):
             NoteState.ACTIVE,
             project if project is None else bindable(project),
         ]
-        return self._notes("content = ? AND kind = ? AND shelf = ? AND project IS ? ORDER BY path", values)
+        return self._notes("content = ? AND kind = ? AND state = ? AND project IS ? ORDER BY path", values)
 
     def meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         with self._snapshot() as now:

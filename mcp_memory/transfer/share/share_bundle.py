@@ -121,7 +121,7 @@ def _read(vault: Vault, path: NotePath, *, counted: bool) -> NoteFile | Unshared
         file = vault.read(path)
     except McpMemoryError as error:
         return UnsharedNote(path, error.message, True)
-    if why := _WHY.get(file.record.shelf):
+    if why := _WHY.get(file.record.state):
         return UnsharedNote(path, why)
     if not counted:
         return UnsharedNote(path, "expired")
