@@ -32,7 +32,7 @@ def main() -> int:
     from mcp_memory.runtime.telemetry import switch_off
 
     switch_off()
-    from mcp_memory.cli.app import run
+    from mcp_memory.cli.command_tree import run
 
     code = run()
     _leave_threads(code)

@@ -23,15 +23,15 @@ _WORD = re.compile("|".join(map(re.escape, _WORDS)))
 _QUOTED = re.compile(r">|\[\d|### ")
 
 
-def for_shell(said: str) -> str:
+def tools_to_commands(said: str) -> str:
     """One of our own sentences, with commands in place of tools."""
     return _WORD.sub(lambda word: _WORDS[word[0]], _PATH.sub(_recalled, said))
 
 
-def recalled_for_shell(text: str) -> str:
+def recall_to_commands(text: str) -> str:
     """An answer of recall: only our own lines in it are written anew, notes are quoted as they are."""
     lines = text.split("\n")
-    return "\n".join(line if _QUOTED.match(line) else for_shell(line) for line in lines)
+    return "\n".join(line if _QUOTED.match(line) else tools_to_commands(line) for line in lines)
 
 
 def _recalled(call: re.Match[str]) -> str:

@@ -35,7 +35,7 @@ KILL_AFTER_S = 3.0
 """How long one that hangs may take to end by itself. Whatever it has answered is on disk."""
 
 
-def running(settings: Settings) -> DaemonConnection | None:
+def connect(settings: Settings) -> DaemonConnection | None:
     """A verified connection to this vault's daemon, or None. Raises DeadlineExceeded for one that hangs, Busy for one
     whose connections are all in use."""
     try:
@@ -68,7 +68,7 @@ def launch(
         while time.monotonic() < deadline:
             looked = time.monotonic()
             try:
-                found = running(settings)
+                found = connect(settings)
                 silent_since = None
             except DeadlineExceeded:
                 found, silent_since = None, silent_since or looked
@@ -90,7 +90,7 @@ def launch(
     raise DeadlineExceeded(f"no answer within {LISTEN_DEADLINE_S:g} s", hint=f"see {output} and {settings.state.log}")
 
 
-def beside(settings: Settings) -> DaemonConnection | None:
+def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
     """The daemon that holds the vault's lock, once it answers; None if the lock is free by then.
 
     Raises Busy when its holder does not answer: another command that works, or a daemon that hangs.
@@ -151,7 +151,7 @@ class StartWait:
         return now_s - self._moved_s > allowed_s
 
 
-def absence(settings: Settings, *, start_command: str) -> McpMemoryError:
+def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError:
     """Why no daemon answers, and what helps; for where none does. `start_command` is what a person types."""
     pid = holder(settings.state)
     if pid is None:
@@ -176,7 +176,7 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
             f"process {pid} uses the vault, but is no daemon", hint=f"let it end; ps -p {pid} shows it"
         ) from None
     try:
-        running(settings)
+        connect(settings)
     except DeadlineExceeded:
         try:
             end_holder(settings.state, pid, within_s=KILL_AFTER_S)
@@ -235,7 +235,7 @@ def _turn(settings: Settings) -> Generator[Callable[[], bool]]:
 def _answering(settings: Settings) -> DaemonConnection | None:
     """`running`, where one that has the port already, and imports what it needs to answer, is none yet."""
     with suppress(DeadlineExceeded, Busy):
-        return running(settings)
+        return connect(settings)
     return None
 
 

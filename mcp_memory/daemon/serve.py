@@ -77,7 +77,7 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
         sys.setswitchinterval(SWITCH_S)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
         with suppress(OSError):  # a full disk keeps nobody from starting
-            settings_in_force.keep(settings)
+            settings_in_force.record_settings(settings)
         with _published(address, settings):
             anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python's own end resets a handler, and this is the end

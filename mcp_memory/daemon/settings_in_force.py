@@ -30,13 +30,13 @@ class Changed(NamedTuple):
     configured: Any
 
 
-def keep(settings: Settings) -> None:
+def record_settings(settings: Settings) -> None:
     """Write down that this process goes by them. Raises OSError."""
     kept = {"pid": os.getpid(), "vault": str(settings.vault_path), "settings": as_tree(settings)}
     replace_file(settings.state.in_force, json.dumps(kept).encode())
 
 
-def changed(settings: Settings) -> list[Changed]:
+def find_changes(settings: Settings) -> list[Changed]:
     """What of these settings the running daemon does not go by; nothing where none runs."""
     try:
         kept: dict[str, Any] = json.loads(settings.state.in_force.read_bytes())
@@ -58,7 +58,7 @@ def vault_of(state: StateFolder) -> Path | None:
         return None
 
 
-def told(changes: list[Changed]) -> str:
+def describe_changes(changes: list[Changed]) -> str:
     """The names, for a line."""
     return ", ".join(f"{each.key} = {each.configured!r} (still {each.in_force!r})" for each in changes)
 

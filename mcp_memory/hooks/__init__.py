@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def run(arguments: Sequence[str]) -> NoReturn:
     """`mcp-memory hook ARGUMENTS`. The process ends with exit code 0, whatever happens."""
     try:
-        from mcp_memory.hooks.command import budget_ms, hook, read_input, write_output
         from mcp_memory.hooks.deadline import Deadline, process_age_s
+        from mcp_memory.hooks.hook_command import budget_ms, hook, read_input, write_output
 
         deadline = Deadline(budget_ms(arguments, os.environ), process_age_s()).armed()
         hook(arguments, os.environ, read_input, write_output, deadline)
@@ -31,8 +31,8 @@ def run(arguments: Sequence[str]) -> NoReturn:
 
 def _complain(error: BaseException) -> None:
     try:
-        from mcp_memory.hooks.hook_log import HookLogLine, fallback
+        from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
 
-        HookLogLine().failed(error).write(fallback(os.environ))
+        HookLogLine().add_failure(error).write(fallback_file(os.environ))
     except BaseException:  # noqa: S110 -- there is nobody left to tell
         pass

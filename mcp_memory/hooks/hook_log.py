@@ -41,11 +41,11 @@ class HookLogLine:
         """Why a prompt may have been told less than it could, as with the model at rest."""
         self.ms = 0.0
 
-    def heard(self, facts: Mapping[str, Any]) -> None:
+    def add_facts(self, facts: Mapping[str, Any]) -> None:
         """What the daemon has to say of it: session, outcome, tokens, notes …"""
         vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
 
-    def failed(self, error: BaseException) -> HookLogLine:
+    def add_failure(self, error: BaseException) -> HookLogLine:
         """Without the error's message, which may quote what was said."""
         self.outcome, self.cause = "failed", _cause(error)
         return self
@@ -66,12 +66,12 @@ class HookLogLine:
             os.close(descriptor)
 
 
-def fallback(environ: Mapping[str, str]) -> str:
+def fallback_file(environ: Mapping[str, str]) -> str:
     """The log where nobody can tell the vault. Raises ConfigInvalid where there is no home either."""
     return f"{state_home(environ)}/hooks.jsonl"
 
 
-def lines(file: str) -> Iterator[Mapping[str, Any]]:
+def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
     """Oldest first; what is no line of ours is passed over. Raises OSError for a file that cannot be read."""
     for each in (_older(file), file):
         if not os.path.exists(each):

@@ -36,7 +36,7 @@ CLIENTS = ("claude-code", "codex", "openclaw", "generic")
 TITLES = {"claude-code": "Claude Code", "codex": "Codex", "openclaw": "OpenClaw", "generic": "any other client"}
 PROGRAMS = {"claude-code": "claude", "codex": "codex", "openclaw": "openclaw"}
 
-WIRABLE: tuple[tuple[str, Scope], ...] = (
+CONNECTABLE: tuple[tuple[str, Scope], ...] = (
     ("claude-code", "user"),
     ("claude-code", "project"),
     ("codex", "user"),
@@ -94,7 +94,7 @@ class ConnectionDetails:
     chosen: bool = False
 
 
-def targets(
+def config_targets(
     client: str, scope: Scope, where: ClientPaths, wire: ConnectionDetails, *, hooks: bool
 ) -> list[ConfigTarget]:
     """The client's files and what belongs into them. Raises Refused for a scope that it does not have."""
@@ -104,12 +104,12 @@ def targets(
     return [replace(target, within=where.project) for target in found] if scope == "project" else found
 
 
-def trusting(found: Sequence[ConfigTarget], hashes: Mapping[str, str]) -> list[ConfigTarget]:
+def with_hook_trust(found: Sequence[ConfigTarget], hashes: Mapping[str, str]) -> list[ConfigTarget]:
     """The same, with Codex's trust in our hooks: the key of each → its hash."""
     return [
         replace(
             target,
-            pieces=tuple(HookTrust(tuple(hashes), hashes) if isinstance(p, HookTrust) else p for p in target.pieces),
+            entries=tuple(HookTrust(tuple(hashes), hashes) if isinstance(p, HookTrust) else p for p in target.entries),
         )
         for target in found
     ]
@@ -135,7 +135,7 @@ def helper_of(entry: Mapping[str, Any]) -> object:
 
 def entry_in(target: ConfigTarget, content: bytes | None) -> Mapping[str, Any] | None:
     """Our server's entry as it stands in the file; None for a file that has none, or cannot be read."""
-    for piece in target.pieces:
+    for piece in target.entries:
         if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.entry_in(content.decode())
@@ -144,7 +144,7 @@ def entry_in(target: ConfigTarget, content: bytes | None) -> Mapping[str, Any] |
 
 def serves_another_vault(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether the file connects another vault of ours."""
-    for piece in target.pieces:
+    for piece in target.entries:
         if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.serves_another_vault(content.decode())
@@ -153,14 +153,14 @@ def serves_another_vault(target: ConfigTarget, content: bytes | None) -> bool:
 
 def name_in(target: ConfigTarget, content: bytes | None) -> str | None:
     """What our server's entry is called in the file; None for a file that has none, or cannot be read."""
-    for piece in target.pieces:
+    for piece in target.entries:
         if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return next(iter(piece.names(content.decode())), None)
     return None
 
 
-def unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
+def explain_unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
     """Why the client does not load the file as it stands, which this program can read; None where it does."""
     is_json = target.file.suffix == ".json" and client != "openclaw"
     if content is None or not is_json or (fault := jsonc.plain_fault(content.decode(errors="replace"))) is None:
@@ -170,37 +170,37 @@ def unread(client: str, target: ConfigTarget, content: bytes | None) -> str | No
     )
 
 
-def overridden(client: str, target: ConfigTarget) -> Path | None:
+def overriding_file(client: str, target: ConfigTarget) -> Path | None:
     """The file that Codex reads in the place of one with our instructions: one that says anything."""
     other = target.file.with_name("AGENTS.override.md")
-    if client != "codex" or not any(isinstance(piece, InstructionBlock) for piece in target.pieces):
+    if client != "codex" or not any(isinstance(piece, InstructionBlock) for piece in target.entries):
         return None
     with suppress(McpMemoryError):
         return other if (config_files.read(other) or b"").strip() else None
     return None
 
 
-def by_stdio(target: ConfigTarget, content: bytes | None) -> list[tuple[OurCommand, Mapping[str, Any]]]:
+def stdio_entries(target: ConfigTarget, content: bytes | None) -> list[tuple[OurCommand, Mapping[str, Any]]]:
     """The entries in the file that start `mcp-memory stdio` for the vault instead."""
-    for piece in target.pieces:
+    for piece in target.entries:
         if isinstance(piece, ServerEntry) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
-                return piece.by_stdio(content.decode())
+                return piece.stdio_entries(content.decode())
     return []
 
 
-def has_shops_plugin(target: ConfigTarget, content: bytes | None) -> bool:
+def has_marketplace_plugin(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether OpenClaw's configuration loads our plugin for the vault, and it was not `install` that put it there."""
-    for piece in target.pieces:
+    for piece in target.entries:
         if isinstance(piece, OpenClawPlugin) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
-                return piece.is_from_shop(content.decode())
+                return piece.is_from_marketplace(content.decode())
     return False
 
 
 def is_shadowed(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether OpenClaw offers its own memory tools besides those of our plugin."""
-    for piece in target.pieces:
+    for piece in target.entries:
         if isinstance(piece, OpenClawPlugin) and content is not None:
             with suppress(Refused, UnicodeDecodeError):
                 return piece.is_in(content.decode()) and not piece.stands_alone(content.decode())
@@ -277,7 +277,7 @@ def _permission(config: Path, server: ServerEntry) -> tuple[PermissionRule, ...]
 def _trust_keys(target: ConfigTarget) -> tuple[str, ...]:
     """What Codex calls our handlers in that file: by the file, the event in lower case, and their numbers."""
     found: list[str] = []
-    for piece in target.pieces:
+    for piece in target.entries:
         with suppress(UnicodeDecodeError, McpMemoryError):  # told when the hooks are planned
             if isinstance(piece, HookEntries):
                 for event, group, number in piece.places((config_files.read(target.file) or b"").decode()):

@@ -132,7 +132,7 @@ class ServerEntry:
     def serves_another_vault(self, text: str) -> bool:
         return any(map(self.identity.is_of_another_vault, self._servers(text).values()))
 
-    def by_stdio(self, text: str) -> list[tuple[OurCommand, Mapping[str, Any]]]:
+    def stdio_entries(self, text: str) -> list[tuple[OurCommand, Mapping[str, Any]]]:
         """The entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
         found: list[tuple[OurCommand, Mapping[str, Any]]] = []
         for entry in self._servers(text).values():

@@ -37,7 +37,7 @@ class ConfigTarget:
     """
 
     file: Path
-    pieces: tuple[ConfigEntry, ...]
+    entries: tuple[ConfigEntry, ...]
     private: bool = False
     only_existing: bool = False
     lock: Path | None = None
@@ -69,15 +69,15 @@ class ConfigChange:
         return self.old == self.new
 
 
-def installing(target: ConfigTarget, old: bytes | None) -> ConfigChange:
+def plan_install(target: ConfigTarget, old: bytes | None) -> ConfigChange:
     """What puts all pieces in. Raises Refused, with the file's name, where it is broken or a place is taken."""
     if old is None and target.only_existing:
         return ConfigChange(target, None, None)
-    with_all, what = _put(target, target.pieces, old)
+    with_all, what = _put(target, target.entries, old)
     return ConfigChange(target, old, with_all, what, keeps_old=old is not None, brings_secret=target.private)
 
 
-def uninstalling(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> ConfigChange:
+def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> ConfigChange:
     """What takes out the pieces that are in. `backups`: the file before we changed it, oldest first.
 
     Where nothing else has changed since, the file comes back as it was, byte by byte; one that we made goes. Raises
@@ -85,7 +85,7 @@ def uninstalling(target: ConfigTarget, old: bytes | None, backups: Sequence[tupl
     """
     if old is None:
         return ConfigChange(target, None, None)
-    present = _named(target.file, lambda: [piece for piece in target.pieces if piece.is_in(_text(old))])
+    present = _named(target.file, lambda: [piece for piece in target.entries if piece.is_in(_text(old))])
     if not present:
         return ConfigChange(target, old, old)
     before = next((content for _, content in backups), None)
@@ -97,7 +97,7 @@ def uninstalling(target: ConfigTarget, old: bytes | None, backups: Sequence[tupl
     else:
         bare = _without(target, present, old, before)
         new = None if before is None and not _says_anything(bare) else bare
-    bares = [(place, _without(target, target.pieces, content, before)) for place, content in backups]
+    bares = [(place, _without(target, target.entries, content, before)) for place, content in backups]
     spent = tuple(place for place, bare in bares if bare == new or (new is None and not _says_anything(bare)))
     what = tuple(piece.what for piece in present)
     # Of a file that was all ours nothing is worth keeping, and a token that is taken out must be gone.
@@ -145,7 +145,7 @@ def _leads_to(target: ConfigTarget, pieces: Sequence[ConfigEntry], before: bytes
 
 def _is_ours_alone(target: ConfigTarget, content: bytes) -> bool:
     """Whether these are just the bytes that some of the pieces make of no file."""
-    present = _named(target.file, lambda: [piece for piece in target.pieces if piece.is_in(_text(content))])
+    present = _named(target.file, lambda: [piece for piece in target.entries if piece.is_in(_text(content))])
     return bool(present) and _leads_to(target, present, None, content)
 
 

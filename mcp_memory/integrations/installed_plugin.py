@@ -35,7 +35,7 @@ class InstalledPlugin:
         return f"plugin_{NAME}_{SERVER}"
 
 
-def plugged(client: str, where: ClientPaths) -> InstalledPlugin | None:
+def find_installed_plugin(client: str, where: ClientPaths) -> InstalledPlugin | None:
     """Of Claude Code and Codex, where it is put in and switched on. OpenClaw's is in its configuration."""
     if client == "claude-code":
         return _claude_code(where)

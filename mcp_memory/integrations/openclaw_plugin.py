@@ -78,7 +78,7 @@ class OpenClawPlugin:
         config: Any = jsonc.value_of(text)
         return _at(config, _ENTRY) is not None and self._owns(config)
 
-    def is_from_shop(self, text: str) -> bool:
+    def is_from_marketplace(self, text: str) -> bool:
         """Whether OpenClaw's own command put it in: that says no command."""
         return self.is_in(text) and _at(jsonc.value_of(text), _COMMAND) is None
 

@@ -28,7 +28,7 @@ from mcp_memory.errors import (
     Refused,
     StillReading,
 )
-from mcp_memory.hooks.command import ROUTE
+from mcp_memory.hooks.hook_command import ROUTE
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.text.escape_invisible import visible, visible_in

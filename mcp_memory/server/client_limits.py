@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_memory.client.connection import HEALTH
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.errors import Busy, McpMemoryError
-from mcp_memory.hooks.command import ROUTE
+from mcp_memory.hooks.hook_command import ROUTE
 from mcp_memory.server.http_guard import headers_of, refuse, swallow
 
 AT_ONCE = 4

@@ -15,9 +15,9 @@ from starlette.responses import Response
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.hooks.answer import EVENTS, HookAnswer, answer
-from mcp_memory.hooks.command import FACTS, START, WITHIN_MS
 from mcp_memory.hooks.delegation import MARKS
+from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
+from mcp_memory.hooks.hook_command import FACTS, START, WITHIN_MS
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.project import project_of
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool, in_thread
@@ -50,9 +50,9 @@ class HookEndpoint:
         try:
             within_ms = self._config.session_start_ms if event == START else self._config.prompt_ms
             found = await self._answered(event, client, request, within_ms)
-            line.heard(found.facts)
+            line.add_facts(found.facts)
         except Exception as error:
-            line.failed(error)
+            line.add_failure(error)
             raise
         finally:
             line.ms = (perf_counter() - began) * 1000

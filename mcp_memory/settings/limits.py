@@ -13,7 +13,7 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.registry import Registry
-from mcp_memory.settings.given import Origin, wrong
+from mcp_memory.settings.raw_settings import Origin, invalid_value
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.vault.config import VaultConfig
 
@@ -83,13 +83,13 @@ _REGISTRIES = {
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def check(tree: Mapping[str, Any], origin: Origin) -> None:
+def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
     """`tree` holds the effective settings as plain tables. Raises ConfigInvalid for the first value out of bounds."""
     for key, value in _leaves(tree, ""):
         least, most = RANGES.get(re.sub(r"^(recall\.phases)\..*(\.\w+)$", r"\1.*\2", key), (-inf, inf))
         if isinstance(value, (int, float)) and not least <= value <= most:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
-            raise wrong(key, value, wanted, origin)
+            raise invalid_value(key, value, wanted, origin)
     # Looking for other packages' providers takes time that only an unusual one is worth.
     for key, (shipped, place) in _REGISTRIES.items():
         section, _, name = key.partition(".")
@@ -100,9 +100,11 @@ def check(tree: Mapping[str, Any], origin: Origin) -> None:
     _one_of("embedder.precision", tree["embedder"]["precision"], PRECISIONS, origin)
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):
-            raise wrong("vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin)
+            raise invalid_value(
+                "vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin
+            )
         if name == TRANSCRIPTS:
-            raise wrong(
+            raise invalid_value(
                 "vault.sources", name, f"named otherwise: @{TRANSCRIPTS} is what was captured of sessions", origin
             )
     for client in tree["capture"]["folders"]:
@@ -121,4 +123,4 @@ def _one_of(
     key: str, value: str, known: list[str] | tuple[str, ...], origin: Origin, *, hint: str | None = None
 ) -> None:
     if value not in known:
-        raise wrong(key, value, f"one of {', '.join(map(repr, known))}", origin, hint=hint)
+        raise invalid_value(key, value, f"one of {', '.join(map(repr, known))}", origin, hint=hint)

@@ -19,10 +19,10 @@ from mcp_memory.recall.config import RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
-from mcp_memory.settings.given import read
-from mcp_memory.settings.limits import check
+from mcp_memory.settings.limits import check_limits
+from mcp_memory.settings.raw_settings import read_raw_settings
 from mcp_memory.settings.state import StateFolder
-from mcp_memory.settings.tables import build, plain
+from mcp_memory.settings.tables import build_dataclass, to_plain
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.topics.config import TopicsConfig
@@ -102,11 +102,11 @@ def load(
     value of the wrong type or out of bounds.
     """
     sections = {f.name for f in fields(Settings)} - {"file", "environ", "kinds"}
-    given = read(environ, sections, file=file, flags=flags or {})
-    settings = build(Settings, given.tree, "", given.origin, skip={"file", "environ"})
+    given = read_raw_settings(environ, sections, file=file, flags=flags or {})
+    settings = build_dataclass(Settings, given.tree, "", given.origin, skip={"file", "environ"})
     settings = _with(settings, vault=replace(settings.vault, sources=_sources(settings, given.file)))
     checked = _with(settings, file=Path(given.file) if given.file else None, environ=dict(environ))
-    check(as_tree(checked), given.origin)
+    check_limits(as_tree(checked), given.origin)
     vault_folder(checked.vault.path)  # raises where it can be none
     _check_daemon(checked.daemon)
     return checked
@@ -126,7 +126,7 @@ def shipped_path(name: str) -> Path:
 
 def as_tree(settings: Settings) -> dict[str, Any]:
     """The effective settings as plain tables, for `config show`."""
-    return {f.name: plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
+    return {f.name: to_plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
 
 
 def _sources(settings: Settings, file: object) -> dict[str, str]:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.settings.given import Origin, wrong
+from mcp_memory.settings.raw_settings import Origin, invalid_value
 
 
-def build(cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, skip: set[str] | None = None) -> Any:
+def build_dataclass(
+    cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, skip: set[str] | None = None
+) -> Any:
     hints = get_type_hints(cls)
     known = [f.name for f in fields(cls) if f.name not in (skip or set())]
     values: dict[str, Any] = {}
@@ -35,25 +37,25 @@ def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
     kind, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
         if not isinstance(value, dict):
-            raise wrong(key, value, "a table", origin)
-        return build(cast("type[Any]", hint), cast("dict[str, Any]", value), f"{key}.", origin)
+            raise invalid_value(key, value, "a table", origin)
+        return build_dataclass(cast("type[Any]", hint), cast("dict[str, Any]", value), f"{key}.", origin)
     if kind in (Union, types.UnionType):
         return _convert(value, next(a for a in args if a is not type(None)), key, origin)
     if kind is Literal:
         if value not in args:
-            raise wrong(key, value, f"one of {', '.join(map(repr, args))}", origin)
+            raise invalid_value(key, value, f"one of {', '.join(map(repr, args))}", origin)
         return value
     if kind is tuple:
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, list):
-            raise wrong(key, value, "a list", origin)
+            raise invalid_value(key, value, "a list", origin)
         listed = cast("list[Any]", items)
         if args[-1] is not ... and len(listed) != len(args):
-            raise wrong(key, value, f"a list of {len(args)}", origin)
+            raise invalid_value(key, value, f"a list of {len(args)}", origin)
         return tuple(_convert(i.strip() if isinstance(i, str) else i, args[0], key, origin) for i in listed)
     if kind is not None and issubclass(kind, Mapping):
         if not isinstance(value, dict):
-            raise wrong(key, value, "a table", origin)
+            raise invalid_value(key, value, "a table", origin)
         table = cast("dict[str, Any]", value)
         return {name: _convert(v, args[1], f"{key}.{name}", origin) for name, v in table.items()}
     return _scalar(value, hint, key, origin)
@@ -67,11 +69,11 @@ def _scalar(value: Any, hint: Any, key: str, origin: Origin) -> Any:
             return words[value.lower()]
         if isinstance(value, bool):
             return value
-        raise wrong(key, value, "true or false", origin)
+        raise invalid_value(key, value, "true or false", origin)
     if hint in (int, float):
         return _number(value, hint, key, origin)
     if not isinstance(value, (str, Path)):
-        raise wrong(key, value, "a string", origin)
+        raise invalid_value(key, value, "a string", origin)
     return str(value)
 
 
@@ -85,12 +87,12 @@ def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin)
             return hint(number)
     except ValueError:
         pass
-    raise wrong(key, value, f"{wanted}, 0 or more", origin)
+    raise invalid_value(key, value, f"{wanted}, 0 or more", origin)
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {k: plain(v) for k, v in cast("Mapping[str, Any]", value).items()}
+        return {k: to_plain(v) for k, v in cast("Mapping[str, Any]", value).items()}
     return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value

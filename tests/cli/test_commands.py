@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from mcp_memory import __version__
-from mcp_memory.cli.app import _COMMANDS, commands
+from mcp_memory.cli.command_tree import COMMANDS, commands
 from tests.daemon.place import Place, Ran
 
 CONFIG = ["path", "show", "default"]
@@ -16,7 +16,7 @@ CONFIG = ["path", "show", "default"]
 
 @pytest.mark.parametrize(
     "command",
-    [[name] for name in _COMMANDS] + [["config", name] for name in CONFIG] + [["hooks", "report"]],
+    [[name] for name in COMMANDS] + [["config", name] for name in CONFIG] + [["hooks", "report"]],
     ids=" ".join,
 )
 def test_help_says_what_it_does_and_shows_an_example(command: list[str]):

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.hooks.answer import COMPACTION, EVENTS
-from mcp_memory.hooks.command import hook
 from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.hooks.hook_answer import COMPACTION, EVENTS
+from mcp_memory.hooks.hook_command import hook
 from tests.daemon.place import RUN_S, Place
 from tests.hooks.client import EVENT_NAMES, PATIENT, Session, logged
 
@@ -140,7 +140,7 @@ def test_streams_that_are_broken(filled: Place, name: str):
     assert not done.stdout or WANTED in done.stdout.decode()
 
 
-BREAKS = ["socket", "hashlib", "json", "mcp_memory.hooks.command", "mcp_memory.client.connection", "tomllib"]
+BREAKS = ["socket", "hashlib", "json", "mcp_memory.hooks.hook_command", "mcp_memory.client.connection", "tomllib"]
 
 
 @pytest.mark.parametrize("module", BREAKS)

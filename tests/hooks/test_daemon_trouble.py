@@ -11,8 +11,8 @@ import pytest
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.daemon.instance import is_held
 from mcp_memory.errors import DeadlineExceeded, NotRunning
-from mcp_memory.hooks.command import hook
 from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.hooks.hook_command import hook
 from tests.daemon.place import RUN_S, START_S, Place, end, eventually
 from tests.daemon.test_impostor import REPLIES, impostor
 from tests.hooks.client import Session, logged

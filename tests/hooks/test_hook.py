@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mcp_memory.hooks.answer import COMPACTION
+from mcp_memory.hooks.hook_answer import COMPACTION
 from tests.cli.test_headers import SLOW
 from tests.daemon.place import Place
 from tests.hooks.client import Session, log_of
@@ -19,7 +19,7 @@ QUESTION = "on which port does the staging database listen"
 REPORT = """
 import json, os, sys
 before = set(sys.modules)
-from mcp_memory.hooks.command import hook, read_input
+from mcp_memory.hooks.hook_command import hook, read_input
 from mcp_memory.hooks.deadline import Deadline
 written = []
 hook(sys.argv[1:], os.environ, read_input, written.append, Deadline(10_000))

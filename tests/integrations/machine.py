@@ -8,8 +8,15 @@ from datetime import datetime
 from pathlib import Path
 
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, ConnectionDetails, Scope, targets, trusting
-from mcp_memory.integrations.config_plan import ConfigChange, installing, uninstalling
+from mcp_memory.integrations.clients import (
+    HOOK_EVENTS,
+    ClientPaths,
+    ConnectionDetails,
+    Scope,
+    config_targets,
+    with_hook_trust,
+)
+from mcp_memory.integrations.config_plan import ConfigChange, plan_install, plan_uninstall
 
 URL = "http://127.0.0.1:8423/mcp"
 ENTRIES = {
@@ -49,9 +56,9 @@ def planned(
     hashes: Mapping[str, str] | None = None,
     **more: str,
 ) -> list[ConfigChange]:
-    wanted = targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
-    wanted = trusting(wanted, hashes) if hashes else wanted
-    return [installing(target, config_files.read(target.file)) for target in wanted]
+    wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
+    wanted = with_hook_trust(wanted, hashes) if hashes else wanted
+    return [plan_install(target, config_files.read(target.file)) for target in wanted]
 
 
 def install(home: Path, client: str, **more) -> list[ConfigChange]:
@@ -61,9 +68,9 @@ def install(home: Path, client: str, **more) -> list[ConfigChange]:
 
 
 def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[ConfigChange]:
-    wanted = targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=True)
+    wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=True)
     return _applied(
-        [uninstalling(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted]
+        [plan_uninstall(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted]
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.integrations.clients import ClientPaths
-from mcp_memory.integrations.installed_plugin import plugged
+from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 
 KEY = "mcp-memory@mcp-memory"
@@ -33,7 +33,7 @@ def claude_code(home: Path, **settings: object) -> None:
 @pytest.mark.parametrize("url", [None, "http://127.0.0.1:9999/mcp"])
 def test_claude_codes_address_is_a_setting(tmp_path: Path, url: str | None) -> None:
     claude_code(tmp_path, **({"pluginConfigs": {KEY: {"options": {"url": url}}}} if url else {}))
-    found = plugged("claude-code", ClientPaths(tmp_path, {}))
+    found = find_installed_plugin("claude-code", ClientPaths(tmp_path, {}))
     assert found and (found.key, found.has_address) == (KEY, True)
     assert found.entry == {**ENTRY, "url": url or ENTRY["url"]}
 
@@ -41,8 +41,8 @@ def test_claude_codes_address_is_a_setting(tmp_path: Path, url: str | None) -> N
 def test_a_project_may_switch_it_off(tmp_path: Path) -> None:
     claude_code(tmp_path)
     write(tmp_path / "repo/.claude/settings.json", {"enabledPlugins": {KEY: False}})
-    assert plugged("claude-code", ClientPaths(tmp_path, {}, tmp_path / "repo")) is None
-    assert plugged("claude-code", ClientPaths(tmp_path, {}))
+    assert find_installed_plugin("claude-code", ClientPaths(tmp_path, {}, tmp_path / "repo")) is None
+    assert find_installed_plugin("claude-code", ClientPaths(tmp_path, {}))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_project_may_switch_it_off(tmp_path: Path) -> None:
 def test_codex(tmp_path: Path, config: str, is_in: bool) -> None:
     write(tmp_path / ".codex/config.toml", config)
     write(tmp_path / ".codex" / CACHE / "codex/mcp.json", {"mcpServers": {"memory": ENTRY}})
-    found = plugged("codex", ClientPaths(tmp_path, {}))
+    found = find_installed_plugin("codex", ClientPaths(tmp_path, {}))
     assert (found is not None and found.entry == ENTRY) is is_in
 
 
@@ -67,5 +67,5 @@ def test_openclaws_shop_says_no_command() -> None:
     plugin = OpenClawPlugin("/opt/plugin", "/opt/mcp-memory hook EVENT --client openclaw", None)
     entry = {"enabled": True, "hooks": {"allowConversationAccess": True}}
     text = json.dumps({"plugins": {"entries": {"mcp-memory": entry}, "slots": {"memory": "mcp-memory"}}})
-    assert plugin.is_from_shop(text) and plugin.is_on(text) and plugin.may_see(text)
-    assert not plugin.is_from_shop(plugin.insert(text)) and not plugin.is_from_shop("{}")
+    assert plugin.is_from_marketplace(text) and plugin.is_on(text) and plugin.may_see(text)
+    assert not plugin.is_from_marketplace(plugin.insert(text)) and not plugin.is_from_marketplace("{}")

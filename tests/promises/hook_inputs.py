@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.hooks.answer import COMPACTION, EVENTS, NAMES, TAKES_COMPACTION
-from mcp_memory.hooks.command import hook
 from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.hooks.hook_answer import COMPACTION, EVENTS, NAMES, TAKES_COMPACTION
+from mcp_memory.hooks.hook_command import hook
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import RUN_S, Place
 

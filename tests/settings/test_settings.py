@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mcp_memory.cli.app import _COMMANDS, commands
+from mcp_memory.cli.command_tree import COMMANDS, commands
 from mcp_memory.embedders import sentence_transformer
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.recall.config import SHIPPED_PHASES
@@ -260,7 +260,7 @@ def test_precisions_are_those_of_the_embedder():
 def test_every_limit_is_of_a_key_and_holds_for_its_default():
     known = dict(limits._leaves(as_tree(Settings()), ""))
     assert [key for key in limits.RANGES if key.replace("*", "plan") not in known] == []
-    limits.check(as_tree(Settings()), str)
+    limits.check_limits(as_tree(Settings()), str)
 
 
 def test_every_setting_is_frozen():
@@ -281,7 +281,7 @@ def test_what_the_readme_types_exists():
     seen = set()
     for line in lines:
         command, *rest = line.split()
-        if command not in _COMMANDS:
+        if command not in COMMANDS:
             continue
         seen.add(command)
         shown = CliRunner().invoke(commands, [command, "--help"]).output

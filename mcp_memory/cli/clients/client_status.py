@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
-from mcp_memory.cli.clients.installing import address_of, targets_of, where
+from mcp_memory.cli.clients.installing import address_of, find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import ANSWER_S, no_daemon, unreachable, unreachable_by_stdio
 from mcp_memory.cli.clients.unused_config import by_hand, rule_wanted, unused_file, unused_server, why_hooks_are_off
 from mcp_memory.cli.console import emit, head, say
@@ -24,21 +24,21 @@ from mcp_memory.hooks import hook_log
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import (
+    CONNECTABLE,
     PROGRAMS,
     TITLES,
-    WIRABLE,
     ClientPaths,
     Scope,
-    by_stdio,
     entry_in,
-    has_shops_plugin,
+    has_marketplace_plugin,
     helper_of,
     is_shadowed,
     name_in,
+    stdio_entries,
 )
 from mcp_memory.integrations.config_entries import ServerEntry
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.installed_plugin import InstalledPlugin, plugged
+from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.settings.settings import Settings
 
 VERSION_S = 20.0
@@ -78,7 +78,7 @@ class ClientStatus:
 
 def examine(settings: Settings) -> list[ClientStatus]:
     """All clients that we know, at once: some take seconds to say their version."""
-    place = where()
+    place = find_client_paths()
     latest, hooked = _last_calls(settings), _last_hooks(settings)
     with ThreadPoolExecutor() as pool:
         looks = [pool.submit(_condition, client, settings, place, latest, hooked) for client in PROGRAMS]
@@ -100,7 +100,7 @@ def _condition(
 ) -> ClientStatus:
     seen = ClientStatus(client, _programs(PROGRAMS[client], place.environ), [], {}, {}, hooked.get(client), None, [])
     names = {client}
-    for other, scope in WIRABLE:
+    for other, scope in CONNECTABLE:
         if other != client or (scope == "project" and place.project is None):
             continue
         for target in targets_of(client, scope, settings, place):
@@ -149,12 +149,12 @@ def _look(
         _look_at_permission(seen, name, place, remedy)
         seen.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused or (obstacle and obstacle.why)))
     names: set[str] = set()
-    for command, stdio in by_stdio(target, content):
+    for command, stdio in stdio_entries(target, content):
         why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
         seen.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
         seen.todo.extend([why_not] if why_not else [])
         names.add(command.client)
-    if has_shops_plugin(target, content):
+    if has_marketplace_plugin(target, content):
         obstacle = no_daemon(settings)
         seen.wired.append(ConnectedBy(scope, "plugin", str(target.file), obstacle and obstacle.why))
         seen.todo.extend([f"{obstacle.why}: {obstacle.remedy}"] if obstacle else [])
@@ -168,7 +168,7 @@ def _look(
 
 def _look_for_plugin(seen: ClientStatus, settings: Settings, place: ClientPaths) -> None:
     """One that is made for another vault connects that."""
-    plugin = plugged(seen.client, place)
+    plugin = find_installed_plugin(seen.client, place)
     if plugin is None:
         return
     ours = next(_ours(target) for target in targets_of(seen.client, "user", settings, place) if _has_server(target))
@@ -207,11 +207,11 @@ def _say_of_hooks(seen: ClientStatus, states: Mapping[str, str], place: ClientPa
 
 
 def _has_server(target: ConfigTarget) -> bool:
-    return any(isinstance(piece, ServerEntry) for piece in target.pieces)
+    return any(isinstance(piece, ServerEntry) for piece in target.entries)
 
 
 def _ours(target: ConfigTarget) -> Mapping[str, Any]:
-    return next(piece.entry for piece in target.pieces if isinstance(piece, ServerEntry))
+    return next(piece.entry for piece in target.entries if isinstance(piece, ServerEntry))
 
 
 def _by(how: str) -> str:
@@ -247,7 +247,7 @@ def _version(program: Path) -> str:
 
 def _last_calls(settings: Settings) -> dict[str, str]:
     try:
-        running = launch.running(settings)
+        running = launch.connect(settings)
         return running.call("status", {}, deadline_s=ANSWER_S).get("clients", {}) if running else {}
     except McpMemoryError:
         return {}
@@ -256,7 +256,7 @@ def _last_calls(settings: Settings) -> dict[str, str]:
 def _last_hooks(settings: Settings) -> dict[str, str]:
     """Client → which hook ran last, and when: from their log, which outlives the daemon."""
     with suppress(OSError):
-        lines = hook_log.lines(str(settings.state.hooks))
+        lines = hook_log.read_lines(str(settings.state.hooks))
         return {str(line.get("client")): f"{line.get('event')}, {line.get('at')}" for line in lines}
     return {}
 

@@ -26,10 +26,10 @@ class InstallPlan:
     client: str
     scope: Scope
     changes: Sequence[ConfigChange]
-    remarks: Sequence[str]
+    next_steps: Sequence[str]
 
 
-def carry_out(plan: InstallPlan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:
+def apply_plan(plan: InstallPlan, *, dry_run: bool, yes: bool, as_json: bool, done: str) -> None:
     """Show it, ask, and do it. Raises what refuses it before the first file is written."""
     changes = [change for change in plan.changes if not change.is_nothing]
     for change in changes:
@@ -48,7 +48,7 @@ def carry_out(plan: InstallPlan, *, dry_run: bool, yes: bool, as_json: bool, don
         say(f"kept as it was: {backup}")
     if changes:
         say("nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}")
-    for remark in plan.remarks:
+    for remark in plan.next_steps:
         say(f"  → {remark}")
 
 
@@ -80,7 +80,7 @@ def _payload(
             for change in changes
         ],
         "backups": [str(place) for place in backups],
-        "remarks": list(plan.remarks),
+        "remarks": list(plan.next_steps),
     }
 
 

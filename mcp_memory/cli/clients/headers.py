@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from mcp_memory.cli.clients.proxy_options import ProxyOptions, parsed
+from mcp_memory.cli.clients.proxy_options import ProxyOptions, parse_options
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotRunning
 
 USAGE = """Print the HTTP headers of one client as a JSON object: the bearer token, and with --project the project.
@@ -20,7 +20,7 @@ example:  mcp-memory headers --client claude-code"""
 
 def headers(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, 1, 2 for a bad argument, 3 where no daemon runs or can be started."""
-    options = parsed("mcp-memory headers", USAGE, arguments)
+    options = parse_options("mcp-memory headers", USAGE, arguments)
     try:
         caller = ProxyOptions(options)
         caller.reach()

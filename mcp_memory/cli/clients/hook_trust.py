@@ -18,7 +18,7 @@ from mcp_memory import __version__
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import commands, config_files, jsonc
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, Scope, config_file, unread
+from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, Scope, config_file, explain_unread
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -50,7 +50,7 @@ def hooks_of(
     """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
     one."""
     found: dict[str, str] = {}
-    for piece in target.pieces if content is not None else ():
+    for piece in target.entries if content is not None else ():
         with suppress(Refused, UnicodeDecodeError):
             text = (content or b"").decode()
             if isinstance(piece, HookEntries):
@@ -97,7 +97,7 @@ def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
     return any(
         isinstance(piece, HookTrust) and piece.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
         for target in wanted
-        for piece in target.pieces
+        for piece in target.entries
     )
 
 
@@ -107,7 +107,7 @@ def _states(
     if not piece.is_in(text):
         return {}
     missing = piece.missing(text)
-    if unread(client, target, text.encode()):
+    if explain_unread(client, target, text.encode()):
         states = dict.fromkeys(piece.commands, UNREAD)
     elif client == "codex":
         states = _codex(scope, target.file, piece, place)

@@ -14,8 +14,8 @@ from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.engine_call import ask
 from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.hooks import hook_log, run
-from mcp_memory.hooks.command import USAGE
-from mcp_memory.hooks.report import LATE, HooksReport, SessionReport, report
+from mcp_memory.hooks.hook_command import USAGE
+from mcp_memory.hooks.hook_report import LATE, HooksReport, SessionReport, report
 from mcp_memory.text.pluralize import counted
 
 _LATE = "it would have taken longer than [hooks] allows, as on a busy machine"
@@ -58,8 +58,8 @@ def hooks_report(common: CommonOptions, sessions: int, as_json: bool) -> None:
     mcp-memory hooks report --json | jq .failures
     """
     settings = common.settings()
-    files = [hook_log.fallback(os.environ), str(settings.state.hooks)]
-    found = report((line for file in files for line in hook_log.lines(file)), sessions)
+    files = [hook_log.fallback_file(os.environ), str(settings.state.hooks)]
+    found = report((line for file in files for line in hook_log.read_lines(file)), sessions)
     ids = list(dict.fromkeys(note for each in found.sessions for note in each.notes))
     notes: Mapping[str, Any] = {}
     if ids:

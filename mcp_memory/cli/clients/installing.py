@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.config_changes import InstallPlan, carry_out
+from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import after_install
 from mcp_memory.cli.console import print_status
@@ -26,22 +26,22 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.clients import (
     CLIENTS,
+    CONNECTABLE,
     PROGRAMS,
     TITLES,
-    WIRABLE,
     ClientPaths,
     ConnectionDetails,
     Scope,
+    config_targets,
     entry_in,
+    explain_unread,
     helper_of,
     serves_another_vault,
-    targets,
-    trusting,
-    unread,
+    with_hook_trust,
 )
 from mcp_memory.integrations.config_entries import HookEntries, InstructionBlock
-from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, installing, uninstalling
-from mcp_memory.integrations.installed_plugin import plugged
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, plan_install, plan_uninstall
+from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
 
@@ -99,32 +99,32 @@ def install(
     if not dry_run and address_of(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
-    place = where()
+    place = find_client_paths()
     token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
     wire = _wire(client, settings, place, scope, name=name, token=token)
     _refuse_to_bring_twice(client, place, wire)
-    wanted = targets(client, scope, place, wire, hooks=not no_hooks)
+    wanted = config_targets(client, scope, place, wire, hooks=not no_hooks)
     can_ask = can_trust and not (yes or dry_run or as_json) and sys.stdin.isatty()
     if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
-        wanted, trust_hooks = trusting(wanted, _hashes(wanted)), True
-    changes = [installing(target, config_files.read(target.file)) for target in wanted]
+        wanted, trust_hooks = with_hook_trust(wanted, _hashes(wanted)), True
+    changes = [plan_install(target, config_files.read(target.file)) for target in wanted]
     trusted = trust_hooks or (
         has_trust(wanted) and all(change.is_nothing for change in changes if _is_of_hooks(change))
     )
     remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trusted)
     plan = InstallPlan(client, scope, changes, remarks)
-    carry_out(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
-    if not dry_run and launch.running(settings) is None:
+    apply_plan(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
+    if not dry_run and launch.connect(settings) is None:
         launch.launch(settings, [], tell=print_status)
 
 
 def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Take out of the client's files what `install` put in for this vault. Raises Refused."""
-    place = where()
+    place = find_client_paths()
     wanted = targets_of(client, scope, settings, place)
     shared = _instructions_of_others(client, scope, settings, place)
     changes = [
-        uninstalling(target, config_files.read(target.file), _backups(target.file, settings, place))
+        plan_uninstall(target, config_files.read(target.file), _backups(target.file, settings, place))
         for target in wanted
         if target.file.resolve() not in shared
     ]
@@ -134,12 +134,14 @@ def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: 
         for backup, _ in _backups(change.file, settings, place)
         if backup not in change.spent
     ]
-    carry_out(InstallPlan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected")
+    apply_plan(
+        InstallPlan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected"
+    )
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> list[ConfigTarget]:
     """The client's files and what belongs into them; no token is made. Raises Refused for a scope that it lacks."""
-    return targets(client, scope, place, _wire(client, settings, place, scope), hooks=True)
+    return config_targets(client, scope, place, _wire(client, settings, place, scope), hooks=True)
 
 
 def connecting_file(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> Path | None:
@@ -151,7 +153,7 @@ def connecting_file(client: str, scope: Scope, settings: Settings, place: Client
     return None
 
 
-def where() -> ClientPaths:
+def find_client_paths() -> ClientPaths:
     """This person's home, this environment, and the git repository that we are in. Raises ConfigInvalid."""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
@@ -203,7 +205,7 @@ def _wire(
 
 def _refuse_to_bring_twice(client: str, place: ClientPaths, wire: ConnectionDetails) -> None:
     """Raises Refused where the client has our plugin for this vault."""
-    plugin = plugged(client, place)
+    plugin = find_installed_plugin(client, place)
     if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(wire.entry)):
         raise Refused(
             f"{TITLES[client]} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
@@ -219,14 +221,14 @@ def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
 
 def _is_of_hooks(change: ConfigChange) -> bool:
     """Trust holds as long as these stay; the server may get another address meanwhile."""
-    return any(isinstance(piece, HookEntries) for piece in change.target.pieces)
+    return any(isinstance(piece, HookEntries) for piece in change.target.entries)
 
 
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
     """What Codex will go by when it trusts our hooks as they are planned. Raises Refused."""
-    hooks = next(target for target in wanted if any(isinstance(piece, HookEntries) for piece in target.pieces))
-    content = installing(hooks, config_files.read(hooks.file)).new or b""
-    if why_not := unread("codex", hooks, content):
+    hooks = next(target for target in wanted if any(isinstance(piece, HookEntries) for piece in target.entries))
+    content = plan_install(hooks, config_files.read(hooks.file)).new or b""
+    if why_not := explain_unread("codex", hooks, content):
         raise Refused(why_not, hint="nothing was changed; mend the file, then try again")
     return hashes_of(hooks.file, content)
 
@@ -242,7 +244,7 @@ def _backups(file: Path, settings: Settings, place: ClientPaths) -> list[tuple[P
     """Earlier states of the file, oldest first: beside it, and beside links to it by which other clients know it."""
     names = {file} | {
         target.file
-        for client, scope in WIRABLE
+        for client, scope in CONNECTABLE
         if scope == "user" or place.project
         for target in targets_of(client, scope, settings, place)
         if target.file.resolve() == file.resolve()
@@ -263,12 +265,12 @@ def _instructions_of_others(client: str, scope: Scope, settings: Settings, place
     """Files whose instructions another client or vault needs that is still connected: AGENTS.md is read by several."""
     return {
         target.file.resolve()
-        for other, its_scope in WIRABLE
+        for other, its_scope in CONNECTABLE
         if its_scope == scope
         and (
             (other != client and connecting_file(other, scope, settings, place))
             or _has_another(other, scope, settings, place)
         )
         for target in targets_of(other, scope, settings, place)
-        if any(isinstance(piece, InstructionBlock) for piece in target.pieces)
+        if any(isinstance(piece, InstructionBlock) for piece in target.entries)
     }

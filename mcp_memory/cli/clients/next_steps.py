@@ -36,12 +36,12 @@ def after_install(
     remarks += [why for change in changes if (why := unused_file(client, change.target, change.new))]
     if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
         remarks.append(f"{PROGRAMS[client]} was not found on your PATH; written all the same")
-    if any(PermissionRule in map(type, change.target.pieces) and not change.is_nothing for change in changes):
+    if any(PermissionRule in map(type, change.target.entries) and not change.is_nothing for change in changes):
         remarks.append(
             "Claude Code lets the memory tools be called without asking; to be asked: put the rule that starts with "
             "mcp__ under permissions.ask instead of permissions.allow"
         )
-    pieces = [type(piece) for change in changes for piece in change.target.pieces]
+    pieces = [type(piece) for change in changes for piece in change.target.entries]
     if client == "openclaw":
         remarks.append("a gateway that runs already reads the token when it starts: openclaw gateway restart")
         remarks.append(

@@ -17,11 +17,11 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.versions import is_newer
 from mcp_memory.errors import InvalidInput, NotRunning
 from mcp_memory.runtime.paths import DEFAULT_VAULT, vault_folder
-from mcp_memory.settings.given import read
+from mcp_memory.settings.raw_settings import read_raw_settings
 from mcp_memory.settings.state import StateFolder, was_served
 
 
-def parsed(program: str, usage: str, arguments: Sequence[str]) -> argparse.Namespace:
+def parse_options(program: str, usage: str, arguments: Sequence[str]) -> argparse.Namespace:
     """Ends the process for `--help` and for an argument that is wrong (exit code 2)."""
     # With no width argparse imports shutil, and with it three archive formats, to ask the terminal for one.
     layout = partial(argparse.RawDescriptionHelpFormatter, width=118)
@@ -38,7 +38,7 @@ class ProxyOptions:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        given = read(os.environ, {"vault"}, file=options.config, flags={"vault.path": options.vault})
+        given = read_raw_settings(os.environ, {"vault"}, file=options.config, flags={"vault.path": options.vault})
         self._vault = Path(vault_folder(given.text("vault", "path", DEFAULT_VAULT)))
         self.state = StateFolder.for_vault(self._vault, os.environ)
         self.credentials = Credentials(self.state.tokens)

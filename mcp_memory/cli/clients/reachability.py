@@ -83,11 +83,11 @@ def unreachable(
 def no_daemon(settings: Settings) -> Obstacle | None:
     """Why none answers anybody; None where one does."""
     try:
-        if launch.running(settings):
+        if launch.connect(settings):
             return None
     except McpMemoryError:
         pass
-    error = launch.absence(settings, start_command=snippets.start_command(settings))
+    error = launch.explain_absence(settings, start_command=snippets.start_command(settings))
     return Obstacle(error.message, error.hint)
 
 
@@ -138,7 +138,7 @@ def _headers(helper: object, settings: Settings, place: ClientPaths) -> dict[str
             raise ValueError("the helper prints no JSON object of texts")
         return cast("dict[str, str]", headers)
     for target in targets_of("openclaw", "user", settings, place):
-        for piece in target.pieces:
+        for piece in target.entries:
             if isinstance(piece, EnvVariable):
                 text = (config_files.read(target.file) or b"").decode(errors="replace")
                 token = place.environ.get(piece.name) or envfile.value_of(text, piece.name)

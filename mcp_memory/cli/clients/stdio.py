@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from mcp_memory.cli.clients.proxy_options import ProxyOptions, parsed
+from mcp_memory.cli.clients.proxy_options import ProxyOptions, parse_options
 from mcp_memory.client.connection_pool import ConnectionPool
 from mcp_memory.client.stdio_proxy import StdioProxy
 from mcp_memory.errors import McpMemoryError
@@ -35,7 +35,7 @@ LOOK_S = 1.0
 
 def stdio(arguments: Sequence[str]) -> int:
     """Returns an exit code only where the options are wrong; else the process ends with its client, with 0."""
-    options = parsed("mcp-memory stdio", USAGE, arguments)
+    options = parse_options("mcp-memory stdio", USAGE, arguments)
     try:
         caller = ProxyOptions(options)
     except McpMemoryError as error:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, toml
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import TITLES, ClientPaths, config_file, overridden, unread
+from mcp_memory.integrations.clients import TITLES, ClientPaths, config_file, explain_unread, overriding_file
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.permission import rule_for
 
@@ -18,13 +18,13 @@ def unused_file(client: str, target: ConfigTarget, content: bytes | None) -> str
     """Why the client does not go by a file that has something of ours; None where it does."""
     try:
         text = (content or b"").decode()
-        if not any(piece.is_in(text) for piece in target.pieces):
+        if not any(piece.is_in(text) for piece in target.entries):
             return None
     except (McpMemoryError, UnicodeDecodeError):
         return None  # then nothing of ours is seen in it
-    if other := overridden(client, target):
+    if other := overriding_file(client, target):
         return f"{TITLES[client]} reads {other} instead of {target.file}: copy the lines about memory from there"
-    return unread(client, target, content)
+    return explain_unread(client, target, content)
 
 
 def unused_server(client: str, name: str, entry: Mapping[str, Any], place: ClientPaths) -> str | None:

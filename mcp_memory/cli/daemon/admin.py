@@ -115,13 +115,13 @@ def config_show(common: CommonOptions, as_json: bool) -> None:
     mcp-memory config show --json
     """
     settings = common.settings()
-    tree, changes = as_tree(settings), settings_in_force.changed(settings)
+    tree, changes = as_tree(settings), settings_in_force.find_changes(settings)
     if as_json:
         waiting = [change._asdict() for change in changes]
         emit({"file": str(settings.file) if settings.file else None, "settings": tree, "not_in_force": waiting})
         return
     if changes:
-        say(f"# not in force until {settings_in_force.RESTART}: {settings_in_force.told(changes)}")
+        say(f"# not in force until {settings_in_force.RESTART}: {settings_in_force.describe_changes(changes)}")
     say(f"# file: {settings.file or 'none (defaults)'}")
     for section, table in tree.items():
         for key, value in table.items():

@@ -110,19 +110,19 @@ def status(common: CommonOptions, as_json: bool) -> None:
     """
     settings = common.settings()
     try:
-        connection = launch.running(settings)
+        connection = launch.connect(settings)
     except DeadlineExceeded:
         connection = None
     if connection is None:
-        raise launch.absence(settings, start_command=start_command(settings))
+        raise launch.explain_absence(settings, start_command=start_command(settings))
     facts = connection.call("status", {}, deadline_s=30)
-    changes = settings_in_force.changed(settings)
+    changes = settings_in_force.find_changes(settings)
     if as_json:
         emit({**_facts(connection.address, facts), "not_in_force": [change._asdict() for change in changes]})
         return
     _describe(connection.address, facts)
     if changes:
-        print_status(f"changed since it started, and not in force: {settings_in_force.told(changes)}")
+        print_status(f"changed since it started, and not in force: {settings_in_force.describe_changes(changes)}")
         print_status(f"  → {settings_in_force.RESTART}")
     if connection.address.version != __version__:
         print_status(f"the daemon is of version {connection.address.version}, this program of {__version__}")
@@ -161,7 +161,7 @@ def serve(common: CommonOptions, host: str | None, port: int | None, uds: str | 
         try:
             run(settings, on_listening=listening, on_progress=print_status)
         except HeldLock:
-            other = launch.beside(settings)
+            other = launch.wait_for_other_daemon(settings)
         else:
             return
     _stand_back(other.address)

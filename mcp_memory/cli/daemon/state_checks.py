@@ -21,7 +21,7 @@ from mcp_memory.daemon.instance import is_held
 from mcp_memory.engine.diagnostics import Finding
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
-from mcp_memory.hooks.report import late
+from mcp_memory.hooks.hook_report import count_late
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
 
@@ -62,8 +62,8 @@ def check_state(settings: Settings) -> list[Finding]:
         for place in _in_the_way(state)
     ]
     found += _silences(state)
-    if changes := settings_in_force.changed(settings):
-        what = f"changed since the daemon started, and not in force: {settings_in_force.told(changes)}"
+    if changes := settings_in_force.find_changes(settings):
+        what = f"changed since the daemon started, and not in force: {settings_in_force.describe_changes(changes)}"
         found.append(Finding("warning", what, settings_in_force.RESTART))
     if is_held(state):
         return found
@@ -108,15 +108,19 @@ def _lost_its_tokens(state: StateFolder) -> bool:
 def _silences(state: StateFolder) -> list[Finding]:
     """Of the latest calls of hooks, those that ended with nothing because their deadline was over."""
     with suppress(OSError):
-        calls = list(hook_log.lines(str(state.hooks)))
+        calls = list(hook_log.read_lines(str(state.hooks)))
         starts = [line for line in calls if line.get("event") == "session-start"][-LOOKED_AT:]
         prompts = [line for line in calls if line.get("event") == "prompt"][-LOOKED_AT:]
-        if late(starts) or late(prompts):
+        if count_late(starts) or count_late(prompts):
             what = (
-                f"agents were told nothing because the deadline was over: at {late(starts)} of the last {len(starts)} "
-                f"session starts, with {late(prompts)} of the last {len(prompts)} prompts"
+                f"agents were told nothing because the deadline was over: at {count_late(starts)} of the last {len(starts)} "
+                f"session starts, with {count_late(prompts)} of the last {len(prompts)} prompts"
             )
-            severity = "warning" if late(starts) + late(prompts) > LATE_SHARE * (len(starts) + len(prompts)) else "info"
+            severity = (
+                "warning"
+                if count_late(starts) + count_late(prompts) > LATE_SHARE * (len(starts) + len(prompts))
+                else "info"
+            )
             return [Finding(severity, what, "where it goes on, raise hooks.session_start_ms or hooks.prompt_ms")]
     return []
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.clients.installing import connecting_file, uninstall_client, where
+from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, uninstall_client
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.daemon.service import unit_file
 from mcp_memory.cli.options import CommonOptions, as_json, located
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, StorageFailed
-from mcp_memory.integrations.clients import CLIENTS, TITLES, WIRABLE, Scope
+from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, TITLES, Scope
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
@@ -142,9 +142,9 @@ def remove(settings: Settings, leaving: UninstallPlan) -> None:
 
 def _wired(settings: Settings) -> list[str]:
     """A line for each client that is still connected to this vault, everywhere or here."""
-    place = where()
+    place = find_client_paths()
     lines: list[str] = []
-    for client, scope in WIRABLE:
+    for client, scope in CONNECTABLE:
         if scope == "project" and place.project is None:
             continue
         if file := connecting_file(client, scope, settings, place):

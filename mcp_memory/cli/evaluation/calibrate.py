@@ -42,7 +42,7 @@ def calibrate(common: CommonOptions, folders: tuple[Path, ...], state: Path | No
     from mcp_memory.evaluation.running import Variant, run, state_folder
     from mcp_memory.evaluation.sets import read_set
     from mcp_memory.search.confidence_config import ConfidenceConfig
-    from mcp_memory.settings.tables import plain
+    from mcp_memory.settings.tables import to_plain
 
     settings = common.settings()
     config = engine_config(settings)
@@ -62,7 +62,7 @@ def calibrate(common: CommonOptions, folders: tuple[Path, ...], state: Path | No
     found = fitted(answers, settings.confidence, model)
     if as_json:
         emit(
-            {"confidence": plain(found.config), "auroc": {"before": found.before, "after": found.after}}
+            {"confidence": to_plain(found.config), "auroc": {"before": found.before, "after": found.after}}
             | {"silent_below": found.silent_below}
             | {"silenced": {name: {"answerable": yes, "others": no} for name, (yes, no) in found.silenced.items()}}
         )

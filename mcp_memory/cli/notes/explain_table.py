@@ -12,7 +12,7 @@ _HEAD = ("", "words", "section", "vectors", "boosts", "sum", "score", "has of th
 _ABOUT = "Each leg: place, its own score, and what that adds to the sum; beside good neighbours a passage gains more."
 
 
-def explained(hits: Sequence[dict[str, Any]]) -> str:
+def explain_table(hits: Sequence[dict[str, Any]]) -> str:
     """One line a hit, in the order of the hits."""
     rows = [_HEAD, *(_row(number, hit) for number, hit in enumerate(hits, 1))]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_HEAD))]
@@ -20,7 +20,7 @@ def explained(hits: Sequence[dict[str, Any]]) -> str:
     return "\n".join([*lines, _ABOUT])
 
 
-def left_out(passages: Sequence[dict[str, Any]]) -> str:
+def list_left_out(passages: Sequence[dict[str, Any]]) -> str:
     """One line each: what would be among the hits, and which filters it does not pass."""
     return "\n".join(
         visible(f"left out by {', '.join(each['filters'])}: {each['path']}:{each['start_line']}  {each['title']}")

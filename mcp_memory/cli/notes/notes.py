@@ -9,9 +9,9 @@ import click
 
 from mcp_memory.cli.console import emit, is_styled, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.notes.explain_table import explained, left_out
+from mcp_memory.cli.notes.explain_table import explain_table, list_left_out
 from mcp_memory.cli.options import CommonOptions, TextCommand, as_json, located
-from mcp_memory.cli.shell_hints import for_shell, recalled_for_shell
+from mcp_memory.cli.shell_hints import recall_to_commands, tools_to_commands
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import quoted, visible
@@ -67,16 +67,16 @@ def search(
     if answer.get("degraded"):
         print_status(f"note: {answer['degraded']}")
     if not answer["hits"]:
-        say(for_shell(answer.get("note") or "nothing found"))
+        say(tools_to_commands(answer.get("note") or "nothing found"))
         if answer.get("left_out"):
-            say(left_out(answer["left_out"]))
+            say(list_left_out(answer["left_out"]))
         return
     for hit in answer["hits"]:
         _show_hit(hit)
     if explain:
-        say(explained(answer["hits"]))
+        say(explain_table(answer["hits"]))
         if answer.get("left_out"):
-            say(left_out(answer["left_out"]))
+            say(list_left_out(answer["left_out"]))
     if answer.get("note"):
         print_status(f"note: {answer['note']}")
     signs = ", ".join(f"{name} {value:.2f}" for name, value in answer.get("signs", {}).items())
@@ -118,7 +118,7 @@ def recall(
         "kinds": list(kinds) or None, "budget_tokens": budget_tokens, "project": project,
     }  # fmt: skip
     answer = ask(common.settings(), "recall", arguments)
-    emit(answer) if as_json else say(recalled_for_shell(answer["text"]))
+    emit(answer) if as_json else say(recall_to_commands(answer["text"]))
 
 
 @click.command(cls=TextCommand)

@@ -9,7 +9,7 @@ import click
 from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.engine_call import ask
 from mcp_memory.cli.options import CommonOptions, as_json, located
-from mcp_memory.cli.topics.tree_view import drawn, drawn_preview
+from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
@@ -36,7 +36,7 @@ def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
     if as_json:
         emit(answer)
         return
-    for line in drawn(answer):
+    for line in draw_tree(answer):
         say(line)
     if not answer["topics"]:
         say("no topics yet" + ("" if answer["waiting"] else ", and no fresh note waits"))
@@ -132,7 +132,7 @@ def _dates(note: dict[str, Any]) -> str:
 
 
 def _tell_preview(answer: dict[str, Any], settings: Settings) -> None:
-    lines = drawn_preview(answer)
+    lines = draw_preview(answer)
     for line in lines:
         say(line)
     say("nothing was changed; to do it: mcp-memory compact" if lines else "nothing to do")

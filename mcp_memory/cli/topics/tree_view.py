@@ -15,13 +15,13 @@ State = Callable[[dict[str, Any]], list[str]]
 """What is to be said of a topic, besides its counts."""
 
 
-def drawn(tree: dict[str, Any]) -> list[str]:
+def draw_tree(tree: dict[str, Any]) -> list[str]:
     """The whole tree; no lines for an empty one."""
     tops = [_topic(topic, _state) for topic in tree["topics"]]
     return [*_forest(tops), *_forest(_fresh(tree))]
 
 
-def drawn_preview(tree: dict[str, Any]) -> list[str]:
+def draw_preview(tree: dict[str, Any]) -> list[str]:
     """What would change in it: topics that are new, move, or get notes, and these; no lines where nothing would."""
     tops = [_topic(topic, _change, changed=True) for topic in tree["topics"] if _changes(topic)]
     return list(_forest(tops))

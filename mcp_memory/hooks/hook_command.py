@@ -12,10 +12,10 @@ from mcp_memory.client.connection import Address, TranslatedError, error_of, jso
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.delegation import marks_of
-from mcp_memory.hooks.hook_log import HookLogLine, fallback
+from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
 from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
-from mcp_memory.settings.given import GivenSettings, read
+from mcp_memory.settings.raw_settings import RawSettings, read_raw_settings
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def hook(
         data = read_input()  # whatever comes of it: a client may not take it well that nobody listens
         options = _options(arguments)
         line.event, line.client = options.event, options.client
-        given = read(environ, {"vault", "hooks"}, file=options.config, flags={"vault.path": options.vault})
+        given = read_raw_settings(environ, {"vault", "hooks"}, file=options.config, flags={"vault.path": options.vault})
         vault = vault_folder(given.text("vault", "path", DEFAULT_VAULT))
         state = state_folder(vault, environ)
         log = f"{state}/{HOOKS_LOG}"
@@ -94,13 +94,13 @@ def hook(
         if output := _answer(options, data, vault, state, deadline, line, environ):
             write_output(output)
     except BaseException as error:  # the one promise: the agent does not hear of it
-        line.failed(error)
+        line.add_failure(error)
         line.session = _session(data)
     line.ms = deadline.taken_ms
-    line.write(log or fallback(environ))
+    line.write(log or fallback_file(environ))
 
 
-def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: GivenSettings | None = None) -> float:
+def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
     """Of one call. Before the file is read, what the environment says holds, which wins over it, else the default.
 
     Raises ConfigInvalid.
@@ -166,7 +166,7 @@ def _answer(
         raise
     if status != 200:
         raise error_of(status, facts)
-    line.heard(facts)
+    line.add_facts(facts)
     return output
 
 
@@ -195,10 +195,10 @@ def _options(arguments: Sequence[str]) -> HookOptions:
     return HookOptions(event, **found)
 
 
-def _enabled(given: GivenSettings) -> bool:
+def _enabled(given: RawSettings) -> bool:
     return str(_key(given, "enabled", True)).lower() not in {"false", "0", "no"}
 
 
-def _key(given: GivenSettings, key: str, default: object) -> object:
+def _key(given: RawSettings, key: str, default: object) -> object:
     """Of `[hooks]`. The daemon judges the whole configuration; here only what is needed is looked at."""
     return given.table("hooks").get(key, default)

@@ -20,7 +20,7 @@ Origin = Callable[[str], str]
 """Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
 
 
-class GivenSettings:
+class RawSettings:
     """`tree` holds the tables as they were given, not yet checked; `file` is the configuration file that was read."""
 
     def __init__(self, tree: dict[str, Any], file: str | None, origin: Origin) -> None:
@@ -33,20 +33,20 @@ class GivenSettings:
         table = self.table(section)
         value = table.get(key, default)
         if not isinstance(value, str):
-            raise wrong(f"{section}.{key}", value, "a string", self.origin)
+            raise invalid_value(f"{section}.{key}", value, "a string", self.origin)
         return value
 
     def table(self, section: str) -> dict[str, Any]:
         """One section, nothing in it looked at. Raises ConfigInvalid where it is no table."""
         found = self.tree.get(section, {})
         if not isinstance(found, dict):
-            raise wrong(section, found, "a table", self.origin)
+            raise invalid_value(section, found, "a table", self.origin)
         return self.tree.get(section, {})
 
 
-def read(
+def read_raw_settings(
     environ: Mapping[str, str], sections: Collection[str], *, file: str | Path | None, flags: Mapping[str, object]
-) -> GivenSettings:
+) -> RawSettings:
     """`flags` maps dotted keys (`"daemon.port"`) to values, None = not given; `sections` are those of which the
     environment can set keys. Raises ConfigInvalid for an unreadable file and for a value where a table must be."""
     path = str(file or config_file(environ))
@@ -65,10 +65,10 @@ def read(
     def origin(key: str) -> str:
         return by.get(key, path)
 
-    return GivenSettings(tree, path if found else None, origin)
+    return RawSettings(tree, path if found else None, origin)
 
 
-def wrong(key: str, value: object, wanted: str, origin: Origin, *, hint: str | None = None) -> ConfigInvalid:
+def invalid_value(key: str, value: object, wanted: str, origin: Origin, *, hint: str | None = None) -> ConfigInvalid:
     """The error for a value that cannot be; `wanted` says what can."""
     return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {_kind_of(value)} {value!r}", hint=hint)
 
@@ -120,7 +120,7 @@ def _put(tree: dict[str, Any], dotted: str, value: object, file: str) -> None:
     for parent in parents:
         below: Any = tree.setdefault(parent, {})
         if not isinstance(below, dict):
-            raise wrong(parent, below, "a table", lambda _: file)
+            raise invalid_value(parent, below, "a table", lambda _: file)
         tree = tree[parent]
     tree[last] = value
 

@@ -14,7 +14,7 @@ import click
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, fail
 from mcp_memory.cli.options import CommonOptions, located
-from mcp_memory.cli.shell_hints import for_shell
+from mcp_memory.cli.shell_hints import tools_to_commands
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
 
 _EXIT: tuple[tuple[type[McpMemoryError], int], ...] = ((InvalidInput, 2), (Busy, 3), (NotRunning, 3), (NotFound, 4))
@@ -24,22 +24,22 @@ class Commands(click.Group):
     """Commands in the order a newcomer needs them, their modules imported when one is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- likewise
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             same = [_SAME[cmd_name]] if cmd_name in _SAME else []
-            near = same or difflib.get_close_matches(cmd_name, _COMMANDS, n=1)
+            near = same or difflib.get_close_matches(cmd_name, COMMANDS, n=1)
             hint = f"did you mean {near[0]}?" if near else "mcp-memory --help lists all commands"
             raise click.UsageError(f"No such command {cmd_name!r}: {hint}")
-        module, _, name = _COMMANDS[cmd_name].partition(":")
+        module, _, name = COMMANDS[cmd_name].partition(":")
         import importlib
 
         command: click.Command = getattr(importlib.import_module(f"mcp_memory.cli.{module}"), name)
         return command
 
 
-_COMMANDS = {
+COMMANDS = {
     "start": "daemon.running:start",
     "status": "daemon.running:status",
     "stop": "daemon.running:stop",
@@ -149,7 +149,7 @@ _EXTRA = re.compile(r"(unexpected extra arguments?) \(.*\)", re.DOTALL)
 
 
 def _report(error: McpMemoryError) -> int:
-    hint = error.hint and for_shell(error.hint)
+    hint = error.hint and tools_to_commands(error.hint)
     if "--json" in sys.argv:
         facts: dict[str, Any] = {"error": error.message, "code": error.code, "hint": hint}
         emit(facts)

@@ -78,14 +78,14 @@ def report(lines: Iterable[Mapping[str, Any]], sessions: int) -> HooksReport:
         p99_ms=_percentile(times, 99),
         failures=dict(Counter(str(line.get("cause")) for line in everything if line.get("outcome") == "failed")),
         degraded=dict(Counter(str(line["degraded"]) for line in prompts if line.get("degraded"))),
-        late_starts=late(starts),
-        late_prompts=late(asked_prompts),
+        late_starts=count_late(starts),
+        late_prompts=count_late(asked_prompts),
         starts=len(starts),
         asked_prompts=len(asked_prompts),
     )
 
 
-def late(calls: Iterable[Mapping[str, Any]]) -> int:
+def count_late(calls: Iterable[Mapping[str, Any]]) -> int:
     """How many of these lines tell of a call that was silent because its deadline was over."""
     return sum(line.get("outcome") == "failed" and line.get("cause") in LATE for line in calls)
 
