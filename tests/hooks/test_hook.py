@@ -131,7 +131,7 @@ def test_the_report_names_what_was_given(filled: Place):
     assert (found["late_starts"], found["late_prompts"]) == (1, 1)
     assert found["degraded"] == {"keywords only: the embedding model is unavailable": 2}
     doctor = filled.run("doctor").out
-    assert "the deadline was over: at 1 of the last" in doctor and "with 1 of the last" in doctor
+    assert "gave agents nothing: 1 of the last" in doctor and "session starts, 1 of the last" in doctor
     drawn = filled.run("hooks", "report").ok().out
     assert "1 of the last" in drawn and "prompts: keywords only: the embedding model is unavailable" in drawn
     assert PORT in drawn and "reported" in drawn and "the input is no JSON" in drawn

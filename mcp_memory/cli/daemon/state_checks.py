@@ -111,17 +111,14 @@ def _silences(state: StateFolder) -> list[Finding]:
         calls = list(hook_log.read_lines(str(state.hooks)))
         starts = [line for line in calls if line.get("event") == "session-start"][-LOOKED_AT:]
         prompts = [line for line in calls if line.get("event") == "prompt"][-LOOKED_AT:]
-        if count_late(starts) or count_late(prompts):
+        late_starts, late_prompts = count_late(starts), count_late(prompts)
+        if late := late_starts + late_prompts:
             what = (
-                f"agents were told nothing because the deadline was over: at {count_late(starts)} of the last {len(starts)} "
-                f"session starts, with {count_late(prompts)} of the last {len(prompts)} prompts"
+                f"hooks timed out and gave agents nothing: {late_starts} of the last {len(starts)} session starts, "
+                f"{late_prompts} of the last {len(prompts)} prompts"
             )
-            severity = (
-                "warning"
-                if count_late(starts) + count_late(prompts) > LATE_SHARE * (len(starts) + len(prompts))
-                else "info"
-            )
-            return [Finding(severity, what, "where it goes on, raise hooks.session_start_ms or hooks.prompt_ms")]
+            severity = "warning" if late > LATE_SHARE * (len(starts) + len(prompts)) else "info"
+            return [Finding(severity, what, "if it continues, raise hooks.session_start_ms or hooks.prompt_ms")]
     return []
 
 
