@@ -188,7 +188,7 @@ async def _serve(
         # For good: a second one must not kill a daemon that has answered its last call and closes the index.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, drain)
-        presence = RuntimeFiles(settings.state, instance, address, credentials, engine.upkeep.state_fault)
+        presence = RuntimeFiles(settings.state, instance, address, credentials, engine.report_state_fault)
 
         async def leave_to_successor() -> None:
             await presence.keep()

@@ -17,20 +17,22 @@ Payload = dict[str, Any]
 
 async def extract(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
     """Take what is worth remembering from `messages`, in the plain form."""
-    messages = read_plain(arguments["messages"].encode(), engine.vault.layout.tz)
+    messages = read_plain(arguments["messages"].encode(), engine.parts.vault.layout.tz)
     client, session = arguments.get("client", "default"), arguments["session"]
-    taken = await engine.intake.ingest(arguments["file"], client, session, messages, project=arguments.get("project"))
+    taken = await engine.parts.candidate_ingest.ingest(
+        arguments["file"], client, session, messages, project=arguments.get("project")
+    )
     return asdict(taken)
 
 
 async def held(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
     """By which note each of these statements is held, or None."""
-    found = [await engine.neighbours.holder(text) for text in arguments["texts"]]
+    found = [await engine.parts.neighbours.holder(text) for text in arguments["texts"]]
     return {"held": [each and asdict(each) for each in found]}
 
 
 async def inbox(engine: Engine, _: Mapping[str, Any]) -> Payload:
-    return {"waiting": [each.payload() for each in await engine.review.waiting()]}
+    return {"waiting": [each.payload() for each in await engine.parts.review.waiting()]}
 
 
 async def review(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
@@ -40,15 +42,15 @@ async def review(engine: Engine, arguments: Mapping[str, Any]) -> Payload:
     match verb:
         case "accept":
             supersede = arguments.get("supersede", False)
-            record = await engine.review.accept(target, etag, arguments.get("content"), supersede=supersede)
+            record = await engine.parts.review.accept(target, etag, arguments.get("content"), supersede=supersede)
         case "merge":
             if "into" not in arguments:
                 raise InvalidInput("merge needs into", hint="pass the id or path of a note")
-            record = await engine.review.merge(target, arguments["into"], etag)
+            record = await engine.parts.review.merge(target, arguments["into"], etag)
         case "drop":
-            record = await engine.review.drop(target, etag)
+            record = await engine.parts.review.drop(target, etag)
         case "undo":
-            record = await engine.review.undo(target)
+            record = await engine.parts.review.undo(target)
         case _:
             raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge, drop or undo")
     return {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}

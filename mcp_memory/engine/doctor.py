@@ -29,29 +29,29 @@ async def treat(engine: Engine) -> list[str]:
     done: list[str] = []
     overwritten = [each.id for each in facts.lost if each.why == "overwritten"]
     if overwritten:
-        back = await engine.upkeep.recover(overwritten)
+        back = await engine.parts.admin.recover(overwritten)
         done += [f"added again to {each.added.path}: {each.gist}" for each in back]
-    if facts.faults or engine.indexer.replaced:
-        engine.health.faults.clear()
-        read = await engine.upkeep.reindex()
+    if facts.faults or engine.parts.indexer.replaced:
+        engine.parts.health.faults.clear()
+        read = await engine.parts.admin.reindex()
         done.append(f"built the index anew: {read['notes']} notes read, {read['embedded']} texts embedded")
     return done
 
 
 def gathered(engine: Engine) -> VaultFacts:
     """Reads disk and index: call it in a thread."""
-    upkeep, indexer, vault = engine.upkeep, engine.indexer, engine.vault
+    upkeep, indexer, vault = engine.parts.admin, engine.parts.indexer, engine.parts.vault
     try:
         ids, fault = {record.path: record.id for record in upkeep.tree()}, []
     except IndexUnavailable as error:
         ids, fault = {}, [Problem("index", error.message)]
-    model = engine.model
+    model = engine.parts.model
     return VaultFacts(
         root=str(vault.roots().get("", "")),
         paths=sorted(vault.list().files),
         ids=ids,
-        problems=list(engine.writer.problems.values()),
-        faults=[*engine.health.faults.values(), *fault],
+        problems=list(engine.parts.writer.problems.values()),
+        faults=[*engine.parts.health.faults.values(), *fault],
         overcome=upkeep.index_problems,
         leftovers=vault.standing_leftovers(),
         warnings=vault.warnings,
@@ -59,23 +59,25 @@ def gathered(engine: Engine) -> VaultFacts:
         pruning_paused=indexer.pruning_paused,
         keywords_only=model.state if engine.embeds and not model.embedder and model.state != "loading" else None,
         noticing=_noticing(engine),
-        deaf=engine.watcher.fault,
+        deaf=engine.parts.watcher.fault,
         read_only=vault.read_only,
         ignored=indexer.ignored,
         open_objects=_open_objects(engine),
-        commits=engine.health.commits() if engine.health.commits else None,
+        commits=engine.parts.health.commits() if engine.parts.health.commits else None,
         damaged_undo=vault.damaged_undo,
         damaged_ledger_lines=vault.ledger.damaged_lines,
-        compaction=engine.gardener.trouble,
-        uncaptured=engine.capturer.problems,
-        memory=engine.recaller.told_of_memory(),
+        compaction=engine.parts.auto_compactor.trouble,
+        uncaptured=engine.parts.capture_worker.problems,
+        memory=engine.parts.answerer.told_of_memory(),
         inbox=_long_inbox(engine),
     )
 
 
 def _open_objects(engine: Engine) -> str | None:
-    root = engine.vault.roots()[""]
-    if not engine.health.commits or all(_is_open(root / path) for path in engine.vault.list().files if path[0] != "@"):
+    root = engine.parts.vault.roots()[""]
+    if not engine.parts.health.commits or all(
+        _is_open(root / path) for path in engine.parts.vault.list().files if path[0] != "@"
+    ):
         return None
     try:
         found = find(root, LOOK_DEADLINE_S).open_objects()
@@ -93,15 +95,15 @@ def _is_open(file: Path) -> bool:
 
 def _long_inbox(engine: Engine) -> int:
     try:
-        waiting = engine.digest.waiting()
+        waiting = engine.parts.digest.waiting()
     except IndexUnavailable:
         return 0  # which is a finding of its own
     return waiting if waiting >= engine.many_candidates else 0
 
 
 def _noticing(engine: Engine) -> str:
-    last = engine.indexer.last
+    last = engine.parts.indexer.last
     if last is None:
-        return engine.watcher.state
+        return engine.parts.watcher.state
     took, ago = f"{last.took_s:.2f} s for {counted(last.files, 'file')}", f"{monotonic() - last.at:.0f} s ago"
-    return f"{engine.watcher.state}; the last took {took} and ended {ago}"
+    return f"{engine.parts.watcher.state}; the last took {took} and ended {ago}"

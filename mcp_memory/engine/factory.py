@@ -14,6 +14,7 @@ import anyio
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.git.committer import Committer
 from mcp_memory.git.uncommitted import UncommittedFiles
@@ -61,24 +62,24 @@ async def open_engine(
             lambda: _open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
         )
         index = await in_thread(lambda: open_index(config.state / "index"), deadline_s=60, what="opening the index")
-    engine = Engine(config, marker, vault, index, now)
+    parts = EngineParts(config, marker, vault, index, now)
     try:
         async with anyio.create_task_group() as tasks:
-            await engine.start(tasks, watch=watch, progress=progress)
+            await parts.start(tasks, watch=watch, progress=progress)
             if pending is not None:
                 if marker.made:
                     pending.add(NotePath(MARKER))
-                committer = Committer(config.root, pending, vault, engine.health, config.git)
+                committer = Committer(config.root, pending, vault, parts.health, config.git)
                 tasks.start_soon(committer.run)
             try:
-                yield engine
+                yield Engine(parts)
             finally:
                 tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         raise _only_one(group) from group
     finally:
         with anyio.CancelScope(shield=True):
-            await engine.close()
+            await parts.close()
 
 
 def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -68,18 +68,18 @@ async def recall(engine: Engine, arguments: Payload) -> Payload:
 
 async def brief(engine: Engine, arguments: Payload) -> Payload:
     """What a session is to be told at its start, or with its `prompt`."""
-    engine.watcher.touch()
+    engine.parts.watcher.touch()
     session, project = arguments["session"], arguments.get("project")
     deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
     if transcript := arguments.get("transcript"):
         delegated = arguments.get("delegated", False)
-        engine.capturer.note(client_of(session), transcript, due=False, delegated=delegated)
+        engine.parts.capture_worker.note(client_of(session), transcript, due=False, delegated=delegated)
     prompt = arguments.get("prompt")
     if prompt is None:
-        briefing = await engine.briefer.start(session, project, deadline_s=deadline_s)
+        briefing = await engine.parts.briefer.start(session, project, deadline_s=deadline_s)
     else:
         lasting = arguments.get("lasting", True)
-        briefing = await engine.briefer.prompt(
+        briefing = await engine.parts.briefer.prompt(
             session, checked_query(prompt), project, deadline_s=deadline_s, lasting=lasting
         )
     facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
@@ -89,18 +89,20 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
 async def emptied(engine: Engine, arguments: Payload) -> Payload:
     """The session's context is emptied, or it is over; `transcript` is captured to its end, as with `grown`."""
     await grown(engine, arguments)
-    await engine.briefer.reset(arguments["session"])
+    await engine.parts.briefer.reset(arguments["session"])
     return {}
 
 
 async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 -- each takes them
     """What an agent is asked to do before its context is compacted; nothing where it could not."""
-    read_only = await in_thread(lambda: engine.vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
+    read_only = await in_thread(
+        lambda: engine.parts.vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault"
+    )
     return {"text": "" if read_only else FLUSH}
 
 
 async def titles(engine: Engine, arguments: Payload) -> Payload:
-    found = await engine.briefer.titles(arguments["ids"])
+    found = await engine.parts.briefer.titles(arguments["ids"])
     return {"notes": {each: {"path": note.path, "title": note.title} for each, note in found.items()}}
 
 
@@ -144,20 +146,20 @@ def _caller(arguments: Payload) -> Caller:
 async def adopt(engine: Engine, arguments: Payload) -> Payload:
     path, dry_run = arguments.get("path"), arguments.get("dry_run", False)
     if arguments.get("revoke", False):
-        return {"returned": await engine.upkeep.give_back(path, dry_run=dry_run)}
-    return {"adopted": await engine.upkeep.adopt(path, dry_run=dry_run)}
+        return {"returned": await engine.parts.admin.give_back(path, dry_run=dry_run)}
+    return {"adopted": await engine.parts.admin.adopt(path, dry_run=dry_run)}
 
 
 async def reindex(engine: Engine, _: Payload) -> Payload:
-    return await engine.upkeep.reindex()
+    return await engine.parts.admin.reindex()
 
 
 async def reconcile(engine: Engine, _: Payload) -> Payload:
-    return await engine.upkeep.reconcile()
+    return await engine.parts.admin.reconcile()
 
 
 async def accept(engine: Engine, _: Payload) -> Payload:
-    return {"pruned": await engine.upkeep.accept_loss()}
+    return {"pruned": await engine.parts.admin.accept_loss()}
 
 
 async def doctor(engine: Engine, _: Payload) -> Payload:
@@ -170,11 +172,11 @@ async def fix(engine: Engine, _: Payload) -> Payload:
 
 
 async def lost(engine: Engine, _: Payload) -> Payload:
-    return {"lost": [lost_payload(each) for each in await engine.upkeep.lost_entries()]}
+    return {"lost": [lost_payload(each) for each in await engine.parts.admin.lost_entries()]}
 
 
 async def recover(engine: Engine, arguments: Payload) -> Payload:
-    found = await engine.upkeep.recover(arguments["ids"], dismiss=arguments.get("dismiss", False))
+    found = await engine.parts.admin.recover(arguments["ids"], dismiss=arguments.get("dismiss", False))
     return {"recovered": [lost_payload(each) for each in found]}
 
 
@@ -185,7 +187,7 @@ async def erase(engine: Engine, arguments: Payload) -> Payload:
 async def log(engine: Engine, arguments: Payload) -> Payload:
     """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
     target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
-    look = partial(engine.past.describe, target, at, limit)
+    look = partial(engine.parts.note_history.describe, target, at, limit)
     return await in_thread(look, deadline_s=PAST_S + 10, what="reading the history")
 
 
@@ -194,20 +196,20 @@ async def take_in(engine: Engine, arguments: Payload) -> Payload:
     files of an exported vault, under their own paths."""
     destination = ImportDestination(arguments["folder"], arguments.get("mark", "")) if "folder" in arguments else None
     incoming = list(map(incoming_of, arguments["items"]))
-    taken = await engine.porting.take_in(incoming, destination, dry_run=arguments.get("dry_run", False))
+    taken = await engine.parts.transfer.take_in(incoming, destination, dry_run=arguments.get("dry_run", False))
     return {"taken": [{"deed": each.deed.value, "path": each.path, "why": each.why} for each in taken]}
 
 
 async def export(engine: Engine, arguments: Payload) -> Payload:
     """What there is to export, a page after the other; the files are read by the process of the person who asked."""
-    found, further = await engine.porting.catalogue(arguments.get("after"))
+    found, further = await engine.parts.transfer.catalogue(arguments.get("after"))
     notes = [facts_of(record) for record in found]
-    return {"home": engine.marker.home, "notes": notes, "next": further}
+    return {"home": engine.parts.marker.home, "notes": notes, "next": further}
 
 
 async def status(engine: Engine, _: Payload) -> Payload:
-    facts = await in_thread(engine.upkeep.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
-    return {**facts, "capture": engine.capturer.status()}
+    facts = await in_thread(engine.parts.admin.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return {**facts, "capture": engine.parts.capture_worker.status()}
 
 
 Operation = Callable[[Engine, Payload], Awaitable[Payload]]

@@ -22,20 +22,22 @@ async def compact(engine: Engine, arguments: Payload) -> Payload:
     if run is not None and (dry_run or topic is not None):
         raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
     if run is not None:
-        return asdict(await engine.compactor.undo(run))
-    await engine.upkeep.reconcile()
+        return asdict(await engine.parts.compactor.undo(run))
+    await engine.parts.admin.reconcile()
     try:
-        await engine.model.embed()
-        note = None if engine.model.embedder else f"{engine.model.reason}: a note without a vector waits"
+        await engine.parts.model.embed()
+        note = None if engine.parts.model.embedder else f"{engine.parts.model.reason}: a note without a vector waits"
     except EmbedderUnavailable as error:
         note = f"{error.message}: a note without a vector waits"
     if dry_run:
-        return {**preview_payload(await engine.compactor.preview(topic)), "note": note}
-    return {**asdict(await engine.compactor.run(topic)), "note": note}
+        return {**preview_payload(await engine.parts.compactor.preview(topic)), "note": note}
+    return {**asdict(await engine.parts.compactor.run(topic)), "note": note}
 
 
 async def runs(engine: Engine, _: Payload) -> Payload:
-    found = await in_thread(engine.runs.runs_with_jobs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    found = await in_thread(
+        engine.parts.run_journal.runs_with_jobs, deadline_s=LOOK_DEADLINE_S, what="reading the journal"
+    )
     return {"runs": [run_payload(run, entries) for run, entries in found]}
 
 
@@ -58,12 +60,16 @@ async def show(engine: Engine, arguments: Payload) -> Payload:
 
 async def share(engine: Engine, arguments: Payload) -> Payload:
     """What of a topic can be shared. Only looks: writing it somewhere is for the process of the person who asked."""
-    await engine.upkeep.reconcile()
+    await engine.parts.admin.reconcile()
     topics, _ = await _look(engine)
-    topic = topic_named(arguments["target"], topics, engine.compactor.root)
-    parcel = await in_thread(lambda: parcel_of(engine.vault, engine.marker.id, topic), what="reading the topic")
+    topic = topic_named(arguments["target"], topics, engine.parts.compactor.root)
+    parcel = await in_thread(
+        lambda: parcel_of(engine.parts.vault, engine.parts.marker.id, topic), what="reading the topic"
+    )
     return asdict(parcel)
 
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
-    return await in_thread(engine.compactor.survey.tree_and_fresh, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+    return await in_thread(
+        engine.parts.compactor.survey.tree_and_fresh, deadline_s=LOOK_DEADLINE_S, what="the topic tree"
+    )

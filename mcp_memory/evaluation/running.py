@@ -16,6 +16,7 @@ import anyio
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.factory import open_engine
+from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
 from mcp_memory.evaluation.quoted import quoted_lines
@@ -129,7 +130,7 @@ async def _engine(asked: _Asked, config: EngineConfig, tell: Tell) -> AsyncGener
     here = replace(config, root=asked.place / "vault", state=asked.place / "state", vault=alone)
     async with open_engine(here, watch=False, progress=tell, clock=lambda: asked.now) as engine:
         await _settled(engine, tell)
-        await engine.model.learn()
+        await engine.fit_confidence()
         yield engine
 
 
@@ -158,7 +159,7 @@ async def _settled(engine: Engine, tell: Tell) -> None:
         with anyio.move_on_after(SHOWN_EVERY_S):
             await engine.settled()
             return
-        status = await in_thread(engine.upkeep.status, deadline_s=30, what="the state of the index")
+        status = await perform(engine, "status", {})
         tell(f"  {status['notes']} notes indexed, {status['pending']} of {status['chunks']} passages without a vector")
 
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import wraps
 from math import inf
 from time import monotonic
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import anyio
 
-from mcp_memory.errors import IndexReplaced
-
 LOOK_S = 0.05
 """How often a pause looks whether calls are still being served."""
-
-T = TypeVar("T")
-P = ParamSpec("P")
 
 
 class IdleDetector:
@@ -47,26 +40,3 @@ class IdleDetector:
         until = self._clock() + at_most_s
         while not self.is_quiet(quiet_s) and self._clock() < until and not unless():  # noqa: ASYNC110 -- time passes
             await anyio.sleep(LOOK_S)
-
-
-class Serving(Protocol):
-    @property
-    def traffic(self) -> IdleDetector: ...
-
-
-S = TypeVar("S", bound=Serving)
-
-
-def served(method: Callable[Concatenate[S, P], Awaitable[T]]) -> Callable[Concatenate[S, P], Awaitable[T]]:
-    """For a method that somebody waits for. It is called again where it was the first to find the index damaged: its
-    answer then comes from the new one, and says so."""
-
-    @wraps(method)
-    async def counted(self: S, *arguments: P.args, **named: P.kwargs) -> T:
-        with self.traffic.serving():
-            try:
-                return await method(self, *arguments, **named)
-            except IndexReplaced:
-                return await method(self, *arguments, **named)
-
-    return counted

@@ -62,7 +62,7 @@ class HookEndpoint:
     async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> HookAnswer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
-        self._engine.model.call()  # somebody is at work: a prompt that finds the model at rest is told less
+        self._engine.wake_model()  # somebody is at work: a prompt that finds the model at rest is told less
         work = partial(perform, self._engine)
         return await answer(work, self._project, event, client, data, within_ms, environ, self._owes_start)
 

@@ -15,7 +15,6 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.recall.flush import FLUSH
-from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in
 from mcp_memory.text.pluralize import counted
 
@@ -37,7 +36,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by topic and folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction] -- registered
         topics = (await perform(engine, "tree", {}))["topics"]
-        notes = await in_thread(engine.upkeep.tree, deadline_s=30, what="listing notes")
+        notes = await engine.notes()
         return "\n".join(map(visible, _listed(topics, list(map(note_payload, notes))))) + "\n"
 
     @server.resource("memory://status", mime_type="application/json", title="The state of memory")

@@ -18,7 +18,6 @@ from mcp_types import SubscriptionsListenRequestParams
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
-from mcp_memory.runtime.threads import in_thread
 
 NOTE, TREE, STATUS = "memory://note/", "memory://tree", "memory://status"
 
@@ -27,8 +26,6 @@ TOGETHER_S = 0.05
 
 MOST_NOTES = 1000
 """Of one telling by name; where more have changed at once, a listener to the tree still hears of it."""
-
-LOOK_S = 10.0
 
 
 class Subscriptions:
@@ -40,7 +37,7 @@ class Subscriptions:
         self._handler = ListenHandler(self._bus)
         self._paths: dict[NotePath, None] = {}
         self._changed = anyio.Event()
-        engine.writer.listeners.append(self._note)
+        engine.subscribe(self._note)
 
     def serve(self, server: FastMCP) -> None:
         """Answer `subscriptions/listen`."""
@@ -66,9 +63,8 @@ class Subscriptions:
             self._changed.set()
 
     async def _uris(self, paths: Sequence[NotePath]) -> list[str]:
-        look = self._engine.upkeep.ids
         try:
-            ids = await in_thread(lambda: look(paths[:MOST_NOTES]), deadline_s=LOOK_S, what="looking up notes")
+            ids = await self._engine.ids_at(paths[:MOST_NOTES])
         except McpMemoryError:
             ids = []  # who named them by path hears of it all the same
         return [*_notes(paths[:MOST_NOTES]), *_notes(ids), TREE, STATUS]

@@ -42,7 +42,7 @@ Project = Annotated[
 
 def add_tools(server: FastMCP, engine: Engine, vault: VaultConfig, recall: RecallConfig) -> None:
     """Register memory_search, memory_recall, memory_append and memory_forget."""
-    kinds = "\n".join(f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in engine.vault.kinds)
+    kinds = "\n".join(f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in engine.kinds)
     phases = ", ".join(engine.phases)
 
     @server.tool(annotations=_reads("Search memory"), output_schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)

@@ -81,7 +81,7 @@ async def _first_index(site: Site) -> float:
     async with open_engine(site.engine_config, watch=False) as engine:
         await engine.settled()
         took_s = time.perf_counter() - start
-        status = engine.upkeep.status()
+        status = engine.parts.admin.status()
     if status["pending"] or status["chunks"] < FIRST.chunks:
         raise SystemExit(f"the first index is not complete: {status}")
     return took_s
@@ -104,14 +104,14 @@ async def _changes(corpora: list[Corpus], sites: list[Site]) -> list[list[float]
 
 
 async def _change(engine: Engine, corpus: Corpus, number: int) -> float:
-    file = engine.vault.roots()[""] / corpus.path(number)
+    file = engine.parts.vault.roots()[""] / corpus.path(number)
     path, kept = NotePath(corpus.path(number)), file.read_bytes()
     try:
         file.write_text(f"# Changed {number}\n\n" + replace(corpus, entries=10).text(number), encoding="utf-8")
-        note = engine.vault.read(path)
+        note = engine.parts.vault.read(path)
         start = time.perf_counter()
-        await engine.writer.index_note(note)
+        await engine.parts.writer.index_note(note)
         return time.perf_counter() - start
     finally:
         file.write_bytes(kept)
-        await engine.writer.index_note(engine.vault.read(path))
+        await engine.parts.writer.index_note(engine.parts.vault.read(path))

@@ -101,8 +101,8 @@ async def _measure(
     async with open_engine(config, watch=False, clock=lambda: now) as engine:
         await engine.settled()
         labels = await _filled(engine, vault)
-        await engine.model.embed()
-        await engine.compactor.run()
+        await engine.parts.model.embed()
+        await engine.parts.compactor.run()
     for way, recall in ((FLAT, RecallConfig(topic_pages=False)), (SHIPPED, RecallConfig())):
         async with open_engine(replace(config, recall=recall), watch=False, clock=lambda: now) as engine:
             await engine.settled()

@@ -31,8 +31,8 @@ class Asked:
 
     @classmethod
     async def of(cls, engine: Engine, question: str) -> Asked:
-        ranking = await engine.searcher.rank(question, filters=Filters(), limit=RANKED)
-        meaning = engine.searcher.meaning(question)
+        ranking = await engine.parts.searcher.rank(question, filters=Filters(), limit=RANKED)
+        meaning = engine.parts.searcher.meaning(question)
         assert meaning is not None
         return cls(ranking.passages, meaning, telling(question))
 
@@ -78,11 +78,11 @@ class Grown:
 
 async def look_at(engine: Engine) -> Grown:
     def look() -> Grown:
-        topics, fresh = engine.compactor.survey.tree_and_fresh()
+        topics, fresh = engine.parts.compactor.survey.tree_and_fresh()
         notes = [*fresh, *(note for top in topics for each in top.walk() for note in each.leaves)]
         paths = [note.path for note in notes] + [each.page_path for top in topics for each in top.walk()]
-        vectors = dict(zip(paths, engine._index.meanings(paths), strict=True))
-        texts = {path: engine.vault.read(path).body for path in paths}
+        vectors = dict(zip(paths, engine.parts.index.meanings(paths), strict=True))
+        texts = {path: engine.parts.vault.read(path).body for path in paths}
         return Grown(topics, [note.path for note in fresh], texts, {note.id: note.path for note in notes}, vectors)
 
     return await in_thread(look, deadline_s=60, what="looking at the tree")

@@ -57,7 +57,7 @@ def at_rest(engine: Engine) -> bool:
 
 
 def said(engine: Engine) -> dict[str, Any]:
-    return engine.gardener.status()
+    return engine.parts.auto_compactor.status()
 
 
 async def test_notes_are_filed_and_pages_renewed_without_being_asked(toy_world: World) -> None:
@@ -67,7 +67,7 @@ async def test_notes_are_filed_and_pages_renewed_without_being_asked(toy_world: 
         status = await perform(engine, "status", {})
         last = status["compaction"]["last"]
         assert last["about"] == "8 notes filed, 2 pages written"
-        assert engine.runs.runs() == [last["run"]]
+        assert engine.parts.run_journal.runs() == [last["run"]]
         assert status["phase"] == status["compaction"]["phase"] == "idle" and not status["problems"]
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
         tea = topic_of(toy_world, "green-tea")
@@ -83,7 +83,7 @@ async def test_only_where_it_is_wanted(toy_world: World) -> None:
         async with toy_world.engine(watching=watching, topics=topics) as engine:
             await told(engine, TEA)
             with anyio.fail_after(10):
-                await engine.gardener.run(engine._swept, tends=watching)  # else it goes on for ever
+                await engine.parts.auto_compactor.run(engine.parts.swept, tends=watching)  # else it goes on for ever
             assert not filed(toy_world) and said(engine)["automatic"] is False
             assert "mcp-memory compact" in said(engine)["why_idle"]
 
@@ -110,13 +110,13 @@ async def test_a_person_comes_first_and_both_are_done_once(toy_world: World, han
         assert said(engine)["phase"] == "compacting"
 
         async def person() -> None:
-            reports.append(await engine.compactor.run())
+            reports.append(await engine.parts.compactor.run())
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(person)
-            await eventually(lambda: engine.compactor._turns.are_wanted)
+            await eventually(lambda: engine.parts.compactor._turns.are_wanted)
             go_on.set()
-        assert len(engine.runs.runs()) == 2, "the one gave way after a job, the other did the rest"
+        assert len(engine.parts.run_journal.runs()) == 2, "the one gave way after a job, the other did the rest"
         assert len(reports[0].done) == 1 and filed(toy_world) == 8
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
 
@@ -137,12 +137,12 @@ async def test_what_a_person_took_back_is_not_done_again_unasked(toy_world: Worl
     async with toy_world.engine(watching=True, topics=SOON) as engine:
         await told(engine, TEA)
         await eventually(lambda: filed(toy_world) == 4 and said(engine)["last"])
-        await engine.compactor.undo(said(engine)["last"]["run"])
+        await engine.parts.compactor.undo(said(engine)["last"]["run"])
         await eventually(lambda: said(engine)["why_idle"] == auto_compactor.HELD)
         assert not filed(toy_world)
     async with toy_world.engine(watching=True, topics=SOON) as engine:
         await eventually(lambda: said(engine)["why_idle"] == auto_compactor.HELD)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert filed(toy_world) == 4
         await told(engine, RAIL)
         await eventually(lambda: filed(toy_world) == 8)
@@ -155,7 +155,7 @@ async def test_what_keeps_failing_is_told_once_and_then_tried_less(
         journal = toy_world.state / "compaction"
         journal.write_text("in the way")
         await told(engine, TEA)
-        await eventually(lambda: engine.gardener.trouble)
+        await eventually(lambda: engine.parts.auto_compactor.trouble)
         found = await anyio.to_thread.run_sync(examine, engine)
         assert any("compaction keeps failing" in each.what for each in found)
         assert "failed" in said(engine)["why_idle"] and said(engine)["next_s"] is not None
@@ -164,7 +164,7 @@ async def test_what_keeps_failing_is_told_once_and_then_tried_less(
         journal.unlink()
         await eventually(lambda: filed(toy_world) == 4)
         await eventually(lambda: not said(engine)["failures"])
-        assert engine.gardener.trouble is None
+        assert engine.parts.auto_compactor.trouble is None
 
 
 async def test_a_lull_is_waited_for_within_bounds() -> None:

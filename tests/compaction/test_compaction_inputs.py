@@ -28,11 +28,11 @@ LATER = "Green tea from Uji needs water of 99 degrees and a warm pot."
 
 async def settled(engine: Engine, world: World, but: str = "doctor") -> list[str]:
     """Runs until nothing is done; what was left at the end. The tree is sound then, `but` for this."""
-    await engine.upkeep.reindex()
+    await engine.parts.admin.reindex()
     for _ in range(5):
-        if not (await engine.compactor.run()).done:
+        if not (await engine.parts.compactor.run()).done:
             break
-    last = await engine.compactor.run()
+    last = await engine.parts.compactor.run()
     assert not last.done
     faults = await tree_judge.tree(engine, world, with_people=True)
     assert [fault for fault in faults if "doctor" not in fault and but not in fault] == []
@@ -68,18 +68,18 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 async def test_what_a_person_made_of_a_page_stays_and_stops_nobody(toy_world: World, damage: str) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        first = (await engine.compactor.run()).run
+        first = (await engine.parts.compactor.run()).run
         page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
         DAMAGES[damage](page)
         before = page.read_bytes() if page.is_file() else b""
         await told(engine, [LATER, *(each.replace("platform", "track") for each in RAIL)])
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert report.left and (page.read_bytes() if page.is_file() else b"") == before
-        again = await engine.compactor.run()
+        again = await engine.parts.compactor.run()
         assert again.left == report.left and not again.done
         assert len(leaves(toy_world.files())) == 13 and len(list(page.parent.glob("0*.md"))) == 5
         for run in (report.run, first):
-            await engine.compactor.undo(run)
+            await engine.parts.compactor.undo(run)
         assert len(list((toy_world.root / "topics/_fresh").glob("*.md"))) == 13
         assert (page.read_bytes() if page.is_file() else b"") == before and page.exists()
 
@@ -101,7 +101,7 @@ async def test_names_that_differ_only_in_case_or_normal_form(toy_world: World, n
 async def test_a_note_moved_out_is_nobodys_and_comes_back_by_hand(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         topic = toy_world.root / topic_of(toy_world, "green-tea")
         note = next(topic.glob("001-*.md"))
         away = note.rename(toy_world.root / note.name)
@@ -118,7 +118,7 @@ async def test_a_renamed_topic_is_still_ours_and_its_parent_leads_to_it(toy_worl
     config = {"fresh_tail_count": 0, "leaf_cosine": 0.75, "topic_cosine": 0.2, "min_leaves": 3, "max_leaves": 4}
     async with toy_world.engine(topics=type(ALL_AT_ONCE)(**config)) as engine:
         ids = await told(engine, texts)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         old = toy_world.root / topic_of_below(toy_world, "uji")
         new = old.rename(old.with_name("07-my-favourite"))
         assert await settled(engine, toy_world) == []
@@ -130,7 +130,7 @@ async def test_a_renamed_topic_is_still_ours_and_its_parent_leads_to_it(toy_worl
         copied = (new / PAGE).read_bytes()
         toy_world.write("topics/09-copy/_summary.md", copied)
         toy_world.write("topics/09-copy/mine.md", "My own words.")
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert toy_world.read("topics/09-copy/_summary.md") == copied, "a copy is a person's"
 
 
@@ -161,13 +161,13 @@ async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) 
     async with toy_world.engine(topics=everything) as engine:
         await told(engine, WORDS_OF[kind])
         before = toy_world.files()
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert sorted(leaves(toy_world.files()).values()) == sorted(leaves(before).values()) and report.done
         assert await settled(engine, toy_world) == []
         for path in (path for path in toy_world.files() if path.endswith(PAGE)):
             assert re.fullmatch(r"topics/[0-9]{2}-[\w-]+/_summary\.md", path)
-        for run in reversed(engine.runs.runs()):
-            await engine.compactor.undo(run)
+        for run in reversed(engine.parts.run_journal.runs()):
+            await engine.parts.compactor.undo(run)
         assert toy_world.files() == before
 
 
@@ -215,7 +215,7 @@ async def test_whatever_a_language_model_answers_the_page_is_a_page(
     async with toy_world.engine(topics=ALL_AT_ONCE, summarizer=summarizer) as engine:
         await told(engine, TEA)
         before = sorted(leaves(toy_world.files()).values())
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert await settled(engine, toy_world) == []
         assert sorted(leaves(toy_world.files()).values()) == before
         (path,) = (path for path in toy_world.files() if path.endswith(PAGE))
@@ -239,7 +239,7 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = sorted(leaves(toy_world.files()).values())
-        backend, calls = engine.vault._backend, list[object]()
+        backend, calls = engine.parts.vault._backend, list[object]()
         real = getattr(backend, verb)
 
         def failing(*arguments: object) -> object:
@@ -250,11 +250,11 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
 
         with monkeypatch.context() as patched:
             patched.setattr(backend, verb, failing)
-            report = await engine.compactor.run()
+            report = await engine.parts.compactor.run()
             assert report.left and len(calls) > 1
             assert sorted(leaves(toy_world.files()).values()) == before
         assert await settled(engine, toy_world) == []
-        assert len(leaves(toy_world.files())) == 8 and not engine.runs.unfinished()
+        assert len(leaves(toy_world.files())) == 8 and not engine.parts.run_journal.unfinished()
 
 
 async def test_a_sync_client_that_renames_and_copies_meanwhile(
@@ -263,7 +263,7 @@ async def test_a_sync_client_that_renames_and_copies_meanwhile(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = sorted(leaves(toy_world.files()).values())
-        backend, fresh = engine.vault._backend, toy_world.root / "topics/_fresh"
+        backend, fresh = engine.parts.vault._backend, toy_world.root / "topics/_fresh"
         move = backend.move
 
         def beside(source: NotePath, target: NotePath) -> None:
@@ -275,7 +275,7 @@ async def test_a_sync_client_that_renames_and_copies_meanwhile(
 
         with monkeypatch.context() as patched:
             patched.setattr(backend, "move", beside)
-            await engine.compactor.run()
+            await engine.parts.compactor.run()
         await settled(engine, toy_world)
         after = leaves(toy_world.files())
         copies = [path for path in after if "copy of" in path]
@@ -289,10 +289,10 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
             toy_world.later(hours=hours)
             await told(engine, texts)
             before.append(toy_world.files())
-            runs.append((await engine.compactor.run()).run)
-        assert engine.runs.runs() == runs and len(set(runs)) == 4
+            runs.append((await engine.parts.compactor.run()).run)
+        assert engine.parts.run_journal.runs() == runs and len(set(runs)) == 4
         for run, files in zip(reversed(runs), reversed(before), strict=True):
-            assert not (await engine.compactor.undo(run)).left
+            assert not (await engine.parts.compactor.undo(run)).left
             assert files.items() <= toy_world.files().items()
         assert not list((toy_world.root / "topics").glob("[0-9]*"))
 
@@ -321,27 +321,27 @@ async def test_garbage_in_the_journal_stops_nothing(toy_world: World, garbage: b
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         before = toy_world.files()
-        run = (await engine.compactor.run()).run
+        run = (await engine.parts.compactor.run()).run
         journal = toy_world.state / "compaction"
         (journal / "20991231T000000.jsonl").mkdir()
         (journal / "mine.jsonl").write_bytes(garbage)
         (journal / f"{run}.jsonl").write_bytes(garbage + b"\n" + (journal / f"{run}.jsonl").read_bytes() + garbage)
         assert await settled(engine, toy_world) == []
-        await engine.compactor.undo(run)
+        await engine.parts.compactor.undo(run)
         assert toy_world.files() == before
 
 
 async def test_taken_back_twice_or_out_of_order(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        first = (await engine.compactor.run()).run
+        first = (await engine.parts.compactor.run()).run
         await told(engine, [LATER])
         before = sorted(leaves(toy_world.files()).values())
-        second = (await engine.compactor.run()).run
-        assert (await engine.compactor.undo(first)).left, "the page is another one by now"
-        assert await engine.compactor.undo(first) and not (await engine.compactor.undo(first)).done
-        await engine.compactor.undo(second)
-        assert not (await engine.compactor.undo(second)).done
+        second = (await engine.parts.compactor.run()).run
+        assert (await engine.parts.compactor.undo(first)).left, "the page is another one by now"
+        assert await engine.parts.compactor.undo(first) and not (await engine.parts.compactor.undo(first)).done
+        await engine.parts.compactor.undo(second)
+        assert not (await engine.parts.compactor.undo(second)).done
         assert sorted(leaves(toy_world.files()).values()) == before
         assert {path.rpartition("/")[0] for path in leaves(toy_world.files())} == {"topics/_fresh"}
         assert await settled(engine, toy_world) == [] and len(leaves(toy_world.files())) == 5
@@ -350,20 +350,20 @@ async def test_taken_back_twice_or_out_of_order(toy_world: World) -> None:
 async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA + RAIL)
-        run = (await engine.compactor.run()).run
+        run = (await engine.parts.compactor.run()).run
         edited = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         edited.write_text(edited.read_text() + "And a biscuit.\n")
         await engine.forget(ids[1])
-        undone = await engine.compactor.undo(run)
+        undone = await engine.parts.compactor.undo(run)
         assert undone.left and "And a biscuit." in "".join(
             path.read_text() for path in (toy_world.root / "topics/_fresh").glob("*.md")
         )
         await engine.forget(ids[1], restore=True)
         assert await settled(engine, toy_world) == []
-        latest = engine.runs.runs()[-1]
+        latest = engine.parts.run_journal.runs()[-1]
         await engine.erase(ids[0], sure=True)
         with pytest.raises(McpMemoryError):
-            await engine.compactor.undo(latest)
+            await engine.parts.compactor.undo(latest)
         assert len(leaves(toy_world.files())) == 7 and await settled(engine, toy_world) == []
 
 
@@ -371,9 +371,9 @@ async def test_a_note_takes_another_name_back_where_a_later_one_has_its_own(toy_
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         names = sorted(file.name for file in (toy_world.root / "topics/_fresh").iterdir())
-        run = (await engine.compactor.run()).run
+        run = (await engine.parts.compactor.run()).run
         toy_world.write(f"topics/_fresh/{names[0]}", "My own words.")
-        assert not (await engine.compactor.undo(run)).left
+        assert not (await engine.parts.compactor.undo(run)).left
         assert sorted(file.name for file in (toy_world.root / "topics/_fresh").iterdir()) == sorted(
             [*names, names[0].replace(".md", "-2.md")]
         )
@@ -385,7 +385,7 @@ async def test_topics_that_lead_out_of_the_vault_are_left_alone(toy_world: World
         outside = (toy_world.root / "topics").rename(tmp_path / "outside")
         (toy_world.root / "topics").symlink_to(outside)
         before = {file: file.read_bytes() for file in outside.rglob("*.md")}
-        assert not (await engine.compactor.run()).done
+        assert not (await engine.parts.compactor.run()).done
         with pytest.raises(PathRefused):
             await engine.append(LATER)
         assert {file: file.read_bytes() for file in outside.rglob("*.md")} == before

@@ -56,21 +56,21 @@ async def test_a_page_that_stands_in_is_marked_reported_and_made_anew(toy_world:
     endpoint.script = [DOWN]
     async with asking(toy_world, endpoint, back_off_s=600) as engine:
         await told(engine, TEA)
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert len(report.provisional) == 1 and "500" in report.provisional[0]
         assert page_of(toy_world).meta["provisional"] is True and page_of(toy_world).meta["source"] == "extractive"
         before = toy_world.files()
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert toy_world.files() == before and not report.done, "nobody may be asked yet"
         assert len(endpoint.requests) == 1
     spent = toy_world.state / "summarizer.json"
     spent.write_text(json.dumps({**json.loads(spent.read_text()), "silent_until": 0}))
     async with asking(toy_world, endpoint) as engine:
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert len(report.done) == 1 and not report.provisional
         assert "provisional" not in page_of(toy_world).meta and page_of(toy_world).meta["source"] == "m"
         assert "said the model" in page_of(toy_world).body
-        undone = await engine.compactor.undo(report.run)
+        undone = await engine.parts.compactor.undo(report.run)
         assert not undone.left and toy_world.files() == before
 
 
@@ -81,7 +81,7 @@ async def test_it_is_made_anew_unasked_once_the_model_is_back(toy_world: World, 
         await eventually(lambda: endpoint.requests and "source: m" in "".join(
             file.read_text() for file in toy_world.root.rglob(PAGE)))  # fmt: skip
         assert len(endpoint.requests) == 2
-        await eventually(lambda: engine.gardener.status()["why_idle"] == auto_compactor.NOTHING)
+        await eventually(lambda: engine.parts.auto_compactor.status()["why_idle"] == auto_compactor.NOTHING)
 
 
 async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: World, endpoint: StubEndpoint) -> None:
@@ -91,10 +91,10 @@ async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: W
     async with asking(toy_world, endpoint, watching=True, topics=SOON) as engine:
         for new in ([], RAIL[:1]):  # one note is too few at first, and a run's business soon: neither asks
             await told(engine, new)
-            await eventually(lambda: (engine.gardener.status()["next_s"] or 0) > 3600)
-            assert len(endpoint.requests) == 1 and "pages wait" in engine.gardener.status()["why_idle"]
+            await eventually(lambda: (engine.parts.auto_compactor.status()["next_s"] or 0) > 3600)
+            assert len(endpoint.requests) == 1 and "pages wait" in engine.parts.auto_compactor.status()["why_idle"]
         before = toy_world.files()
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert len(endpoint.requests) == 2, "a person may have it tried"
         assert "refused" in report.provisional[0] and toy_world.files() == before
 
@@ -103,11 +103,11 @@ async def test_with_no_language_model_nothing_is_provisional(toy_world: World, e
     endpoint.script = [DOWN]
     async with asking(toy_world, endpoint) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        work = await engine.compactor.outstanding(whole=True)
+        work = await engine.parts.compactor.outstanding(whole=True)
         assert work.provisional == 1 and not work.improvable
-        assert not (await engine.compactor.run()).done and engine.compactor.provisional.again_in_s() is None
+        assert not (await engine.parts.compactor.run()).done and engine.parts.compactor.provisional.again_in_s() is None
 
 
 async def test_what_was_tried_in_vain_has_its_time() -> None:
@@ -121,9 +121,9 @@ async def test_what_was_tried_in_vain_has_its_time() -> None:
 async def test_a_page_that_a_model_wrote_is_brought_up_to_date(toy_world: World, endpoint: StubEndpoint) -> None:
     async with asking(toy_world, endpoint) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         fresh, update = endpoint.requests
         system, material = (message["content"] for message in update["messages"])
         assert UPDATE in system and UPDATE not in fresh["messages"][0]["content"]
@@ -137,7 +137,7 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
 ) -> None:
     async with asking(toy_world, endpoint) as engine:
         ids = await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         note = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         if change == "edited":
             note.write_text(note.read_text().replace("warm pot", "cold pot"))
@@ -149,7 +149,7 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
             page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
             page.unlink()
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         system, material = (message["content"] for message in endpoint.requests[-1]["messages"])
         assert len(endpoint.requests) == 2 and UPDATE not in system and "said the model" not in material
 
@@ -157,39 +157,39 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
 async def test_one_topic_alone(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         tea, rail = topic_of(toy_world, "green-tea"), topic_of(toy_world, "night-train")
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
         await told(engine, ["The night train to Vienna leaves from platform 9 with a sleeping car, says Bob."])
         await told(engine, [f"Snails of kind {n} eat lettuce." for n in range(3)])
-        preview = await engine.compactor.preview(tea)
+        preview = await engine.parts.compactor.preview(tea)
         assert [topic.folder for topic in preview.tree] == [tea] and preview.tree[0].notes == 5
         before = toy_world.files()
-        report = await engine.compactor.run(f"./{tea}/")
+        report = await engine.parts.compactor.run(f"./{tea}/")
         assert report.waiting == 4 and len(report.done) == 2
         changed = {path for path, data in toy_world.files().items() if before.get(path) != data}
         assert changed and all(path.startswith(tea) for path in changed - {"topics/_index.md"})
         assert "says Ada" in page_of(toy_world).body and "says Bob" not in page_of(toy_world, "night-train").body
         name = rail.rpartition("/")[2]
-        assert len((await engine.compactor.run(name)).done) == 2, "by its name below topics/, too"
+        assert len((await engine.parts.compactor.run(name)).done) == 2, "by its name below topics/, too"
         for wrong in ("topics/99-nothing", "topics/_fresh", "topics", "", next(iter(before))):
             with pytest.raises(NotFound, match="no topic"):
-                await engine.compactor.run(wrong)
+                await engine.parts.compactor.run(wrong)
             with pytest.raises(NotFound, match="no topic"):
-                await engine.compactor.preview(wrong)
-        assert len((await engine.compactor.run()).done) == 1
+                await engine.parts.compactor.preview(wrong)
+        assert len((await engine.parts.compactor.run()).done) == 1
 
 
 async def test_the_index_is_looked_at_and_nothing_else(toy_world: World) -> None:
     """What is outstanding is seen without a plan: as many notes as are new, however many are filed."""
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, [*TEA, "A lonely remark about kettles."])
-        first = await engine.compactor.outstanding(whole=True)
+        first = await engine.parts.compactor.outstanding(whole=True)
         assert (first.fresh, first.stale, first.provisional) == (5, 0, 0)
-        await engine.compactor.run()
-        assert not (await engine.compactor.outstanding(whole=True)).is_worth_a_run(enough=1)
+        await engine.parts.compactor.run()
+        assert not (await engine.parts.compactor.outstanding(whole=True)).is_worth_a_run(enough=1)
         note = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         await anyio.Path(note).write_text(note.read_text() + "With a biscuit.\n")
-        await engine.upkeep.reconcile()
-        later = await engine.compactor.outstanding(whole=True)
+        await engine.parts.admin.reconcile()
+        later = await engine.parts.compactor.outstanding(whole=True)
         assert later.stale == 1 and later.fresh == 0

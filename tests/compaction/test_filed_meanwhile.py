@@ -20,7 +20,7 @@ FILED = NotePath("topics/01-tea/001-tea.md")
 
 async def filed(engine: Engine, receipt: Receipt, to: NotePath = FILED) -> None:
     """Moved, and nobody was told."""
-    await anyio.to_thread.run_sync(engine.vault.filing.move, receipt.path, to, receipt.id)
+    await anyio.to_thread.run_sync(engine.parts.vault.filing.move, receipt.path, to, receipt.id)
 
 
 async def test_a_note_is_forgotten_and_comes_back_by_id_and_by_its_old_path(toy_world: World) -> None:
@@ -53,7 +53,7 @@ async def test_an_old_path_that_two_notes_had_names_neither(toy_world: World) ->
             receipt = await engine.append(TEA[number])
             place = toy_world.root / "topics/_fresh/001-tea.md"
             (toy_world.root / receipt.path).rename(place)
-            await engine.upkeep.adopt("topics/_fresh/001-tea.md")
+            await engine.parts.admin.adopt("topics/_fresh/001-tea.md")
             old = Receipt(receipt.id, NotePath("topics/_fresh/001-tea.md"), receipt.etag, receipt.outcome, "")
             await filed(engine, old, NotePath(f"topics/01-tea/00{number}-tea.md"))
         with pytest.raises(NotFound):
@@ -65,7 +65,7 @@ async def test_the_same_words_said_while_their_note_is_filed_make_no_second_one(
 ) -> None:
     async with toy_world.engine() as engine:
         receipt = await engine.append(TEA[0])
-        backend, looked = engine.vault._backend, list[str]()
+        backend, looked = engine.parts.vault._backend, list[str]()
         read = backend.read
 
         def reading(path: NotePath, **limits: object) -> Blob:
@@ -76,14 +76,14 @@ async def test_the_same_words_said_while_their_note_is_filed_make_no_second_one(
             return read(path, **limits)
 
         monkeypatch.setattr(backend, "read", reading)
-        entry = engine.vault.ledger.written(*content_of(engine, receipt))[-1]
-        engine.vault.filing._record(receipt.id, FILED, entry.content, entry.kind, None, left=receipt.path)
+        entry = engine.parts.vault.ledger.written(*content_of(engine, receipt))[-1]
+        engine.parts.vault.filing._record(receipt.id, FILED, entry.content, entry.kind, None, left=receipt.path)
         again = await engine.append(TEA[0])
         assert again.outcome is Outcome.DUPLICATE and again.id == receipt.id and looked[0] == FILED
 
 
 def content_of(engine: Engine, receipt: Receipt) -> tuple[str, str, None]:
-    (record,) = engine._index.note_by_id(receipt.id)
+    (record,) = engine.parts.index.note_by_id(receipt.id)
     return record.content_hash, record.kind, None
 
 
@@ -93,33 +93,33 @@ async def test_a_disk_that_says_no_ends_an_undo_and_the_same_call_does_the_rest(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         before = toy_world.files()
-        run = (await engine.compactor.run()).run
-        backend, moves = engine.vault._backend, list[MoveStep]()
+        run = (await engine.parts.compactor.run()).run
+        backend, moves = engine.parts.vault._backend, list[MoveStep]()
         move = backend.move
 
         def full(*names: NotePath) -> None:
             if len(moves) == 2:
                 raise StorageFailed("no space left on the device [ENOSPC]")
-            moves.append(MoveStep(engine.vault.ledger.ids_at(names[0]).__iter__().__next__(), *names))
+            moves.append(MoveStep(engine.parts.vault.ledger.ids_at(names[0]).__iter__().__next__(), *names))
             move(*names)
 
         with monkeypatch.context() as patched:
             patched.setattr(backend, "move", full)
             with pytest.raises(StorageFailed):
-                await engine.compactor.undo(run)
-        assert (await engine.compactor.undo(run)).left == []
+                await engine.parts.compactor.undo(run)
+        assert (await engine.parts.compactor.undo(run)).left == []
         assert toy_world.files() == before and sorted(paths(engine)) == sorted(p for p in before if p.endswith(".md"))
 
 
 async def test_an_erased_note_is_gone_from_the_page_of_a_topic_that_it_was_moved_out_of(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         page = toy_world.root / topic_of(toy_world, "green-tea") / "_summary.md"
         assert "invoice" in page.read_text()
         (note,) = page.parent.glob("005-*.md")
         note.rename(toy_world.root / "mine.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         planned = await engine.erase(ids[-1], sure=True)
         assert any("the page topics/" in line for line in planned.erased)
         kept = [file for file in [*toy_world.root.rglob("*"), *toy_world.state.rglob("*")]

@@ -44,7 +44,7 @@ def dangling(world: World) -> Iterator[tuple[str, str]]:
 
 
 async def tree_of(engine: Engine) -> list[Topic]:
-    return (await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh))[0]
+    return (await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh))[0]
 
 
 def is_marked(world: World, folder: str) -> bool:
@@ -54,61 +54,61 @@ def is_marked(world: World, folder: str) -> bool:
 async def test_the_map_names_every_topic_and_is_made_anew_with_them(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        first = (await engine.compactor.run()).run
+        first = (await engine.parts.compactor.run()).run
         text = toy_world.read(MAPPED).decode()
         assert {resolve(link.target, MAPPED) for link in find_links(text)} == {
             f"{topic_of(toy_world, word)}/{PAGE}" for word in ("green-tea", "night-train")
         }
         assert "4 notes · 2026-11-21 — " in text and "Green tea from Uji needs water" in text
-        assert not (again := await engine.compactor.run()).kept and not again.done
+        assert not (again := await engine.parts.compactor.run()).kept and not again.done
         toy_world.later(minutes=1)
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot."])
-        second = (await engine.compactor.run()).run
+        second = (await engine.parts.compactor.run()).run
         assert "5 notes" in toy_world.read(MAPPED).decode()
-        await engine.compactor.undo(second)
+        await engine.parts.compactor.undo(second)
         assert toy_world.read(MAPPED).decode() == text
-        await engine.compactor.undo(first)
+        await engine.parts.compactor.undo(first)
         assert not (toy_world.root / MAPPED).exists()
 
 
 async def test_a_map_that_a_person_edited_is_left_alone_and_a_deleted_one_made_anew(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         mine = toy_world.read(MAPPED) + b"\nMy own words.\n"
         toy_world.write(MAPPED, mine)
         await told(engine, RAIL)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert toy_world.read(MAPPED) == mine
         (toy_world.root / MAPPED).unlink()
-        assert (await engine.compactor.run()).kept
+        assert (await engine.parts.compactor.run()).kept
         assert "2026-11-21" in toy_world.read(MAPPED).decode()
 
 
 async def test_an_edited_note_marks_its_page_and_those_above_to_the_byte(toy_world: World) -> None:
     async with toy_world.engine(topics=NESTED) as engine:
         await told(engine, grown())
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         (parent,) = await tree_of(engine)
         before = toy_world.files()
         note = parent.topics[0].leaves[0]
         original = toy_world.read(note.path)
         toy_world.write(note.path, original + b"And a biscuit.\n")
-        await engine.upkeep.reconcile()
-        await engine.compactor.mark()
+        await engine.parts.admin.reconcile()
+        await engine.parts.compactor.mark()
         marked = [topic.folder for topic in parent.walk() if is_marked(toy_world, topic.folder)]
         assert marked == [parent.topics[0].folder, parent.folder]
         for folder in marked:
             page = toy_world.read(f"{folder}/{PAGE}")
             assert page.replace(b"stale: true\n", b"", 1) == before[f"{folder}/{PAGE}"]
         toy_world.write(note.path, original)  # as it was: so are the pages
-        await engine.upkeep.reconcile()
-        await engine.compactor.mark()
+        await engine.parts.admin.reconcile()
+        await engine.parts.compactor.mark()
         assert toy_world.files() == before
         await engine.forget(note.id)
-        await engine.compactor.mark()
+        await engine.parts.compactor.mark()
         assert is_marked(toy_world, parent.folder)
-        assert not (await engine.compactor.run()).left
+        assert not (await engine.parts.compactor.run()).left
         assert not any(is_marked(toy_world, topic.folder) for topic in parent.walk())
 
 
@@ -116,35 +116,35 @@ async def test_a_note_that_expires_marks_its_page_though_no_file_changed(toy_wor
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await engine.append("Green tea from Uji needs water of 99 degrees and a warm pot.", expires="2026-11-22")
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         folder = topic_of(toy_world, "green-tea")
-        await engine.compactor.mark()
+        await engine.parts.compactor.mark()
         assert "99 degrees" in toy_world.read(f"{folder}/{PAGE}").decode() and not is_marked(toy_world, folder)
         toy_world.later(days=2)
-        await engine.compactor.mark()
+        await engine.parts.compactor.mark()
         assert is_marked(toy_world, folder)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert "99 degrees" not in toy_world.read(f"{folder}/{PAGE}").decode()
 
 
 async def test_a_run_is_taken_back_also_where_its_pages_are_marked_by_now(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        run = (await engine.compactor.run()).run
+        run = (await engine.parts.compactor.run()).run
         folder = topic_of(toy_world, "green-tea")
         note = next((toy_world.root / folder).glob("001-*.md"))
         note.write_text(note.read_text() + "And a biscuit.\n")
-        await engine.upkeep.reconcile()
-        await engine.compactor.mark()
+        await engine.parts.admin.reconcile()
+        await engine.parts.compactor.mark()
         assert is_marked(toy_world, folder)
-        assert not (await engine.compactor.undo(run)).left
+        assert not (await engine.parts.compactor.undo(run)).left
         assert not (toy_world.root / folder).exists()
 
 
 async def test_the_sweep_marks_by_itself(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
     folder = topic_of(toy_world, "green-tea")
     next((toy_world.root / folder).glob("001-*.md")).unlink()
     async with toy_world.engine(topics=ALL_AT_ONCE):
@@ -164,9 +164,9 @@ async def test_links_follow_what_moves_and_every_other_byte_stays(toy_world: Wor
         await told(engine, [pasted])
         toy_world.write("mine.md", f"My [own](topics/_fresh/{fresh}) words.")
         toy_world.write("MEMORY.md", f"[Tea](topics/_fresh/{fresh}), [tea](./topics/_fresh/{fresh}).\n")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         before = toy_world.files()
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         tea = topic_of(toy_world, "green-tea")
         assert report.links == {"MEMORY.md": 2, "mine.md": 1}
         assert toy_world.read(decision.path) == before[decision.path].replace(
@@ -180,7 +180,7 @@ async def test_links_follow_what_moves_and_every_other_byte_stays(toy_world: Wor
         # The same words again are the note that is there, although they are other ones by now.
         assert (await engine.append(words, kind="decision")).outcome is Outcome.DUPLICATE
         assert (await engine.append(pasted)).outcome is Outcome.DUPLICATE
-        undone = await engine.compactor.undo(report.run)
+        undone = await engine.parts.compactor.undo(report.run)
         assert toy_world.files() == before and not undone.left
         assert (await engine.append(words, kind="decision")).outcome is Outcome.DUPLICATE
         assert len(ids) == 4
@@ -193,9 +193,9 @@ async def test_the_same_append_is_a_duplicate_after_two_moves_and_a_restart(toy_
         await told(engine, texts[1:])
         linked = f"{texts[0]} See [this](../../{fact})."
         await told(engine, [linked])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
     async with toy_world.engine(topics=NESTED) as engine:
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert len(await tree_of(engine)) == 1
         assert (await engine.append(linked)).outcome is Outcome.DUPLICATE
         assert not list(dangling(toy_world))
@@ -204,25 +204,25 @@ async def test_the_same_append_is_a_duplicate_after_two_moves_and_a_restart(toy_
 async def test_a_persons_page_gets_a_proposal_beside_it(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         folder = topic_of(toy_world, "green-tea")
         page, proposal = toy_world.root / folder / PAGE, toy_world.root / folder / PROPOSAL
         page.write_text("My very own tea, without any properties.\n")
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert "rename" in report.left[0] and "60 degrees" in proposal.read_text()
         assert page.read_text() == "My very own tea, without any properties.\n"
         first = proposal.read_bytes()
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert proposal.read_bytes() == first
         proposal.unlink()  # not wanted
-        assert not (await engine.compactor.run()).left and not proposal.exists()
+        assert not (await engine.parts.compactor.run()).left and not proposal.exists()
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert "99 degrees" in proposal.read_text()
         (topic,) = await tree_of(engine)
         assert topic.edited and topic.proposal and not topic.outdated
         proposal.rename(page)  # accepted
-        assert not (await engine.compactor.run()).left
+        assert not (await engine.parts.compactor.run()).left
         (topic,) = await tree_of(engine)
         assert not topic.edited and not topic.stale and not proposal.exists()
 
@@ -230,31 +230,31 @@ async def test_a_persons_page_gets_a_proposal_beside_it(toy_world: World) -> Non
 async def test_a_proposal_goes_with_the_page_that_it_was_for(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         folder = topic_of(toy_world, "green-tea")
         page, proposal = toy_world.root / folder / PAGE, toy_world.root / folder / PROPOSAL
         page.write_text("Mine.\n")
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         page.unlink()
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert "60 degrees" in page.read_text() and not proposal.exists()
         before = toy_world.files()
-        assert not (await engine.compactor.run()).done and toy_world.files() == before
-        await engine.compactor.undo(report.run)
+        assert not (await engine.parts.compactor.run()).done and toy_world.files() == before
+        await engine.parts.compactor.undo(report.run)
         assert proposal.exists() and not page.exists()
 
 
 async def test_a_topic_without_notes_goes_with_its_folder_and_comes_back(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         folder = topic_of(toy_world, "green-tea")
         for note in (toy_world.root / folder).glob("0*.md"):
             note.rename(toy_world.root / note.name)
         before = toy_world.files()
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         assert not list((toy_world.root / folder).glob("[!.]*")) and not list(dangling(toy_world))
-        await engine.compactor.undo(report.run)
+        await engine.parts.compactor.undo(report.run)
         after = toy_world.files()
         assert b"0 notes" in after.pop("topics/_index.md") and before.pop("topics/_index.md") and after == before
 
@@ -263,25 +263,25 @@ async def test_related_topics_are_linked_and_stay_so_when_they_move(toy_world: W
     config = replace(NESTED, condensed_min_fanout=9)
     async with toy_world.engine(topics=config) as engine:
         await told(engine, grown())
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         pages = {topic.page_path: toy_world.read(topic.page_path).decode() for topic in await tree_of(engine)}
         assert all(text.partition("## Related")[2].count("- [") == 3 for text in pages.values())
         assert not list(dangling(toy_world))
         before = toy_world.files()
-        assert not (await engine.compactor.run()).kept and toy_world.files() == before
+        assert not (await engine.parts.compactor.run()).kept and toy_world.files() == before
     async with toy_world.engine(topics=NESTED) as engine:
-        report = await engine.compactor.run()
+        report = await engine.parts.compactor.run()
         (parent,) = await tree_of(engine)
         assert not list(dangling(toy_world)) and len(parent.topics) == 4
         assert "## Related" not in toy_world.read(parent.page_path).decode()
-        await engine.compactor.undo(report.run)
+        await engine.parts.compactor.undo(report.run)
         assert toy_world.files() == before
         gone = topic_of(toy_world, "uji")
         for file in (toy_world.root / gone).iterdir():
             file.unlink()
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
     async with toy_world.engine(topics=config) as engine:
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert not list(dangling(toy_world))
 
 
@@ -290,27 +290,27 @@ async def test_a_folder_is_not_called_after_what_was_erased(toy_world: World) ->
     plain = ["Zebra tea number 8 of horse, horse.", "Zebra tea number 9 of horse, horse."]
     async with toy_world.engine(topics=replace(ALL_AT_ONCE, leaf_cosine=0.3)) as engine:
         ids = await told(engine, [*(text.replace("ebra", "ephyr") for text in zebra), *plain])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         (topic,) = await tree_of(engine)
         assert "zephyr" in topic.name
         for note_id in ids[:3]:
             await engine.erase(note_id, sure=True)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         (now,) = await tree_of(engine)
         assert "zephyr" not in now.name and now.ours and not now.stale and now.notes == 2
         assert not [path for path, data in toy_world.files().items() if b"zephyr" in (path.encode() + data).lower()]
         assert not list(dangling(toy_world))
         before = toy_world.files()
-        assert not (again := await engine.compactor.run()).done and not again.kept and toy_world.files() == before
+        assert not (again := await engine.parts.compactor.run()).done and not again.kept and toy_world.files() == before
 
 
 async def test_an_erased_note_leaves_no_word_on_the_pages_beside_its_own(toy_world: World) -> None:
     async with toy_world.engine(topics=replace(NESTED, condensed_min_fanout=9)) as engine:
         ids = await told(engine, grown())
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert sum(b"Kyoto" in data for path, data in toy_world.files().items() if path.endswith(PAGE)) == 4
         for note_id in ids[6:9]:
             await engine.erase(note_id, sure=True)
         assert not [path for path, data in toy_world.files().items() if b"kyoto" in data.lower()]
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert not list(dangling(toy_world))

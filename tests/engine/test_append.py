@@ -31,7 +31,7 @@ async def test_a_receipt_tells_the_truth(world: World) -> None:
         assert receipt.indexed == "keywords"
         assert receipt.path == "notes/fact/the-kettle-is-red.md"
         assert await found(engine, "kettle") == [receipt.path]
-        assert engine.vault.read(receipt.path).record.etag == receipt.etag
+        assert engine.parts.vault.read(receipt.path).record.etag == receipt.etag
     assert world.read(receipt.path).endswith(b"---\n\nThe kettle is *red*.\n")
     assert meta(world, receipt.path) == {
         "id": receipt.id, "title": "The kettle is red.", "kind": "fact", "project": "kitchen", "created": NOON,
@@ -84,13 +84,13 @@ async def test_the_hundredth_note_of_a_title_costs_no_more_than_the_fifth(world:
     count = 100
     async with world.engine() as engine:
         drafts = [draft(f"body {n}", title="Same") for n in range(count)]
-        stored = [engine.vault.append(each) for each in drafts]
+        stored = [engine.parts.vault.append(each) for each in drafts]
         names = [each.file.record.path for each in stored]
         assert len(set(names)) == count
         assert names[3] == f"notes/fact/same-{stored[3].file.record.id[-6:].lower()}.md"
         for each in drafts:
-            assert len(engine.vault.ledger.written(each.content_hash, "fact", None)) <= 5
-        assert [engine.vault.append(each).file.record.path for each in drafts] == names
+            assert len(engine.parts.vault.ledger.written(each.content_hash, "fact", None)) <= 5
+        assert [engine.parts.vault.append(each).file.record.path for each in drafts] == names
 
 
 @pytest.mark.parametrize("home", ["", "Agent"])
@@ -131,7 +131,7 @@ async def test_also_without_the_ledger_and_where_somebody_moved_it(world: World)
     async with world.engine() as engine:
         first = await engine.append("Tea at four", kind="fact")
         (world.root / first.path).rename(world.root / "notes" / "moved.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         again = await engine.append("Tea at four", kind="fact")
         assert (again.outcome, again.id, again.path) == (Outcome.DUPLICATE, first.id, "notes/moved.md")
     (world.state / "ledger.jsonl").unlink()
@@ -276,7 +276,7 @@ async def test_a_forgotten_note_is_not_superseded_back_into_sight(world: World) 
 async def test_nothing_is_stored_where_the_old_note_cannot_be_marked(world: World) -> None:
     world.with_home("").write("notes/fact/flow.md", "---\n{id: flow, title: t}\n---\nbody")
     async with world.engine() as engine:
-        await engine.upkeep.adopt()
+        await engine.parts.admin.adopt()
         log = await engine.append("did things", kind="log")
         before = world.files()
         for target in ("notes/fact/flow.md", log.id, log.path, "notes/none.md", "01NONE"):
@@ -318,7 +318,7 @@ async def test_a_bad_place_is_refused(world: World, path: str) -> None:
         with pytest.raises((PathRefused, Refused)):
             await engine.append("words", path=path)
         assert world.files() == before
-        assert len(engine.vault.ledger) == 0 or path == "link/x.md"
+        assert len(engine.parts.vault.ledger) == 0 or path == "link/x.md"
     assert list(outside.iterdir()) == []
 
 
@@ -399,10 +399,10 @@ async def test_a_late_write_is_unknown_and_the_same_call_resolves_it(world: Worl
 
 async def test_a_broken_index_is_no_reason_to_lose_a_note(world: World) -> None:
     async with world.engine() as engine:
-        engine._index.close()
+        engine.parts.index.close()
         receipt = await engine.append("Tea at four", kind="fact")
         assert (receipt.outcome, receipt.indexed) == (Outcome.CREATED, "pending")
-        assert receipt.path in {problem.path for problem in engine.upkeep.problems()}
+        assert receipt.path in {problem.path for problem in engine.parts.admin.problems()}
     async with world.engine() as engine:
         assert await found(engine, "tea") == [receipt.path]
-        assert engine.upkeep.problems() == []
+        assert engine.parts.admin.problems() == []

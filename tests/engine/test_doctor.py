@@ -101,8 +101,8 @@ class TestOverAnEngine:
                 await engine.forget(note.id)
                 editor.write(b"--- saved through the old descriptor")
                 editor.flush()
-                assert len(engine.vault._backend.settle(min_age_s=0)) == 1
-            await engine.upkeep.reconcile()
+                assert len(engine.parts.vault._backend.settle(min_age_s=0)) == 1
+            await engine.parts.admin.reconcile()
             [found] = [each for each in examine(engine) if "conflict copy" in each.what]
             assert f"another version of {note.path}" in found.what
 
@@ -110,7 +110,7 @@ class TestOverAnEngine:
         async with world.engine() as engine:
             await engine.append("Tea at four", kind="fact")
             world.write("a.md", b"\xff")
-            engine.health.faults["sweep"] = Problem("sweep", "OSError in the sweep")
+            engine.parts.health.faults["sweep"] = Problem("sweep", "OSError in the sweep")
             before = world.files()
             done = (await perform(engine, "fix", {}))["done"]
             assert [line for line in done if line.startswith("built the index anew")]
@@ -128,6 +128,6 @@ async def test_a_memory_file_that_outgrew_the_session_start_is_named(world: Worl
     world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(706)))
     async with world.engine() as engine:
         (found,) = [each for each in examine(engine) if "MEMORY.md" in each.what]
-        told = (await engine.briefer.start("s", None, deadline_s=30)).text
+        told = (await engine.parts.briefer.start("s", None, deadline_s=30)).text
         assert found.severity == "warning"
         assert f"has 706 lines, and a session start has room for the first {told.count('- Rule')}:" in found.what

@@ -104,7 +104,7 @@ async def test_a_refused_append_leaves_nothing(
         assert "MIIE" not in str(refused.value)
         assert len(str(refused.value)) < 600
         assert world.files() == before
-        assert len(engine.vault.ledger) == 0
+        assert len(engine.parts.vault.ledger) == 0
         assert paths(engine) == ["README.md"]
 
 
@@ -128,8 +128,8 @@ def test_any_text_is_stored_whole_or_refused(content: str, title: str | None, ta
                 text = world.read(receipt.path).decode()
                 if kind != "log":
                     assert content.strip("\r\n") in text
-                assert engine.upkeep.problems() == []
-                assert receipt.id in [record.id for record in engine.upkeep.tree()] or kind == "log"
+                assert engine.parts.admin.problems() == []
+                assert receipt.id in [record.id for record in engine.parts.admin.tree()] or kind == "log"
                 again = await engine.append(content, kind=kind, title=title, tags=tags)
                 assert (again.outcome, again.id) == ("duplicate", receipt.id)
                 before = world.files()

@@ -47,7 +47,7 @@ async def test_a_note(world: World, state: str) -> None:
             world.write(note.path, world.read(note.path) + b"by hand\n")
         if state == "brought back":
             world.write(note.path, before)
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert {each.split("/")[0] for each in holders(world.root.parent)} == {"vault", "state"}
         await erase(engine, note.id)
         assert holders(world.root.parent) == []
@@ -76,7 +76,7 @@ async def test_an_entry_of_a_log(world: World, state: str) -> None:
             world.write(LOG, stale)
         await erase(engine, entry.id)
         assert holders(world.root.parent) == []
-        assert await engine.upkeep.recover([]) == []
+        assert await engine.parts.admin.recover([]) == []
         others = ["Before"] if state == "lost" else ["Before", "After"]
         assert [word for word in ("Before", "After") if word.encode() in world.read(LOG)] == others
         assert entry.id.partition("#")[2].encode() not in world.read(LOG), "nor the hash of what it said"
@@ -104,7 +104,7 @@ async def test_conflict_copies_go_and_the_rest_is_named(world: World) -> None:
         world.write("elsewhere.md", world.read(note.path))
         swap = world.write(f"{note.path}~", world.read(note.path))
         (world.root / ".git").mkdir()
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         answer = await erase(engine, note.path)
         assert sum("the file " in line for line in answer["erased"]) == 3
         assert holders(world.root.parent) == ["vault/elsewhere.md", f"vault/{note.path}~"]
@@ -123,13 +123,13 @@ async def test_a_copy_goes_alone(world: World) -> None:
         await engine.forget(note.id)
         for copy in ("elsewhere.md", f"{note.path.removesuffix('.md')} (conflict 2026-11-21 10.00.00).md"):
             world.write(copy, before)
-            await engine.upkeep.reconcile()
+            await engine.parts.admin.reconcile()
             await erase(engine, copy)
             assert copy not in world.files()
         await engine.forget(note.path, restore=True)
         assert world.read(note.path) == before
         (world.root / note.path).rename(world.root / "moved.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         with pytest.raises(NotFound):
             await perform(engine, "erase", {"target": note.path})
         await engine.forget("moved.md")

@@ -23,7 +23,7 @@ async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
     async with world.engine() as engine:
         receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
         await engine.forget(receipt.id)
-        assert engine.upkeep.status()["home"] == ""
+        assert engine.parts.admin.status()["home"] == ""
     assert {"README.md", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
     for private in world.state.rglob("*"):
         assert private.stat().st_mode & 0o077 == 0, private
@@ -103,10 +103,10 @@ async def test_the_very_bytes_come_back_however_late(world: World) -> None:
     async with world.engine() as engine:
         await engine.append("Tea at six", kind="fact")
         await engine.forget("notes/fact/tea-at-six.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         for kept, days in ((3, GRACE_DAYS), (2, 2)):
             for _ in range(days):
-                await engine.upkeep.tidy()
+                await engine.parts.admin.tidy()
                 world.later(days=1)
             names = [file.name for file in (world.state / "undo").iterdir()]
             assert len([name for name in names if "." in name and not name.endswith(".gone")]) == kept
@@ -131,7 +131,7 @@ async def test_an_error_in_the_body_comes_out_as_it_is(world: World) -> None:
 async def test_an_unknown_provider_is_said_and_searches_go_on_with_keywords(world: World) -> None:
     world.write("a.md", "violet teapot")
     async with world.engine(embedder=EmbedderConfig(provider="magic")) as engine:
-        assert "magic" in engine.upkeep.status()["model_state"]
+        assert "magic" in engine.parts.admin.status()["model_state"]
         assert await found(engine, "teapot") == ["a.md"]
 
 
@@ -155,7 +155,7 @@ async def test_a_folder_called_like_a_source_is_reported(world: World) -> None:
     world.write("@team/note.md", "orphaned words")
     world.write("@alone.md", "orphaned words")
     async with world.engine() as engine:
-        assert {problem.path for problem in engine.upkeep.problems()} == {"@team/note.md", "@alone.md"}
+        assert {problem.path for problem in engine.parts.admin.problems()} == {"@team/note.md", "@alone.md"}
         assert await found(engine, "orphaned") == []
 
 
@@ -166,7 +166,7 @@ async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_startin
         entry = await engine.append("A cup broke", kind="log")
         await engine.forget(one.id)
         await engine.forget(entry.id)
-        await engine.upkeep.tidy()
+        await engine.parts.admin.tidy()
         undo = sorted((world.state / "undo").iterdir())
         gone = world.state / "undo" / f"{undo[0].name}.gone"
     files = {file: file.read_bytes() for file in world.state.rglob("*") if file.is_file()} | {gone: b""}
@@ -179,7 +179,7 @@ async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_startin
             async with world.engine() as engine:
                 assert await found(engine, "tea") == ["notes/fact/tea-at-six.md"], file
                 assert await found(engine, "kettle") == [], file
-                await engine.upkeep.tidy()
+                await engine.parts.admin.tidy()
                 said = await in_thread(lambda engine=engine: examine(engine), what="the examination")
                 told = [each.what for each in said if str(file) in each.what]
                 assert bool(told) is (file in entries and damage[:1] == b"\xff"), file

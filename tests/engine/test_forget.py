@@ -214,7 +214,7 @@ class TestLogEntries:
                     await gone
             # The neighbours are still there, and the lines are named as they are in the file.
             text = world.read(log).decode().split("\n")
-            for passage in engine._index.passages(log):
+            for passage in engine.parts.index.passages(log):
                 assert text[passage.chunk.start_line - 1] == passage.chunk.text.split("\n")[0]
             assert world.read(log).endswith(before[-40:])
             await engine.forget(ids[1], restore=True)

@@ -47,7 +47,7 @@ async def written(folder: Path) -> None:
     place = folder / f"{read_set(DEVELOPER).name}-1"
     here = EngineConfig(place / "vault", place / "state", models())
     async with open_engine(here, watch=False) as engine:
-        paths, preparer = iter(engine.vault.list().files), RowPreparer(engine.vault, ChunkingConfig())
+        paths, preparer = iter(engine.parts.vault.list().files), RowPreparer(engine.parts.vault, ChunkingConfig())
         texts: list[str] = []
         while (batch := preparer.batch(paths, lambda _: True)).paths:
             texts += [chunk.embedded_text for upsert in batch.upserts for chunk in upsert.chunks]

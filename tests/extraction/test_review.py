@@ -28,11 +28,11 @@ TALK = [person(WISH, 10), assistant("Fine."), person(LEANING, 90)]
 
 
 async def take(engine: Engine, messages: Sequence[TranscriptMessage] = TALK, session: str = "s"):
-    return await engine.intake.ingest("talk.jsonl", "claude-code", session, messages)
+    return await engine.parts.candidate_ingest.ingest("talk.jsonl", "claude-code", session, messages)
 
 
 async def begun(engine: Engine, session: str, project: str | None = None) -> str:
-    return (await engine.briefer.start(session, project, deadline_s=30)).text
+    return (await engine.parts.briefer.start(session, project, deadline_s=30)).text
 
 
 async def test_what_is_outright_counts_and_the_rest_waits(world: World):
@@ -55,7 +55,7 @@ async def test_the_same_messages_again_store_nothing(world: World):
         assert (again.active, again.waiting, again.known) == ((), (), 2) and world.files() == before
     (world.state / "candidates.jsonl").unlink()
     async with world.engine() as engine:
-        moved = await engine.intake.ingest("elsewhere.jsonl", "claude-code", "s", TALK)
+        moved = await engine.parts.candidate_ingest.ingest("elsewhere.jsonl", "claude-code", "s", TALK)
         assert moved.known == 2 and world.files() == before, "the notes carry the ids"
         assert (await take(engine, session="another")).known == 2 and world.files() == before
 
@@ -87,7 +87,7 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK[:1])).active
         await engine.erase(note, sure=True)
-        again = await engine.intake.ingest("fork.jsonl", "default", "fork", TALK[:1])
+        again = await engine.parts.candidate_ingest.ingest("fork.jsonl", "default", "fork", TALK[:1])
         assert (again.active, again.known) == ((), 1)
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
 
@@ -135,7 +135,7 @@ async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(wor
 )
 async def test_what_we_do_holds_where_it_was_said(world: World, said: str, project: str | None):
     async with world.engine() as engine:
-        taken = await engine.intake.ingest("talk.jsonl", "codex", "s", [person(said)], project="depot")
+        taken = await engine.parts.candidate_ingest.ingest("talk.jsonl", "codex", "s", [person(said)], project="depot")
         assert [record.project for record in records(engine) if record.id in taken.active] == [project]
 
 
@@ -154,7 +154,7 @@ async def test_what_was_said_long_ago_waits(world: World):
         (old,), (note,) = taken.waiting, taken.active
         assert "drop Redis" in (said := await begun(engine, "next")) and "metric" not in said
         assert await found(engine, "metric units") == []
-        (waits, _) = await engine.review.waiting()
+        (waits, _) = await engine.parts.review.waiting()
         assert (waits.id, waits.created) == (old, long_ago.isoformat()) and note != old
         assert (await take(engine, [person(WISH, at=world.now)])).known == 1, "said again it still waits, once"
 
@@ -164,7 +164,7 @@ async def test_what_was_said_before_something_contrary_waits(world: World):
         (new,) = (await take(engine, [person("Always use tabs.", at=world.now)])).active
         (old,) = (await take(engine, [person("Never use tabs.", at=world.now - timedelta(days=2))])).waiting
         assert await found(engine, "tabs") == ["notes/preference/always-use-tabs.md"]
-        (waits, _) = await engine.review.waiting()
+        (waits, _) = await engine.parts.review.waiting()
         assert waits.id == old and [each["id"] for each in waits.contradicts] == [new]
 
 
@@ -180,12 +180,12 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
         old = await engine.append("Always use pip.", kind="preference")
         (new,) = (await take(engine, [person("Always use uv, never pip.", at=world.now)])).active
         assert len(await found(engine, "pip")) == 2, "nothing is superseded silently"
-        (seen,) = await engine.review.waiting()
+        (seen,) = await engine.parts.review.waiting()
         assert [each["id"] for each in seen.contradicts] == [old.id] and seen.active
         assert f"contradicts {old.id}" in await begun(engine, "next")
-        await engine.review.accept(new, seen.etag, supersede=True)
+        await engine.parts.review.accept(new, seen.etag, supersede=True)
         assert await found(engine, "pip") == ["notes/preference/always-use-uv-never-pip.md"]
-        assert await engine.review.waiting() == []
+        assert await engine.parts.review.waiting() == []
         text = world.read("notes/preference/always-use-uv-never-pip.md").decode()
         assert "contradicts" not in text and "score" not in text and f"supersedes: [{old.id}]" in text
 
@@ -210,7 +210,9 @@ async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: 
 
 async def test_a_decision_is_told_where_nothing_else_is(world: World):
     async with world.engine() as engine:
-        await engine.intake.ingest("t", "codex", "s", [person("We decided to drop Redis.")], project="mill")
+        await engine.parts.candidate_ingest.ingest(
+            "t", "codex", "s", [person("We decided to drop Redis.")], project="mill"
+        )
         assert await begun(engine, "a", project="other") == ""
         assert "drop Redis" in await begun(engine, "b", project="mill")
 
@@ -226,7 +228,7 @@ async def test_undo_is_for_what_came_from_transcripts(world: World):
     async with world.engine() as engine:
         note = await engine.append("My own.", kind="preference")
         with pytest.raises(InvalidInput, match="did not become active"):
-            await engine.review.undo(note.id)
+            await engine.parts.review.undo(note.id)
 
 
 async def test_a_person_can_have_everything_wait(world: World):
@@ -256,51 +258,51 @@ async def test_accepted_edited_merged_dropped(world: World):
             person("Our contract with Globex ends in March 2027."),
         ]
         await take(engine, talk)
-        items = {each.text.split()[-1]: each for each in await engine.review.waiting()}
+        items = {each.text.split()[-1]: each for each in await engine.parts.review.waiting()}
         assert len(items) == 4
         duck, python, export, globex = (items[word] for word in ("DuckDB.", "3.10.", "night.", "2027."))
-        done = await engine.review.accept(duck.id, duck.etag)
+        done = await engine.parts.review.accept(duck.id, duck.etag)
         assert (done.path, done.state, done.id) == (f"notes/decision/{duck.path[7:]}", NoteState.ACTIVE, duck.id)
-        edited = await engine.review.accept(python.id, python.etag, "We drop Python 3.10 in May.")
+        edited = await engine.parts.review.accept(python.id, python.etag, "We drop Python 3.10 in May.")
         assert edited.title == "We drop Python 3.10 in May." and b"We drop Python 3.10 in May.\n" in world.read(
             edited.path
         )
-        await engine.review.merge(export.id, other.id, export.etag)
+        await engine.parts.review.merge(export.id, other.id, export.etag)
         assert world.read(other.path).decode().endswith("at night.\n\nThe export takes 42 minutes at night.\n")
-        await engine.review.drop(globex.id, globex.etag)
-        assert await engine.review.waiting() == [] and paths(engine, NoteState.INBOX) == []
+        await engine.parts.review.drop(globex.id, globex.etag)
+        assert await engine.parts.review.waiting() == [] and paths(engine, NoteState.INBOX) == []
         assert await found(engine, "DuckDB") == [done.path] and await found(engine, "42 minutes") == [other.path]
         assert await found(engine, "Globex") == []
         assert (await take(engine, talk)).known == (await take(engine, talk, "again")).known == 4
         again = [person("Our contract with Globex ends in March 2027, alas.")]
         assert (await take(engine, again, "third")).known == 1, "nor in nearly the same words"
         with pytest.raises(NotFound):
-            await engine.review.drop(globex.id, None)
+            await engine.parts.review.drop(globex.id, None)
 
 
 async def test_what_somebody_wrote_meanwhile_stays(world: World):
     async with world.engine() as engine:
         await take(engine)
-        seen = (await engine.review.waiting())[0]
+        seen = (await engine.parts.review.waiting())[0]
         world.write(seen.path, world.read(seen.path).replace(b"I think we", b"I know that we"))
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         for verb in ({"verb": "accept"}, {"verb": "drop"}, {"verb": "accept", "content": "Mine."}):
             with pytest.raises(PreconditionFailed):
                 await perform(engine, "review", {"target": seen.id, "etag": seen.etag, **verb})
         with pytest.raises(PreconditionFailed):
-            await engine.review.merge(seen.id, "notes/preference/always-answer-in-metric-units.md", seen.etag)
-        now = (await engine.review.waiting())[0]
+            await engine.parts.review.merge(seen.id, "notes/preference/always-answer-in-metric-units.md", seen.etag)
+        now = (await engine.parts.review.waiting())[0]
         assert now.text.startswith("I know that we")
-        assert (await engine.review.accept(seen.id, now.etag)).state is NoteState.ACTIVE
+        assert (await engine.parts.review.accept(seen.id, now.etag)).state is NoteState.ACTIVE
 
 
 async def test_two_candidates_of_one_title_both_find_a_place(world: World):
     world.with_home("Agent").write("Agent/notes/decision/i-think-we-should-go-with-duckdb.md", "A person's own.")
     async with world.engine() as engine:
         await take(engine)
-        waiting = next(each for each in await engine.review.waiting() if not each.active)
+        waiting = next(each for each in await engine.parts.review.waiting() if not each.active)
         assert waiting.path.startswith("Agent/_inbox/")
-        done = await engine.review.accept(waiting.id, None)
+        done = await engine.parts.review.accept(waiting.id, None)
         assert done.path == "Agent/notes/decision/i-think-we-should-go-with-duckdb-2.md"
         assert world.read("Agent/notes/decision/i-think-we-should-go-with-duckdb.md") == b"A person's own."
 
@@ -334,7 +336,7 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
     async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=model) as engine:
         taken = await take(engine, talk)
         assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
-        assert (await engine.review.waiting())[0].text == "dates are ISO 8601 with us"
+        assert (await engine.parts.review.waiting())[0].text == "dates are ISO 8601 with us"
     broken = SummarizerConfig(provider="command", command=("false",))
     async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=broken) as engine:
         taken = await take(engine, [person("Never push to main.")], "t")
@@ -358,7 +360,7 @@ async def test_operations_say_what_is_wrong(world: World):
         with pytest.raises(InvalidInput, match="line 1"):
             await perform(engine, "extract", {"file": "f", "session": "s", "messages": "{"})
         with pytest.raises(InvalidInput, match="wait for review"):
-            await engine.review.drop("README.md", None)
+            await engine.parts.review.drop("README.md", None)
 
 
 async def test_the_newest_is_told_first_and_nothing_twice_before_all_were(world: World):

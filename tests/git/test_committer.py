@@ -71,8 +71,8 @@ def status(world: World) -> str:
 
 async def clean(engine: Engine) -> None:
     """When all is committed."""
-    assert engine.health.commits
-    await eventually(lambda: engine.health.commits().waiting == 0)
+    assert engine.parts.health.commits
+    await eventually(lambda: engine.parts.health.commits().waiting == 0)
 
 
 async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
@@ -92,7 +92,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert said == ["memory: forget 1 log entry"]
     _, said = await commits_of(lambda engine: engine.forget(log.id, restore=True))
     assert said == ["memory: restore 1 log entry"]
-    report, said = await commits_of(lambda engine: engine.compactor.run())
+    report, said = await commits_of(lambda engine: engine.parts.compactor.run())
     tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
     names = sorted(folder.removeprefix("topics/") for folder in (tea, rail))
     assert said == [f"memory: compact 4 leaves into {name}/" for name in names]
@@ -102,7 +102,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert "topics/_index.md" in held(repo)
     note, said = await commits_of(lambda engine: engine.forget(ids[0]))
     assert (said, held(repo)) == ([f"memory: forget leaf {note.path}"], {note.path})
-    _, said = await commits_of(lambda engine: engine.compactor.run())
+    _, said = await commits_of(lambda engine: engine.parts.compactor.run())
     assert (said, held(repo)) == (
         [f"memory: re-summarise {tea.removeprefix('topics/')}/"],
         {f"{tea}/_summary.md", "topics/_index.md"},
@@ -119,8 +119,8 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     ]
     _, said = await commits_of(lambda engine: engine.erase(old.id, sure=True))
     assert (said, held(repo)) == (["memory: erase leaf notes/fact/trains-are-late.md"], {old.path})
-    _, said = await commits_of(lambda engine: engine.compactor.run())
-    _, said = await commits_of(lambda engine: engine.compactor.undo(report.run))
+    _, said = await commits_of(lambda engine: engine.parts.compactor.run())
+    _, said = await commits_of(lambda engine: engine.parts.compactor.undo(report.run))
     assert said[-1] == "memory: move 8 leaves to topics/_fresh/"
     assert len({path for path in held(repo) if path.endswith(".md")}) >= 16, "from where they were to where they are"
 
@@ -129,7 +129,7 @@ async def test_new_notes_that_are_filed_before_any_commit_and_topics_within_a_to
     near = replace(ALL_AT_ONCE, topic_cosine=0, condensed_min_fanout=2)
     async with repo.engine(git=AT_THE_END, topics=near) as engine:
         await told(engine, TEA + RAIL)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
     (top,) = {path.split("/")[1] for path in held(repo) if path.startswith("topics/")} - {"_index.md"}
     assert subjects(repo) == [f"memory: compact 8 leaves into {top}/"]
     assert len(held(repo)) == 8 + 3 + 1, "and their pages, and the map"
@@ -166,8 +166,8 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         (repo.root / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))
         receipt = await engine.append("one", kind="fact")
         assert receipt.outcome == "created"
-        await eventually(lambda: engine.health.commits().why)
-        facts = engine.upkeep.status()
+        await eventually(lambda: engine.parts.health.commits().why)
+        facts = engine.parts.admin.status()
         assert facts["git"]["waiting"] == 1
         assert facts["git"]["why"] == f"a merge is in progress in {repo.root}"
         assert facts["problems"] == 0
@@ -177,7 +177,7 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         assert subjects(repo) == []
         (repo.root / ".git" / "MERGE_HEAD").unlink()
         await clean(engine)
-        assert engine.upkeep.status()["git"]["why"] is None
+        assert engine.parts.admin.status()["git"]["why"] is None
     assert subjects(repo) == ["memory: add leaf notes/fact/one.md"]
 
 
@@ -194,14 +194,14 @@ async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
         repo.write(staged.path, repo.read(staged.path) + b"And more.\n")
     assert subjects(repo) == [f"memory: add leaf {free.path}"], "of more files than one attempt takes"
     async with repo.engine(git=QUICK) as engine:
-        await eventually(lambda: engine.health.commits().why)
+        await eventually(lambda: engine.parts.health.commits().why)
         (finding,) = [each for each in examine(engine) if "committed" in each.what]
         assert finding.what.startswith(f"2 files are not committed yet: {key.path} seems to hold a secret (GitHub")
         assert finding.remedy == 'take it out, or set vault.secrets = "allow"'
         repo.write(key.path, written)
-        await eventually(lambda: engine.health.commits().passes)
-        assert engine.health.commits().waiting == 1
-        assert engine.health.commits().why == f"{staged.path} is staged, in another version"
+        await eventually(lambda: engine.parts.health.commits().passes)
+        assert engine.parts.health.commits().waiting == 1
+        assert engine.parts.health.commits().why == f"{staged.path} is staged, in another version"
         git(repo, "commit", "-q", "-m", "theirs")
         await clean(engine)
     assert status(repo) == ""
@@ -233,14 +233,14 @@ async def test_what_a_crash_left_is_committed_at_the_next_start(repo: World) -> 
 async def test_off_unless_wanted_and_no_error_without_a_repository(repo: World) -> None:
     async with repo.engine() as engine:
         await engine.append("one", kind="fact")
-        assert engine.upkeep.status()["git"] is None
+        assert engine.parts.admin.status()["git"] is None
     assert subjects(repo) == []
     shutil.rmtree(repo.root / ".git")
     async with repo.engine(git=QUICK) as engine:
         assert (await engine.append("two", kind="fact")).outcome == "created"
-        await eventually(lambda: engine.health.commits().why)
-        assert engine.health.commits().why == f"{repo.root} is in no git repository"
-        assert "git init" in engine.health.commits().remedy
+        await eventually(lambda: engine.parts.health.commits().why)
+        assert engine.parts.health.commits().why == f"{repo.root} is in no git repository"
+        assert "git init" in engine.parts.health.commits().remedy
 
 
 async def test_a_change_during_a_commit_is_not_lost(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
         with pytest.raises(NotFound, match="no commit knows the id"):
             await ask(engine, "01M7Z3HPR77M1K414E2NKABTV4")
     async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
     async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
         note = await engine.forget(ids[0], reason="a try")
         await clean(engine)
@@ -326,19 +326,19 @@ async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch:
         repository = find(repo.root, 20)
         assert set(places(repository, note.id)) == {note.path, log.path.partition("#")[0]}
         assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
-        looked = note_history._named(engine.vault, repository, note.id)
+        looked = note_history._named(engine.parts.vault, repository, note.id)
         assert looked.paths == [note.path]
 
 
 async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:
     async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         await clean(engine)
         page, old = f"{topic_of(repo, 'green-tea')}/_summary.md", git(repo, "rev-parse", "HEAD").strip()
         assert TEA[0] in (await ask(engine, page, at=old))["text"]
         note = await engine.forget(ids[0])
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert TEA[0].encode() not in repo.read(page)
         with pytest.raises(Refused, match="quoted then what is forgotten"):
             await ask(engine, page, at=old)

@@ -41,7 +41,7 @@ async def test_a_passage_that_moved_is_shown_where_it_stands_now(world: World) -
         assert lines_of(world, PATH, hit.start_line, hit.end_line) == KETTLE
         assert found.degraded == f"changed since it was indexed, shown as it is now: {PATH}"
         assert KETTLE in await engine.recall("red kettle")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert (await engine.search("red kettle", mode="keyword")).degraded is None
 
 
@@ -119,7 +119,7 @@ async def test_a_vault_that_hangs_is_answered_for_by_the_index(world: World, mon
     world.write(PATH, KETTLE)
     let_go = threading.Event()
     async with world.engine() as engine:
-        monkeypatch.setattr(engine.vault, "glance", lambda _: let_go.wait(30) and None)
+        monkeypatch.setattr(engine.parts.vault, "glance", lambda _: let_go.wait(30) and None)
         found = await engine.search("red kettle", mode="keyword")
         let_go.set()
         assert [hit.path for hit in found.hits] == [PATH]
@@ -157,7 +157,7 @@ async def test_files_that_cannot_be_read_are_counted(world: World, monkeypatch: 
     world.write(PATH, KETTLE)
     world.write("notes/shed.md", SHED)
     async with world.engine() as engine:
-        read = engine.vault.read
+        read = engine.parts.vault.read
 
         def fails(path: NotePath) -> NoteFile:
             if path == PATH:
@@ -165,13 +165,13 @@ async def test_files_that_cannot_be_read_are_counted(world: World, monkeypatch: 
             return read(path)
 
         with monkeypatch.context() as patched:
-            patched.setattr(engine.vault, "read", fails)
+            patched.setattr(engine.parts.vault, "read", fails)
             world.write(PATH, "The kettle is blue by now.")
-            await engine.upkeep.reconcile()
+            await engine.parts.admin.reconcile()
             told = "1 file could not be read and may be newer than the index (see mcp-memory doctor)"
             assert (await engine.search("ladder", mode="keyword")).degraded == told
             assert told in await engine.recall("ladder")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert (await engine.search("ladder", mode="keyword")).degraded is None
 
 
@@ -182,16 +182,16 @@ async def test_while_many_files_are_being_read_an_answer_says_how_many(
     async with world.engine() as engine:
         for number in range(200):
             world.write(f"new/n{number}.md", f"The spade {number} is new.")
-        read, reached, goes_on = engine.vault.read, threading.Event(), threading.Event()
+        read, reached, goes_on = engine.parts.vault.read, threading.Event(), threading.Event()
 
         def slow(path: NotePath) -> NoteFile:
             reached.set()
             goes_on.wait(20)
             return read(path)
 
-        monkeypatch.setattr(engine.vault, "read", slow)
+        monkeypatch.setattr(engine.parts.vault, "read", slow)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.upkeep.reconcile)
+            tasks.start_soon(engine.parts.admin.reconcile)
             await anyio.to_thread.run_sync(reached.wait, 20)
             said = (await engine.search("kettle", mode="keyword")).degraded
             goes_on.set()

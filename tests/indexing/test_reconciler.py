@@ -89,31 +89,31 @@ def remove(world: World, numbers: range) -> None:
 async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> None:
     async with crowd.engine() as engine:
         remove(crowd, range(58))
-        assert (await engine.upkeep.reconcile())["gone"] == 0
+        assert (await engine.parts.admin.reconcile())["gone"] == 0
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
         assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine))
         assert await perform(engine, "accept", {}) == {"pruned": 58}
         assert await found(engine, "uniqueword7") == []
-        assert engine.upkeep.status()["pruning_paused"] is None
+        assert engine.parts.admin.status()["pruning_paused"] is None
 
 
 async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: World) -> None:
     async with crowd.engine() as engine:
         away = crowd.root.with_name("away")
         (crowd.root / "crowd").rename(away)
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         (crowd.root / "crowd").mkdir()
         for number in range(30):  # a sync client brings them back one by one
             (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
-        assert engine.upkeep.status()["pruning_paused"]
+        assert engine.parts.admin.status()["pruning_paused"]
         for file in away.iterdir():
             file.rename(crowd.root / "crowd" / file.name)
-        await engine.upkeep.reconcile()
-        assert engine.upkeep.status()["pruning_paused"] is None
-        assert engine.upkeep.status()["notes"] == 60
+        await engine.parts.admin.reconcile()
+        assert engine.parts.admin.status()["pruning_paused"] is None
+        assert engine.parts.admin.status()["notes"] == 60
 
 
 @pytest.mark.parametrize("lost", ["root", "marker"])
@@ -122,19 +122,19 @@ async def test_a_vanished_vault_keeps_its_answers(crowd: World, lost: str) -> No
     async with crowd.engine() as engine:
         remove(crowd, range(3))
         gone.rename(crowd.root.parent / "away")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert await found(engine, "uniqueword1") == ["crowd/n1.md"]
-        assert "missing" in engine.upkeep.status()["pruning_paused"]
+        assert "missing" in engine.parts.admin.status()["pruning_paused"]
         (crowd.root.parent / "away").rename(gone)
-        assert (await engine.upkeep.reconcile())["gone"] == 3
-        assert engine.upkeep.status()["pruning_paused"] is None
+        assert (await engine.parts.admin.reconcile())["gone"] == 3
+        assert engine.parts.admin.status()["pruning_paused"] is None
         assert await found(engine, "uniqueword1") == []
 
 
 @pytest.mark.parametrize("lost", ["root", "marker", "all but the folder"])
 async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lost: str) -> None:
     async with crowd.engine() as engine:
-        home = engine.marker
+        home = engine.parts.marker
     away = crowd.root.parent / "away"
     if lost == "marker":
         (crowd.root / ".mcp-memory").rename(away)
@@ -143,7 +143,7 @@ async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lo
         if lost != "root":
             crowd.root.mkdir()
     async with crowd.engine() as engine:
-        assert engine.marker.id == home.id
+        assert engine.parts.marker.id == home.id
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         with pytest.raises(McpMemoryError, match="not there"):
             await engine.append("words", kind="fact")
@@ -152,8 +152,8 @@ async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lo
         else:
             shutil.rmtree(crowd.root, ignore_errors=True)
             away.rename(crowd.root)
-        assert (await engine.upkeep.reconcile())["changed"] == 0
-        assert engine.upkeep.status()["pruning_paused"] is None
+        assert (await engine.parts.admin.reconcile())["changed"] == 0
+        assert engine.parts.admin.status()["pruning_paused"] is None
         await engine.append("words", kind="fact")
 
 
@@ -164,7 +164,7 @@ async def test_a_person_can_say_that_this_is_the_vault(crowd: World) -> None:
     async with crowd.engine() as engine:
         assert await perform(engine, "accept", {}) == {"pruned": 60}
         await engine.append("words", kind="fact")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert paths(engine) == ["notes/fact/words.md"]
 
 
@@ -172,8 +172,8 @@ async def test_few_files_go_without_a_word(world: World) -> None:
     world.write("a.md", "violet")
     async with world.engine() as engine:
         (world.root / "a.md").unlink()
-        await engine.upkeep.reconcile()
-        assert engine.upkeep.status()["pruning_paused"] is None
+        await engine.parts.admin.reconcile()
+        assert engine.parts.admin.status()["pruning_paused"] is None
         assert await found(engine, "violet") == []
 
 
@@ -199,7 +199,7 @@ async def test_odd_files_are_indexed_or_reported(world: World) -> None:
     (outside / "secret.md").write_text("violet outside")
     (world.root / "folder").symlink_to(outside)
     async with world.engine(vault=VaultConfig(max_note_bytes=10_000)) as engine:
-        reported = {problem.path for problem in engine.upkeep.problems()}
+        reported = {problem.path for problem in engine.parts.admin.problems()}
         assert reported >= {"utf16.md", "latin.md", "binary.md", "broken.md", "bomb.md", "huge.md", "nul.md"}
         assert reported >= {"fifo.md", "link.md", "dangling.md", "folder"}
         assert not reported & {"empty.md", "rule.md", "line.md"}
@@ -218,15 +218,15 @@ ALIAS_BOMB = b"a: &a [x, x]\n" + b"".join(
 async def test_a_repaired_file_is_no_problem_any_more(world: World) -> None:
     file = world.write("a.md", "---\nid: [\n---\nviolet")
     async with world.engine() as engine:
-        assert len(engine.upkeep.problems()) == 1
+        assert len(engine.parts.admin.problems()) == 1
         file.write_text("---\nid: a\n---\nviolet")
-        await engine.upkeep.reconcile()
-        assert engine.upkeep.problems() == []
+        await engine.parts.admin.reconcile()
+        assert engine.parts.admin.problems() == []
         file.write_bytes(b"\xff")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         file.unlink()
-        await engine.upkeep.reconcile()
-        assert engine.upkeep.problems() == []
+        await engine.parts.admin.reconcile()
+        assert engine.parts.admin.problems() == []
 
 
 @pytest.mark.parametrize("becomes", ["a link", "a folder", "a FIFO", "binary", "ignored", "below a linked folder"])
@@ -252,11 +252,11 @@ async def test_what_is_no_note_any_more_leaves_the_answers(world: World, becomes
             case "below a linked folder":
                 file.parent.rename(away)
                 (world.root / "deep").symlink_to(away)
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert await found(engine, "violet") == []
         if becomes not in {"a folder", "ignored"}:
-            assert engine.upkeep.problems()
-        assert engine.upkeep.status()["pruning_paused"] is None
+            assert engine.parts.admin.problems()
+        assert engine.parts.admin.status()["pruning_paused"] is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="file modes do not bind root")
@@ -264,12 +264,12 @@ async def test_a_folder_that_cannot_be_looked_into_keeps_its_answers(world: Worl
     file = world.write("deep/a.md", "violet words")
     async with world.engine() as engine:
         file.parent.chmod(0)
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert await found(engine, "violet") == ["deep/a.md"]
-        assert {problem.path for problem in engine.upkeep.problems()} == {"deep"}
+        assert {problem.path for problem in engine.parts.admin.problems()} == {"deep"}
         file.parent.chmod(0o700)
-        await engine.upkeep.reconcile()
-        assert engine.upkeep.problems() == []
+        await engine.parts.admin.reconcile()
+        assert engine.parts.admin.problems() == []
 
 
 # -- own writes and sweeps at once -----------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
 
         async def sweep() -> None:
             while not done.is_set():
-                await engine.upkeep.reconcile()
+                await engine.parts.admin.reconcile()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sweep)
@@ -299,25 +299,25 @@ async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
 async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(world: World) -> None:
     world.write("a.md", "violet")
     async with world.engine() as engine:
-        real = engine.vault.list
+        real = engine.parts.vault.list
 
         def slow_list() -> Listing:
             listing = real()
             anyio.from_thread.run(lambda: engine.append("freshword", kind="fact"))
             return listing
 
-        engine.vault.list = slow_list
-        assert (await engine.upkeep.reconcile())["gone"] == 0
-        engine.vault.list = real
+        engine.parts.vault.list = slow_list
+        assert (await engine.parts.admin.reconcile())["gone"] == 0
+        engine.parts.vault.list = real
         assert len(await found(engine, "freshword")) == 1
 
 
 async def test_an_older_state_of_a_file_never_replaces_a_newer_one(world: World) -> None:
     async with world.engine() as engine:
-        first = engine.vault.append(draft("first entry", "log"))
-        second = engine.vault.append(draft("second entry", "log"))
-        await engine.writer.index_note(second.file)
-        await engine.writer.index_note(first.file)
+        first = engine.parts.vault.append(draft("first entry", "log"))
+        second = engine.parts.vault.append(draft("second entry", "log"))
+        await engine.parts.writer.index_note(second.file)
+        await engine.parts.writer.index_note(first.file)
         assert "second entry" in (await engine.search("second")).hits[0].snippet
 
 
@@ -344,11 +344,11 @@ async def test_an_unchanged_vault_is_not_read_again(world: World) -> None:
     async with world.engine() as engine:
         await eventually(lambda: _quiet(engine))
         with _opened() as names:
-            await engine.upkeep.reconcile()
+            await engine.parts.admin.reconcile()
         assert [name for name in names if name.endswith(".md")] == []
         os.utime(world.write("n3.md", "y"), (2e9, 2e9))
         with _opened() as names:
-            await engine.upkeep.reconcile()
+            await engine.parts.admin.reconcile()
         assert {name for name in names if name.endswith(".md")} == {"n3.md"}, "this does see what is read"
 
 
@@ -378,16 +378,16 @@ def _opened() -> Iterator[list[str]]:
 
 async def _quiet(engine) -> bool:
     """No file's signature is in doubt."""
-    return (await engine.upkeep.reconcile())["changed"] == 0 and not [
-        path for path, was in engine.writer._known.items() if was.signature.endswith("?")
+    return (await engine.parts.admin.reconcile())["changed"] == 0 and not [
+        path for path, was in engine.parts.writer._known.items() if was.signature.endswith("?")
     ]
 
 
 async def test_a_file_too_young_for_its_signature_is_looked_at_again(world: World) -> None:
     async with world.engine() as engine:
         world.write("a.md", "violet")
-        await engine.upkeep.reconcile()
-        seen = engine.writer._known[NotePath("a.md")].signature
+        await engine.parts.admin.reconcile()
+        seen = engine.parts.writer._known[NotePath("a.md")].signature
         assert seen.endswith("?")
         await eventually(lambda: _quiet(engine))
 
@@ -404,9 +404,9 @@ async def test_another_model_and_chunking_answer_alike_and_leave_one_generation(
     ):  # fmt: skip
         async with toy_world.engine(**sections) as engine:
             assert len(await found(engine, "violet")) >= 5
-            assert engine.upkeep.status()["pending"] == 0
-            assert len(engine._index.generations()) == 1
-            assert engine.upkeep.problems() == []
+            assert engine.parts.admin.status()["pending"] == 0
+            assert len(engine.parts.index.generations()) == 1
+            assert engine.parts.admin.problems() == []
 
 
 async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> None:
@@ -419,22 +419,22 @@ async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> 
     toy_world.root.rename(away)
     async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
         assert await found(engine, "uniqueword9", mode="keyword") == ["crowd/n9.md"]
-        assert [p.path for p in engine.upkeep.problems() if p.path == "index"]
+        assert [p.path for p in engine.parts.admin.problems() if p.path == "index"]
         away.rename(toy_world.root)
-        await engine.upkeep.reconcile()
-        await eventually(lambda: engine.upkeep.status()["model_state"] == "ready")
-        assert engine.upkeep.status()["notes"] == 61
+        await engine.parts.admin.reconcile()
+        await eventually(lambda: engine.parts.admin.status()["model_state"] == "ready")
+        assert engine.parts.admin.status()["notes"] == 61
         assert await found(engine, "uniqueword9", mode="semantic")
-        assert engine.upkeep.problems() == []
+        assert engine.parts.admin.problems() == []
 
 
 async def test_an_interrupted_build_leaves_no_ghosts(toy_world: World) -> None:
     for number in range(3):
         toy_world.write(f"n{number}.md", f"violet {number}")
     async with toy_world.engine() as engine:
-        half = engine._index.begin(engine.writer.fingerprint("toy other"), "toy other", 64)
-        file = engine.vault.read(NotePath("n1.md"))
-        engine._index.apply(half.number, [to_upsert(file.record, file.text, file.body_start, ChunkingConfig())])
+        half = engine.parts.index.begin(engine.parts.writer.fingerprint("toy other"), "toy other", 64)
+        file = engine.parts.vault.read(NotePath("n1.md"))
+        engine.parts.index.apply(half.number, [to_upsert(file.record, file.text, file.body_start, ChunkingConfig())])
     (toy_world.root / "n1.md").unlink()
     async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
         assert sorted(await found(engine, "violet")) == ["n0.md", "n2.md"]
@@ -444,16 +444,16 @@ async def test_an_interrupted_build_leaves_no_ghosts(toy_world: World) -> None:
 async def test_reindex_trusts_nothing_but_the_bytes(toy_world: World, tmp_path: Path) -> None:
     toy_world.write("a.md", "violet")
     async with toy_world.engine() as engine:
-        spoken = len(engine.model.embedder.texts)
+        spoken = len(engine.parts.model.embedder.texts)
         assert spoken >= 1
         answer = await perform(engine, "reindex", {})
         assert (answer["notes"], answer["reindexed"], answer["embedded"]) == (2, 0, 0)
-        assert len(engine.model.embedder.texts) == spoken
-        now = engine.writer._known[NotePath("a.md")]
+        assert len(engine.parts.model.embedder.texts) == spoken
+        now = engine.parts.writer._known[NotePath("a.md")]
         toy_world.write("a.md", "indigo")
-        await eventually(lambda: engine.vault.list().files[NotePath("a.md")].settled)
-        written = engine.vault.read(NotePath("a.md")).record
-        engine.writer._known[NotePath("a.md")] = IndexedFile(
+        await eventually(lambda: engine.parts.vault.list().files[NotePath("a.md")].settled)
+        written = engine.parts.vault.read(NotePath("a.md")).record
+        engine.parts.writer._known[NotePath("a.md")] = IndexedFile(
             written.signature, now.etag
         )  # a change that no signature shows
         assert (await perform(engine, "reconcile", {}))["changed"] == 0
@@ -484,7 +484,7 @@ async def test_an_index_lost_while_running_is_rebuilt(toy_world: World, harm: st
 
         await eventually(whole)
         await engine.append("the bus leaves at ten")
-        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
 
 
 async def test_of_many_who_add_to_a_log_the_first_one_writes_for_all(
@@ -493,17 +493,17 @@ async def test_of_many_who_add_to_a_log_the_first_one_writes_for_all(
     async with world.engine() as engine:
         await engine.append("the kettle is red", kind="log")
         applied: list[int] = []
-        apply = engine._index.apply
+        apply = engine.parts.index.apply
 
         def counting(generation: int, changes: Sequence[Change]) -> int:
             applied.append(len(changes))
             return apply(generation, changes)
 
-        monkeypatch.setattr(engine._index, "apply", counting)
-        async with anyio.create_task_group() as tasks, engine.writer._lock:
+        monkeypatch.setattr(engine.parts.index, "apply", counting)
+        async with anyio.create_task_group() as tasks, engine.parts.writer._lock:
             for number in range(20):
                 tasks.start_soon(partial(engine.append, f"violet teapot {number}", kind="log"))
-            await eventually(lambda: engine.writer._lock.statistics().tasks_waiting == 20)
+            await eventually(lambda: engine.parts.writer._lock.statistics().tasks_waiting == 20)
         assert len(applied) <= 2  # the one whose version is the last cannot know that it was written already
         hits = (await engine.search("violet", limit=50)).hits
         assert {f"violet teapot {number}" for number in range(20)} <= {hit.snippet.strip() for hit in hits}
@@ -514,7 +514,7 @@ async def test_bytes_that_mean_something_else_now_are_written_again(world: World
     async with world.engine() as engine:
         receipt = await engine.append("the violet teapot is cracked", kind="fact")
         (world.root / "twin.md").write_bytes(world.read(receipt.path))
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert await found(engine, "violet")
         await engine.forget(receipt.path)
         assert await found(engine, "violet") == []

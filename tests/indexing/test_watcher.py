@@ -41,11 +41,11 @@ async def ready(engine: Engine) -> None:
     """Events reach us from every folder that the last sweep saw, but for those that we alone write to."""
 
     def watches() -> bool:
-        last = engine.indexer.last
+        last = engine.parts.indexer.last
         if last is None:
             return False
         watched = [folder for folder in last.folders if not folder.startswith("@transcripts")]
-        return engine.watcher.events in {"off", f"events from {counted(len(watched), 'folder')}"}
+        return engine.parts.watcher.events in {"off", f"events from {counted(len(watched), 'folder')}"}
 
     await eventually(watches)
 
@@ -102,13 +102,13 @@ async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Eng
     await ready(engine)
     away = world.root.with_name("away")
     world.root.rename(away)
-    if engine.watcher.events == "off":
-        await eventually(lambda: engine.indexer.pruning_paused)
+    if engine.parts.watcher.events == "off":
+        await eventually(lambda: engine.parts.indexer.pruning_paused)
     else:
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
     shutil.copytree(away, world.root)
-    engine.watcher.hint()  # the sweep that would come in time
-    await eventually(lambda: engine.indexer.pruning_paused is None)
+    engine.parts.watcher.hint()  # the sweep that would come in time
+    await eventually(lambda: engine.parts.indexer.pruning_paused is None)
     await ready(engine)
     world.write("a/one.md", "violet again")
     await appears(engine, "violet", "a/one.md")
@@ -122,26 +122,26 @@ async def test_links_are_not_followed(world: World) -> None:
     (world.root / "link").symlink_to(outside)
     async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        before = engine.indexer.last
+        before = engine.parts.indexer.last
         (outside / "secret.md").write_text("violet outside, changed")
         (outside / "more.md").write_text("violet more")
         world.write("b.md", "a sign that events got through")
         await appears(engine, "sign events", "b.md")
-        assert engine.indexer.last is not before
+        assert engine.parts.indexer.last is not before
         assert await found(engine, "violet") == []
-        assert not any("link" in folder for folder in engine.indexer.last.folders)
+        assert not any("link" in folder for folder in engine.parts.indexer.last.folders)
 
 
 async def test_only_what_changed_is_embedded(toy_world: World) -> None:
     toy_world.write("a.md", "\n\n".join(f"paragraph {n} " + "x" * 300 for n in range(9)))
     async with toy_world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        spoken = engine.model.embedder.texts
+        spoken = engine.parts.model.embedder.texts
         del spoken[:]
         text = toy_world.read("a.md").decode().replace("paragraph 4", "violet 4")
         toy_world.write("a.md", text)
         await appears(engine, "violet", "a.md")
-        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
         assert len(spoken) == 1
         assert "violet 4" in spoken[0]
 
@@ -149,16 +149,16 @@ async def test_only_what_changed_is_embedded(toy_world: World) -> None:
 async def test_own_writes_are_embedded_once(toy_world: World) -> None:
     async with toy_world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        spoken = engine.model.embedder.texts
+        spoken = engine.parts.model.embedder.texts
         for number in range(3):
             await engine.append(f"violet number {number}", kind="fact")
         await engine.append("violet in the log", kind="log")
-        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
         before = len(spoken)
         for _ in range(2):
-            last = engine.indexer.last
-            engine.watcher.hint()
-            await eventually(lambda last=last: engine.indexer.last is not last)
+            last = engine.parts.indexer.last
+            engine.parts.watcher.hint()
+            await eventually(lambda last=last: engine.parts.indexer.last is not last)
         assert len(spoken) == before
 
 
@@ -209,7 +209,7 @@ async def test_a_file_that_only_grows_beside_the_notes_is_no_reason_to_sweep(wor
     world.write("data.csv", "1\n")
     async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        before = engine.indexer.last
+        before = engine.parts.indexer.last
         for _ in range(20):
             with (world.root / "data.csv").open("a") as out:
                 out.write("2\n")
@@ -268,25 +268,25 @@ async def test_a_name_that_ends_the_watch_ends_nothing_else(world: World) -> Non
         world.write("b.md", "violet")
         Path(os.fsdecode(os.fsencode(world.root) + b"/caf\xe9.md")).write_text("in latin-1")
         await appears(engine, "violet", "b.md")
-        await eventually(lambda: engine.watcher.events.startswith("no events"))
-        assert "decode" in engine.watcher.fault
+        await eventually(lambda: engine.parts.watcher.events.startswith("no events"))
+        assert "decode" in engine.parts.watcher.fault
         assert any("no file-system events" in finding.what for finding in examine(engine))
         world.write("c/d.md", "crimson")  # a new folder is a reason to try again
-        engine.watcher.hint()
+        engine.parts.watcher.hint()
         await appears(engine, "crimson", "c/d.md")
         await ready(engine)
-        assert engine.watcher.fault is None
+        assert engine.parts.watcher.fault is None
 
 
 async def test_the_slow_pace_is_for_those_who_hear(world: World) -> None:
     pace = WatchConfig(debounce_s=0.05, active_sweep_s=15, idle_sweep_s=30, idle_after_s=-1)
     async with world.engine(watching=True, watch=pace) as engine:
-        assert engine.watcher.period_s == 15
+        assert engine.parts.watcher.period_s == 15
         await ready(engine)
-        assert engine.watcher.period_s == 30
+        assert engine.parts.watcher.period_s == 30
     async with world.engine(watching=True, watch=replace(pace, hints=False)) as engine:
-        assert engine.watcher.period_s == 15
-        assert engine.watcher.state == "off; a sweep every 15 s"
+        assert engine.parts.watcher.period_s == 15
+        assert engine.parts.watcher.state == "off; a sweep every 15 s"
 
 
 async def test_a_panic_in_the_library_ends_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +298,7 @@ async def test_a_panic_in_the_library_ends_nothing_else(world: World, monkeypatc
 
     monkeypatch.setattr(watcher, "watch", panics)
     async with world.engine(watching=True, watch=SWEEPS_TOO) as engine:
-        await eventually(lambda: "PanicException" in engine.watcher.events)
+        await eventually(lambda: "PanicException" in engine.parts.watcher.events)
         world.write("b.md", "violet")
         await appears(engine, "violet", "b.md")
 
@@ -311,14 +311,14 @@ async def test_a_dead_watcher_is_made_up_for_noticed_and_replaced(world: World) 
         for descriptor in inotify_descriptors():
             os.dup2(os.open("/dev/null", os.O_RDWR), descriptor)
         number = 0
-        while not engine.watcher.fault and number < 50:
+        while not engine.parts.watcher.fault and number < 50:
             number += 1
             world.write("deep/b.md", f"violet{number}")
             await appears(engine, f"violet{number}", "deep/b.md")
-        assert "none told of what 2 sweeps found changed" in engine.watcher.events
+        assert "none told of what 2 sweeps found changed" in engine.parts.watcher.events
         assert any("no file-system events" in finding.what for finding in examine(engine))
-        await eventually(lambda: world.write("deep/b.md", "turquoise") and engine.watcher.fault is None)
-        assert engine.watcher.events == "events from 2 folders"
+        await eventually(lambda: world.write("deep/b.md", "turquoise") and engine.parts.watcher.fault is None)
+        assert engine.parts.watcher.events == "events from 2 folders"
 
 
 def inotify_descriptors() -> list[int]:

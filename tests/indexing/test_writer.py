@@ -36,20 +36,20 @@ class Slowly:
 
 async def test_a_writer_that_is_cancelled_lets_nobody_else_begin(world: World, monkeypatch) -> None:
     async with world.engine() as engine:
-        files = [engine.vault.append(draft(f"The kettle number {n}")).file for n in range(2)]
-        slow = Slowly(engine._index, monkeypatch)
+        files = [engine.parts.vault.append(draft(f"The kettle number {n}")).file for n in range(2)]
+        slow = Slowly(engine.parts.index, monkeypatch)
         scope = anyio.CancelScope()
 
         async def gives_up() -> None:
             with scope:
-                await engine.writer.index_note(files[0])
+                await engine.parts.writer.index_note(files[0])
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(gives_up)
             await eventually(lambda: slow.calls)
             scope.cancel()
-            tasks.start_soon(engine.writer.index_note, files[1])
-            await eventually(lambda: engine.writer._lock.statistics().tasks_waiting)
+            tasks.start_soon(engine.parts.writer.index_note, files[1])
+            await eventually(lambda: engine.parts.writer._lock.statistics().tasks_waiting)
             assert (slow.calls, slow.at_once) == (1, 1)
             slow.go_on.set()
         assert (slow.calls, slow.most) == (2, 1)
@@ -58,25 +58,25 @@ async def test_a_writer_that_is_cancelled_lets_nobody_else_begin(world: World, m
 
 async def test_who_comes_first_writes_the_entries_of_all_who_wait(world: World, monkeypatch) -> None:
     async with world.engine() as engine:
-        versions = [engine.vault.append(draft(f"The kettle number {n}", "log")).file for n in range(5)]
-        slow = Slowly(engine._index, monkeypatch)
+        versions = [engine.parts.vault.append(draft(f"The kettle number {n}", "log")).file for n in range(5)]
+        slow = Slowly(engine.parts.index, monkeypatch)
         slow.go_on.set()
         for version in versions:
-            await engine.writer.index_note(version)
+            await engine.parts.writer.index_note(version)
         assert slow.calls == 2, "the first, and the last, whose very bytes may mean something else by now"
         assert len((await engine.search("kettle", limit=10)).hits) == 5
 
 
 async def test_a_note_whose_write_failed_is_looked_at_again(world: World, monkeypatch) -> None:
     async with world.engine() as engine:
-        file = engine.vault.append(draft("The kettle")).file
+        file = engine.parts.vault.append(draft("The kettle")).file
         with monkeypatch.context() as broken:
 
             def fails(*_) -> int:
                 raise IndexUnavailable("the disk is gone")
 
-            broken.setattr(engine._index, "apply", fails)
+            broken.setattr(engine.parts.index, "apply", fails)
             with pytest.raises(IndexUnavailable):
-                await engine.writer.index_note(file)
-        await engine.upkeep.reconcile()
+                await engine.parts.writer.index_note(file)
+        await engine.parts.admin.reconcile()
         assert await found(engine, "kettle") == [file.record.path]

@@ -93,7 +93,7 @@ def on_the_storage(root: Path, name: str) -> Iterator[Append]:
 def through_an_engine(root: Path, name: str) -> Iterator[Append]:
     world = World(root / "vault", root / name, root / "models")
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(world.engine()) as engine:
-        yield into(engine.vault, name)
+        yield into(engine.parts.vault, name)
 
 
 def into(vault: Vault, name: str) -> Append:

@@ -209,7 +209,7 @@ class Rounds:
         faults = tree_judge.on_disk(world, self._book) + tree_judge.left_behind(world)
         async with world.engine(topics=TOPICS) as engine:
             with anyio.fail_after(30):
-                while engine.runs.unfinished():
+                while engine.parts.run_journal.unfinished():
                     await anyio.sleep(0.01)
             faults += tree_judge.on_disk(world, self._book)
             faults += await self._settled(engine, world)
@@ -219,21 +219,21 @@ class Rounds:
         return faults
 
     async def _settled(self, engine: Engine, world: World) -> list[str]:
-        await engine.upkeep.reindex()
+        await engine.parts.admin.reindex()
         for _ in range(SETTLED):
-            if not (await engine.compactor.run()).done:
+            if not (await engine.parts.compactor.run()).done:
                 break
-        again = await engine.compactor.run()
+        again = await engine.parts.compactor.run()
         undone = [line for line in again.left if PERSONS_OWN not in line]
         faults = [f"a run more does something: {line}" for line in [*again.done, *undone]]
         faults += tree_judge.on_disk(world, self._book)
         return faults + await tree_judge.tree(engine, world, with_people=self._with_people)
 
     async def _taken_back(self, engine: Engine, world: World, *, is_calm: bool) -> list[str]:
-        runs = engine.runs.runs()
+        runs = engine.parts.run_journal.runs()
         left: list[str] = []
         for run in reversed(runs):
-            left += (await engine.compactor.undo(run)).left
+            left += (await engine.parts.compactor.undo(run)).left
         self._figures.counts["runs taken back"] += len(runs)
         faults = tree_judge.on_disk(world, self._book)
         if is_calm:

@@ -167,7 +167,7 @@ class VaultMachine(RuleBasedStateMachine):
             self.receipts.append(receipt)
             found = self.call(lambda: self.engine.search(content, limit=1000, mode="keyword", path=receipt.path))
             # Somebody may have retired or archived today's log as a whole.
-            if self.engine.vault.read(receipt.path).record.state is NoteState.ACTIVE:
+            if self.engine.parts.vault.read(receipt.path).record.state is NoteState.ACTIVE:
                 assert receipt.path in [hit.path for hit in found.hits]
 
     @precondition(lambda self: self.receipts)
@@ -192,7 +192,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule(path=places)
     def adopt(self, path: str) -> None:
-        self.attempt(lambda: self.engine.upkeep.adopt(path))
+        self.attempt(lambda: self.engine.parts.admin.adopt(path))
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        self.call(self.engine.upkeep.reconcile)
+        self.call(self.engine.parts.admin.reconcile)
 
     @rule(lose_the_index=st.booleans())
     def start_again(self, lose_the_index: bool) -> None:
@@ -213,7 +213,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule()
     def compare(self) -> None:
-        self.call(self.engine.upkeep.reconcile)
+        self.call(self.engine.parts.admin.reconcile)
         self.call(self._embedded)
         # What the state folder holds beside the index, entries that were added or forgotten, no rebuilding brings back.
         fresh = replace(self.world, state=self.folder / "fresh")
@@ -224,13 +224,13 @@ class VaultMachine(RuleBasedStateMachine):
             for path, known in one.items():
                 assert known == other[path], path
             assert self.answers(self.engine) == self.answers(rebuilt)
-            one, other = ({(p.path, p.reason) for p in each.upkeep.problems()} for each in (self.engine, rebuilt))
+            one, other = ({(p.path, p.reason) for p in each.parts.admin.problems()} for each in (self.engine, rebuilt))
             assert {path for path, _ in one} == {path for path, _ in other}, (one, other)
         shutil.rmtree(fresh.state)
 
     async def _embedded(self) -> None:
-        await self.engine.model.embed()
-        assert self.engine.upkeep.status()["pending"] == 0
+        await self.engine.parts.model.embed()
+        assert self.engine.parts.admin.status()["pending"] == 0
 
     # -- what always holds -------------------------------------------------------------------------------------------
 
@@ -241,11 +241,11 @@ class VaultMachine(RuleBasedStateMachine):
             if (
                 file.is_symlink()
                 or not file.is_file()
-                or self.engine.vault.read(record.path).record.etag != record.etag
+                or self.engine.parts.vault.read(record.path).record.etag != record.etag
             ):
                 continue
-            text = self.engine.vault.read(record.path).text
-            for passage in self.engine._index.passages(record.path):
+            text = self.engine.parts.vault.read(record.path).text
+            for passage in self.engine.parts.index.passages(record.path):
                 assert passage.chunk.text == text[passage.chunk.start : passage.chunk.end]
 
     # -- below -------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class VaultMachine(RuleBasedStateMachine):
         return self.receipts[number % len(self.receipts)]
 
     def known(self, engine: Engine) -> dict[str, Any]:
-        index = engine._index
+        index = engine.parts.index
         return {
             record.path: (replace(record, signature=""), [passage.chunk for passage in index.passages(record.path)])
             for record in records(engine)

@@ -43,14 +43,14 @@ async def test_a_killed_engine_has_kept_every_receipt(world: World) -> None:
                 entries = logs.entries(files[receipt["path"]].decode(), 0)
                 assert receipt["id"].endswith(tuple(entry.hash for entry in entries))
             else:
-                record = engine._index.note_by_id(receipt["id"])[0]
+                record = engine.parts.index.note_by_id(receipt["id"])[0]
                 assert record.etag == receipt["etag"] or record.state == "archived"
                 assert f"{receipt['word']} was said\n".encode() in files[record.path]
         for receipt in chance.sample(receipts, min(len(receipts), 60)):
             hits = (await engine.search(receipt["word"], include_archived=True, mode="keyword")).hits
             assert receipt["id"] in [hit.id for hit in hits]
-        assert engine.upkeep.problems() == []
-        assert engine.vault.ledger.damaged_lines <= LIVES
+        assert engine.parts.admin.problems() == []
+        assert engine.parts.vault.ledger.damaged_lines <= LIVES
     assert not [path for path in files if "conflict" in path]
 
 

@@ -56,7 +56,7 @@ async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
                     buffer = world.read(LOG)  # the editor notices the change, and loads it
                 for _ in range(chance.choice((1, 1, 2))):
                     # Not through the index, which would cut the whole log into passages each time.
-                    stored = engine.vault.append(draft(f"entry {len(receipts)} of {number}.", "log"))
+                    stored = engine.parts.vault.append(draft(f"entry {len(receipts)} of {number}.", "log"))
                     receipts.append(f"{stored.file.record.path}#{stored.entry}")
                     texts.append(f"entry {len(receipts) - 1} of {number}.".encode())
                     world.later(seconds=chance.choice((0, 7, 61)))
@@ -64,7 +64,7 @@ async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
                     buffer += f"\nA line by hand, {number}\n".encode()
                 save(world.root / LOG, buffer, by_rename=chance.random() < 0.5)
                 if chance.random() < 0.1:
-                    await engine.upkeep.reconcile()
+                    await engine.parts.admin.reconcile()
     async with world.engine() as engine:
         lost = await listed(engine)
         assert len(lost) > SAVES / 4, "the editor has taken away what it could"
@@ -89,7 +89,7 @@ async def test_nothing_comes_back_by_itself(world: World) -> None:
         kept = world.read(LOG).replace(b"The beta was served\n", b"")
         world.write(LOG, kept)
         for _ in range(3):
-            await engine.upkeep.reconcile()
+            await engine.parts.admin.reconcile()
             world.later(days=1)
         await perform(engine, "fix", {})
         assert world.read(LOG) == kept, "a person may have taken it out on purpose"

@@ -28,10 +28,10 @@ CALLS: dict[str, Callable[[Engine], Awaitable[object]]] = {
     "recall": lambda e: e.recall("diary"),
     "session start": lambda e: e.recall(),
     "recall by path": lambda e: e.recall(path="diary.md"),
-    "reindex": lambda e: e.upkeep.reindex(),
-    "sweep": lambda e: e.upkeep.reconcile(),
+    "reindex": lambda e: e.parts.admin.reindex(),
+    "sweep": lambda e: e.parts.admin.reconcile(),
     "doctor": lambda e: perform(e, "doctor", {}),
-    "adopt": lambda e: e.upkeep.adopt(),
+    "adopt": lambda e: e.parts.admin.adopt(),
     "append": lambda e: e.append("A new fact", kind="fact"),
     "append a log entry": lambda e: e.append("Something happened", kind="log"),
     "forget a missing note": lambda e: e.forget("a/none.md"),
@@ -52,7 +52,7 @@ async def test_a_call_leaves_what_it_does_not_name(toy_world: World, name: str) 
             await CALLS[name](engine)
         except Exception as error:
             assert "missing" in name or "somebody's" in name or "over" in name, error
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
     after = toy_world.files()
     for path, content in ODD.items():
         assert after[path] == content
@@ -93,10 +93,10 @@ async def test_frontmatter_that_a_person_formatted_stays_formatted(world: World)
             + b"'   # keep\r\nmy key: [ 1,2 ]\r\n---\r\n\r\nTea at four \r\n"
         )
         world.write(receipt.path, odd)
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         await engine.append("Tea at five", kind="fact", supersedes=receipt.id)
         changed = world.read(receipt.path)
         kept = [line for line in odd.split(b"\r\n") if line in changed.split(b"\r\n")]
         assert kept == odd.split(b"\r\n")
         assert changed.count(b"\n") == changed.count(b"\r\n")
-        assert engine.vault.read(NotePath(receipt.path)).record.id == receipt.id
+        assert engine.parts.vault.read(NotePath(receipt.path)).record.id == receipt.id

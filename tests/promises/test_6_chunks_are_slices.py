@@ -40,13 +40,13 @@ def test_every_passage_is_a_slice(content: bytes, other: bytes, config: Chunking
             world.write("a.md", content)
             world.write("memory/2026-11-21.md", other)
             async with world.engine(chunking=config) as engine:
-                if engine.vault.read("memory/2026-11-21.md").text:
+                if engine.parts.vault.read("memory/2026-11-21.md").text:
                     await engine.append("one more entry", kind="log")
                 checked = 0
                 for record in records(engine):
-                    file = engine.vault.read(record.path)
+                    file = engine.parts.vault.read(record.path)
                     lines = file.text.split("\n")
-                    for passage in engine._index.passages(record.path):
+                    for passage in engine.parts.index.passages(record.path):
                         chunk = passage.chunk
                         assert chunk.text == file.text[chunk.start : chunk.end]
                         assert (

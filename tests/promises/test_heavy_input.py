@@ -69,10 +69,10 @@ async def main(world):
             target = world.root / file.relative_to(world.root.parent / "heavy")
             target.parent.mkdir(exist_ok=True)
             target.hardlink_to(file)
-            await engine.upkeep.reconcile()
-            note = engine._index.passages(str(target.relative_to(world.root)))
+            await engine.parts.admin.reconcile()
+            note = engine.parts.index.passages(str(target.relative_to(world.root)))
             print(target.relative_to(world.root), len(note), flush=True)
-        problems = {problem.path for problem in engine.upkeep.problems()}
+        problems = {problem.path for problem in engine.parts.admin.problems()}
         print("problems", *sorted(problems))
         print("found", *(await found(engine, "plain")))
         print("grown", (peak_kb() - before) // 1024)
@@ -111,7 +111,7 @@ async def test_what_stands_above_the_limit_is_found_and_the_problem_says_where_i
     content = "".join(f"# heading{n}\n\nword{n} stands here\n" for n in range(1000))
     file = world.write("long.md", content)
     async with world.engine() as engine:
-        (problem,) = engine.upkeep.problems()
+        (problem,) = engine.parts.admin.problems()
         assert "line 2,001" in problem.reason and "2,000 lines" in problem.reason
         for number in (0, 49, 50, 300, 665):
             hits = (await engine.search(f"word{number}")).hits
@@ -119,10 +119,12 @@ async def test_what_stands_above_the_limit_is_found_and_the_problem_says_where_i
         assert await found(engine, "word700") == []
         assert file.read_text() == content
     async with world.engine() as engine:
-        assert [each.path for each in engine.upkeep.problems()] == ["long.md"]  # also after a start that reads nothing
+        assert [each.path for each in engine.parts.admin.problems()] == [
+            "long.md"
+        ]  # also after a start that reads nothing
         file.write_text("short")
-        await engine.upkeep.reconcile()
-        assert engine.upkeep.problems() == []
+        await engine.parts.admin.reconcile()
+        assert engine.parts.admin.problems() == []
 
 
 async def test_an_own_heavy_note_is_reported_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +132,7 @@ async def test_an_own_heavy_note_is_reported_too(world: World, monkeypatch: pyte
     async with world.engine() as engine:
         receipt = await engine.append("line\n\n" * 100, kind="fact")
         assert receipt.indexed == "keywords"
-        assert [each.path for each in engine.upkeep.problems()] == [receipt.path]
+        assert [each.path for each in engine.parts.admin.problems()] == [receipt.path]
 
 
 async def test_the_beginning_of_a_file_over_the_size_limit_is_searched_and_no_character_is_halved(
@@ -144,7 +146,7 @@ async def test_the_beginning_of_a_file_over_the_size_limit_is_searched_and_no_ch
         assert len(await found(engine, "violet")) == len(sizes) + 1
         # Half an entry has another hash: it could be shown although it was forgotten.
         assert await found(engine, "scarlet") == []
-        problems = [each for each in engine.upkeep.problems() if each.path[:2] == "n4" or "memory/" in each.path]
+        problems = [each for each in engine.parts.admin.problems() if each.path[:2] == "n4" or "memory/" in each.path]
         assert len(problems) == len(sizes) + 1
         assert all("100 bytes" in problem.reason and "UTF-8" not in problem.reason for problem in problems)
         text = await engine.recall(path="n40.md")
@@ -182,15 +184,15 @@ async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(
             with (world.root / f"bulk/n{number}.md").open("a") as file:
                 file.write("changed\n")
         batches: list[int] = []
-        real = engine._index.apply
+        real = engine.parts.index.apply
 
         def apply(generation: int, changes: list) -> int:
             batches.append(sum(len(getattr(change, "chunks", ())) for change in changes))
             return real(generation, changes)
 
-        engine._index.apply = apply
+        engine.parts.index.apply = apply
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.upkeep.reconcile)
+            tasks.start_soon(engine.parts.admin.reconcile)
             await eventually(lambda: len(batches) >= 2)
             receipt = await engine.append("freshword", kind="fact")
             # Notes written meanwhile took their turn while most of the sweep was still to come.
@@ -247,7 +249,7 @@ async def test_a_model_that_hangs_costs_vectors_and_few_threads(toy_world: World
     gate = threading.Event()
     async with toy_world.engine() as engine:
         await engine.append("violet teapot", kind="fact")
-        toy = engine.model.embedder
+        toy = engine.parts.model.embedder
         real = toy.embed_query, toy.embed_documents
         toy.embed_query = toy.embed_documents = stuck(gate)
         before = threading.active_count()
@@ -260,14 +262,14 @@ async def test_a_model_that_hangs_costs_vectors_and_few_threads(toy_world: World
             receipt = await engine.append(f"crimson kettle {number}", kind="fact")
             assert receipt.indexed == "keywords"
             assert receipt.path in await found(engine, f"kettle {number}")
-        assert "not answering" in engine.upkeep.status()["model_state"]
+        assert "not answering" in engine.parts.admin.status()["model_state"]
         # Those who asked before the model was overdue, its backlog, and the pool that all the others share.
         assert threading.active_count() - before < circuit_breaker.AT_ONCE + 1 + 12
         toy.embed_query, toy.embed_documents = real
         gate.set()
-        await eventually(lambda: engine.upkeep.status()["model_state"] == "ready")
-        engine.model.wake()
-        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        await eventually(lambda: engine.parts.admin.status()["model_state"] == "ready")
+        engine.parts.model.wake()
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
         assert await found(engine, "kettle", mode="semantic")
 
 
@@ -276,7 +278,7 @@ async def test_an_engine_closes_although_its_model_hangs(toy_world: World, impat
     try:
         with anyio.fail_after(20):
             async with toy_world.engine() as engine:
-                engine.model.embedder.embed_query = engine.model.embedder.embed_documents = stuck(gate)
+                engine.parts.model.embedder.embed_query = engine.parts.model.embedder.embed_documents = stuck(gate)
                 await engine.append("violet teapot", kind="fact")
                 await engine.search("violet")
     finally:
@@ -288,18 +290,18 @@ async def test_a_model_that_raises_anything_costs_vectors_alone(toy_world: World
         raise RuntimeError("canary in the words")
 
     async with toy_world.engine() as engine:
-        engine.model.embedder.embed_query = engine.model.embedder.embed_documents = raising
+        engine.parts.model.embedder.embed_query = engine.parts.model.embedder.embed_documents = raising
         receipt = await engine.append("violet teapot", kind="fact")
         assert receipt.indexed == "keywords"
         result = await engine.search("violet")
         assert [hit.path for hit in result.hits] == [receipt.path]
         assert "RuntimeError" in result.degraded and "canary" not in result.degraded
-        assert "canary" not in str(engine.upkeep.status())
+        assert "canary" not in str(engine.parts.admin.status())
 
 
 async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_world: World, impatient: None) -> None:
     async with toy_world.engine() as engine:
-        toy = engine.model.embedder
+        toy = engine.parts.model.embedder
         real, asked = toy.embed_documents, []
 
         def choosy(texts: list[str]) -> object:
@@ -312,31 +314,31 @@ async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_
         file = toy_world.write("a.md", "poison is refused")
         for number in range(30):
             toy_world.write(f"b{number}.md", f"violet note {number}")
-        await engine.upkeep.reconcile()
-        await eventually(lambda: engine.upkeep.status()["pending"] == 1)
-        await eventually(lambda: any("1 passages are refused" in each.reason for each in engine.upkeep.problems()))
+        await engine.parts.admin.reconcile()
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 1)
+        await eventually(lambda: any("1 passages are refused" in each.reason for each in engine.parts.admin.problems()))
         assert (await found(engine, "poison"))[0] == "a.md"
-        assert engine.upkeep.status()["model_state"] == "ready"
+        assert engine.parts.admin.status()["model_state"] == "ready"
         tried = len(asked)
         assert tried <= 2 * TRIES
         receipt = await engine.append("violet once more", kind="fact")
-        await eventually(lambda: engine.upkeep.status()["pending"] == 1)
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 1)
         assert receipt.path in await found(engine, "once more", mode="semantic")
         assert len(asked) == tried  # it was given up
         file.unlink()
-        await engine.upkeep.reconcile()
-        await eventually(lambda: not engine.upkeep.problems())
+        await engine.parts.admin.reconcile()
+        await eventually(lambda: not engine.parts.admin.problems())
 
 
 async def test_an_endpoint_that_is_down_refuses_no_text(toy_world: World, impatient: None) -> None:
     async with toy_world.engine() as engine:
-        engine.model.embedder.down = True
+        engine.parts.model.embedder.down = True
         for _ in range(2 * TRIES):
             await engine.append(f"violet {_}", kind="fact")
-        await eventually(lambda: engine.upkeep.status()["model_state"].startswith("failing"))
-        engine.model.embedder.down = False
-        engine.model.wake()
-        await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+        await eventually(lambda: engine.parts.admin.status()["model_state"].startswith("failing"))
+        engine.parts.model.embedder.down = False
+        engine.parts.model.wake()
+        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
 
 
 # -- a slow disk -----------------------------------------------------------------------------------------------------
@@ -378,7 +380,7 @@ async def test_notes_that_wait_for_the_ledger_go_to_disk_together(
 ) -> None:
     async with world.engine() as engine:
         await engine.append("violet teapot", kind="fact")
-        ledger, gate, syncs = engine.vault.ledger, threading.Event(), []
+        ledger, gate, syncs = engine.parts.vault.ledger, threading.Event(), []
         real = os.fsync
 
         def fsync(descriptor: int) -> None:

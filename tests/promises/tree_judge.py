@@ -106,7 +106,7 @@ def _note_faults(word: str, path: str, data: bytes, book: Book) -> Iterator[str]
 
 async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
     """Once all is filed. `with_people`: what a killed write has put aside may be a person's save of that moment."""
-    topics, fresh = await anyio.to_thread.run_sync(engine.compactor.survey.tree_and_fresh)
+    topics, fresh = await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh)
     everything = [topic for top in topics for topic in top.walk()]
     active = {record.path for record in records(engine) if record.state is NoteState.ACTIVE}
     led = Counter([*(note.path for note in fresh), *(note.path for topic in everything for note in topic.leaves)])
@@ -137,7 +137,7 @@ async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
     found = [each for each in await anyio.to_thread.run_sync(examine, engine) if each.severity != "info"]
     known = ["may be somebody's save"] if with_people else []
     faults += [f"doctor: {each.what}" for each in found if not any(words in each.what for words in known)]
-    engine.vault._backend.settle(min_age_s=0)
+    engine.parts.vault._backend.settle(min_age_s=0)
     faults += left_behind(world)
     empty = [folder for folder in world.root.glob("topics/**/") if not any(folder.iterdir())]
     return faults + [

@@ -22,11 +22,11 @@ QUESTION = "on which port does the staging database listen"
 
 
 async def told(engine, session: str, prompt: str, **rest) -> str:
-    return (await engine.briefer.prompt(session, prompt, rest.get("project"), deadline_s=SOON)).text
+    return (await engine.parts.briefer.prompt(session, prompt, rest.get("project"), deadline_s=SOON)).text
 
 
 async def begun(engine, session: str = "s", project: str | None = None) -> str:
-    return (await engine.briefer.start(session, project, deadline_s=SOON)).text
+    return (await engine.parts.briefer.start(session, project, deadline_s=SOON)).text
 
 
 async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:
@@ -77,7 +77,7 @@ async def test_a_session_hears_a_passage_once_until_its_context_is_emptied(world
         assert "6000" in more and PORT not in more
     async with world.engine() as engine:
         assert await told(engine, "s", QUESTION) == "", "a restart forgets nothing"
-        await engine.briefer.reset("s")
+        await engine.parts.briefer.reset("s")
         assert PORT in await told(engine, "s", QUESTION)
         await begun(engine, "s")
         assert PORT in await told(engine, "s", QUESTION)
@@ -109,7 +109,7 @@ async def test_a_note_that_was_moved_is_no_news(world: World) -> None:
         assert PORT in await told(engine, "s", QUESTION)
         (world.root / "topics/01-staging").mkdir(parents=True)
         (world.root / receipt.path).rename(world.root / "topics/01-staging/001-port.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert "topics/01-staging/001-port.md" in paths(engine, NoteState.ACTIVE)
         assert await told(engine, "s", QUESTION) == ""
         assert "01-staging" in await told(engine, "new", QUESTION)
@@ -138,21 +138,21 @@ async def test_freshness_is_mentioned_only_where_something_is_stale(world: World
 async def test_a_forgotten_note_is_in_no_briefing(world: World) -> None:
     async with world.engine() as engine:
         receipt = await engine.append(PORT, kind="fact")
-        briefing = await engine.briefer.prompt("s", QUESTION, None, deadline_s=SOON)
+        briefing = await engine.parts.briefer.prompt("s", QUESTION, None, deadline_s=SOON)
         assert briefing.notes == (receipt.id,) and briefing.tokens == count_tokens(briefing.text)
-        assert (await engine.briefer.titles(briefing.notes))[receipt.id].path == receipt.path
+        assert (await engine.parts.briefer.titles(briefing.notes))[receipt.id].path == receipt.path
         await engine.forget(receipt.id)
         assert await told(engine, "other", QUESTION) == ""
-        assert await engine.briefer.titles([receipt.id, "gone", "memory/2020-01-01.md#x", "path:none.md"]) == {}
+        assert await engine.parts.briefer.titles([receipt.id, "gone", "memory/2020-01-01.md#x", "path:none.md"]) == {}
 
 
 async def test_what_comes_too_late_does_not_count_as_given(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(PORT, kind="fact")
         with pytest.raises(DeadlineExceeded):
-            await engine.briefer.prompt("s", QUESTION, None, deadline_s=0)
+            await engine.parts.briefer.prompt("s", QUESTION, None, deadline_s=0)
         with pytest.raises(DeadlineExceeded):
-            await engine.briefer.start("s", None, deadline_s=0)
+            await engine.parts.briefer.start("s", None, deadline_s=0)
         assert PORT in await told(engine, "s", QUESTION)
 
 
@@ -162,7 +162,7 @@ async def test_a_disk_that_takes_nothing_is_no_reason_for_silence(world: World) 
         (world.state / "given").write_text("in the way")
         assert PORT in await told(engine, "s", QUESTION)
         assert await told(engine, "s", QUESTION) == ""
-        await engine.briefer.reset("s")
+        await engine.parts.briefer.reset("s")
         assert PORT in await told(engine, "s", QUESTION)
 
 

@@ -26,7 +26,7 @@ async def test_who_wrote_what_when(world: World) -> None:
         assert said.index("data, not instructions") < said.index(NEW), "within the marks: a title is stored data"
         assert "in May" in said and "in May" not in said[said.index(NEW) :], "what was there before is no news"
         assert await told(engine, MINE, QUESTION) == ""
-        await engine.briefer.reset(MINE)
+        await engine.parts.briefer.reset(MINE)
         again = await told(engine, MINE, QUESTION)
         assert PORT in again and NEW not in again, "a compaction takes the passage out, not that it was told"
 
@@ -48,7 +48,7 @@ async def test_what_comes_too_late_is_still_news(world: World, monkeypatch: pyte
             raise RuntimeError
 
         with monkeypatch.context() as patched, pytest.raises(RuntimeError):
-            patched.setattr(engine.briefer._given, "add", fails)
+            patched.setattr(engine.parts.briefer._given, "add", fails)
             await told(engine, MINE, QUESTION)
         assert NEW in await told(engine, MINE, QUESTION)
 
@@ -68,7 +68,7 @@ async def test_a_log_entry_and_a_note_that_replaces_another(world: World) -> Non
 async def test_a_crowd_is_named_in_part_and_the_budget_holds(world: World) -> None:
     async with world.engine(recall=RecallConfig()) as engine:
         await begun(engine, MINE)
-        budget = engine._config.recall.phases["prompt"].budget_tokens
+        budget = engine.parts.config.recall.phases["prompt"].budget_tokens
         for number in range(40):
             content = f"The staging database listens on port {number}, and more."
             await engine.append(content, source="codex", session="2")

@@ -27,8 +27,8 @@ SUBJECT = "What do we know about green tea?"
 async def filed(engine: Engine, **options: str) -> list[str]:
     """The ids of the notes, tea first."""
     ids = [(await engine.append(text, **options)).id for text in TEA + RAIL]
-    await engine.model.embed()
-    await engine.compactor.run()
+    await engine.parts.model.embed()
+    await engine.parts.compactor.run()
     return ids
 
 
@@ -128,9 +128,9 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
         assert await has_page()
         note = next(toy_world.root.glob(f"{page.rpartition('/')[0]}/*of-61*.md"))
         note.write_text(note.read_text().replace("of 61 degrees", "of 99 degrees"))
-        await engine.indexer.reconcile()
+        await engine.parts.indexer.reconcile()
         assert not await has_page(), "a note says something else by now"
-        await engine.compactor.run()
+        await engine.parts.compactor.run()
         assert await has_page() and "of 99 degrees" in await engine.recall(SUBJECT)
 
 

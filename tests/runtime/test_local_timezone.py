@@ -112,6 +112,6 @@ class TestBerlin:
             root=world.root, state=world.state, models=world.models, embedder=EmbedderConfig(provider="none")
         )
         async with open_engine(config, watch=False) as engine:
-            zone = engine.vault.layout.tz
+            zone = engine.parts.vault.layout.tz
         offsets = [datetime(2026, month, 1, tzinfo=zone).utcoffset() for month in (1, 7)]
         assert offsets == [timedelta(hours=1), timedelta(hours=2)]

@@ -131,7 +131,7 @@ async def test_a_model_that_was_not_schooled_learns_when_a_prompt_comes(toy_worl
         await engine.settled()
         first = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" not in first.signs
-        await eventually(lambda: engine.model.taught() is not None)  # it learns behind the answers
+        await eventually(lambda: engine.parts.model.taught() is not None)  # it learns behind the answers
         second = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" in second.signs
         assert "wanting" not in (await engine.search("why no rabbit for the queue?")).signs
@@ -154,5 +154,5 @@ async def test_an_endpoint_that_fails_half_way_is_not_asked_with_each_question(
             await engine.search("why no rabbit for the queue?", is_prompt=True)
             await eventually(lambda: asked)
             await engine.append(f"The {number} ferry leaves at nine.", kind="fact")
-            await eventually(lambda: engine.upkeep.status()["pending"] == 0)
+            await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
     assert len(asked) == 1

@@ -86,7 +86,7 @@ def draft(content: str, kind: str = "fact", **rest: Any) -> Draft:
 
 def records(engine: Engine) -> list[NoteRecord]:
     """All that the index knows, forgotten notes included."""
-    return engine._index.scan(engine.writer.generation.number)
+    return engine.parts.index.scan(engine.parts.writer.generation.number)
 
 
 def paths(engine: Engine, state: NoteState | None = None) -> list[str]:

@@ -180,18 +180,18 @@ async def test_a_refused_append_is_not_listed(world: World) -> None:
     async with world.engine() as engine:
         world.write(PATH, bytes(2000))
         with pytest.raises(Refused):
-            engine.vault.append(draft("Deployed", "log"))
+            engine.parts.vault.append(draft("Deployed", "log"))
         world.write(PATH, b"# 2026-11-21\n")
-        assert await engine.upkeep.lost_entries() == []
+        assert await engine.parts.admin.lost_entries() == []
     async with world.engine() as engine:
-        assert await engine.upkeep.lost_entries() == []
+        assert await engine.parts.admin.lost_entries() == []
 
 
 @pytest.mark.anyio
 async def test_a_vault_that_is_not_there_has_lost_nothing(world: World) -> None:
     async with world.engine() as engine:
-        engine.vault.append(draft("Deployed", "log"))
+        engine.parts.vault.append(draft("Deployed", "log"))
         world.root.rename(world.root.with_name("unmounted"))
-        assert await engine.upkeep.lost_entries() == []
+        assert await engine.parts.admin.lost_entries() == []
         world.root.with_name("unmounted").rename(world.root)
-        assert await engine.upkeep.lost_entries() == []
+        assert await engine.parts.admin.lost_entries() == []

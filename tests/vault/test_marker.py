@@ -94,7 +94,7 @@ async def test_home_decides_where_notes_land(tmp_path: Path) -> None:
     async with world.engine() as engine:
         receipt = await engine.append("Tea is at four", kind="fact")
         assert receipt.path == "Agent/notes/fact/tea-is-at-four.md"
-        assert engine.upkeep.status()["home"] == "Agent"
+        assert engine.parts.admin.status()["home"] == "Agent"
     assert {path.name for path in world.root.iterdir()} == {".mcp-memory", "Agent", "Journal"}
 
 
@@ -113,7 +113,7 @@ async def main():
         except McpMemoryError as error:
             refused = str(error)
         said = [finding.what for finding in examine(engine)]
-        print(json.dumps([await found(engine, "teapot"), refused, engine.upkeep.status()["read_only"], said]))
+        print(json.dumps([await found(engine, "teapot"), refused, engine.parts.admin.status()["read_only"], said]))
 
 asyncio.run(main())
 """

@@ -64,8 +64,8 @@ async def test_what_is_not_the_agents_is_refused_with_the_reason(person: World, 
 async def test_an_adopted_note_is_the_agents(person: World) -> None:
     path = "Agent/notes/fact/by-hand.md"
     async with person.engine() as engine:
-        assert await engine.upkeep.adopt(path) == [path]
-        assert await engine.upkeep.adopt(path) == []
+        assert await engine.parts.admin.adopt(path) == [path]
+        assert await engine.parts.admin.adopt(path) == []
         await engine.forget(path)
         await engine.forget(path, restore=True)
     assert person.read(path).startswith(b"secret garden")
@@ -80,18 +80,20 @@ async def test_what_was_adopted_is_given_back_wherever_it_has_gone(world: World)
             world.write(f"{name}.md", f"---\nid: {name}\n---\nwords of {name}")
         copy = NotePath("copy.md")
         world.write(copy, world.read(ours.path))
-        await engine.upkeep.reconcile()
-        adopted = await engine.upkeep.adopt()
-        await to_thread.run_sync(engine.vault.filing.move, NotePath("filed.md"), NotePath("topics/filed.md"), "filed")
+        await engine.parts.admin.reconcile()
+        adopted = await engine.parts.admin.adopt()
+        await to_thread.run_sync(
+            engine.parts.vault.filing.move, NotePath("filed.md"), NotePath("topics/filed.md"), "filed"
+        )
         (world.root / "moved.md").rename(world.root / "by-hand.md")
         away = (world.root / "away.md").rename(world.root.parent / "away.md")
         world.write("changed.md", "---\nid: changed\n---\nother words")
         now = {"topics/filed.md", "by-hand.md", "away.md", "changed.md", copy}
         rest = set(adopted) - {f"{name}.md" for name in names} - {copy}
-        assert set(await engine.upkeep.give_back(dry_run=True)) == now | rest
-        assert set(await engine.upkeep.give_back("by-hand.md")) == {"by-hand.md"}
-        assert set(await engine.upkeep.give_back()) == (now | rest) - {"by-hand.md"}
-        assert await engine.upkeep.give_back() == []
+        assert set(await engine.parts.admin.give_back(dry_run=True)) == now | rest
+        assert set(await engine.parts.admin.give_back("by-hand.md")) == {"by-hand.md"}
+        assert set(await engine.parts.admin.give_back()) == (now | rest) - {"by-hand.md"}
+        assert await engine.parts.admin.give_back() == []
     ledger = world.state / "ledger.jsonl"
     written = ledger.read_bytes()
     away.rename(world.root / "away.md")
@@ -101,7 +103,7 @@ async def test_what_was_adopted_is_given_back_wherever_it_has_gone(world: World)
                 await engine.forget(path)
         await engine.forget(ours.path)
         assert ledger.read_bytes() == written
-        assert await engine.upkeep.adopt("changed.md") == ["changed.md"]
+        assert await engine.parts.admin.adopt("changed.md") == ["changed.md"]
         await engine.forget("changed.md")
 
 
@@ -109,16 +111,16 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
     """The job has looked whose it is already, and tells the ledger only now."""
     async with world.engine() as engine:
         world.write("one.md", "---\nid: one\n---\nwords")
-        await engine.upkeep.reconcile()
-        await engine.upkeep.adopt("one.md")
-        await engine.upkeep.give_back("one.md")
+        await engine.parts.admin.reconcile()
+        await engine.parts.admin.adopt("one.md")
+        await engine.parts.admin.give_back("one.md")
         place = NotePath("topics/one.md")
-        engine.vault.ledger.record(
+        engine.parts.vault.ledger.record(
             LedgerEntry(NoteId("one"), place, "", "note", None, None, world.clock().timestamp(), NotePath("one.md"))
         )
         (world.root / "topics").mkdir(exist_ok=True)
         (world.root / "one.md").rename(world.root / place)
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         with pytest.raises(Refused, match="personal note"):
             await engine.forget(place)
 
@@ -126,8 +128,8 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
 async def test_adoption_ends_where_home_ends(person: World) -> None:
     async with person.engine() as engine:
         with pytest.raises(NotFound, match="in home"):
-            await engine.upkeep.adopt("diary.md")
-        assert set(await engine.upkeep.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
+            await engine.parts.admin.adopt("diary.md")
+        assert set(await engine.parts.admin.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
         for path in ("diary.md", "Agent/_always-load/rules.md"):
             with pytest.raises(Refused):
                 await engine.forget(path)
@@ -139,24 +141,24 @@ async def test_one_file_that_cannot_be_read_keeps_no_other_from_adoption(
     bad, good = "Agent/a-bad.md", "Agent/notes/fact/by-hand.md"
     person.write(bad, "on a sector that is gone")
     async with person.engine() as engine:
-        read = engine.vault.read
+        read = engine.parts.vault.read
 
         def failing(path: NotePath) -> NoteFile:
             if path == bad:
                 raise StorageFailed("an I/O error")
             return read(path)
 
-        monkeypatch.setattr(engine.vault, "read", failing)
-        assert good in await engine.upkeep.adopt()
+        monkeypatch.setattr(engine.parts.vault, "read", failing)
+        assert good in await engine.parts.admin.adopt()
         with pytest.raises(StorageFailed):
-            await engine.upkeep.adopt(bad)
+            await engine.parts.admin.adopt(bad)
         await engine.forget(good)
 
 
 async def test_a_file_that_is_too_large_can_be_adopted_but_not_changed(person: World) -> None:
     person.write("Agent/a-huge.md", b"x" * 2000)
     async with person.engine(vault=VaultConfig(max_note_bytes=1000)) as engine:
-        assert {"Agent/a-huge.md", "Agent/notes/fact/by-hand.md"} <= set(await engine.upkeep.adopt())
+        assert {"Agent/a-huge.md", "Agent/notes/fact/by-hand.md"} <= set(await engine.parts.admin.adopt())
         with pytest.raises(Refused, match="larger"):
             await engine.forget("Agent/a-huge.md")
         assert person.read("Agent/a-huge.md") == b"x" * 2000
@@ -169,7 +171,7 @@ async def test_a_moved_vault_is_one_adoption_away(world: World) -> None:
     async with world.engine() as engine:
         with pytest.raises(Refused, match="mcp-memory adopt"):
             await engine.forget(receipt.id)
-        assert receipt.path in await engine.upkeep.adopt()
+        assert receipt.path in await engine.parts.admin.adopt()
         await engine.forget(receipt.id)
         assert await found(engine, "tea") == []
 
@@ -179,7 +181,7 @@ async def test_a_note_stays_the_agents_wherever_it_is_moved_in_home(world: World
         receipt = await engine.append("Tea at four", kind="fact")
         world.write("topics/tea/x.md", "")
         (world.root / receipt.path).rename(world.root / "topics/tea/renamed.md")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert (await engine.forget(receipt.id)).path == "topics/tea/renamed.md"
 
 
@@ -189,15 +191,15 @@ async def test_a_forged_id_vouches_for_nothing(world: World, forged: str) -> Non
         real = await engine.append("Tea at four", kind="fact")
         log = await engine.append("made tea", kind="log")
         world.write("notes/fact/adopted.md", "adopted words")
-        await engine.upkeep.reconcile()
-        await engine.upkeep.adopt("notes/fact/adopted.md")
+        await engine.parts.admin.reconcile()
+        await engine.parts.admin.adopt("notes/fact/adopted.md")
         note_id = {
             "copied id": real.id,
             "id of a path": "path:notes/fact/adopted.md",
             "id of a log": f"path:{log.path}",
         }
         world.write("notes/a-stranger.md", f"---\nid: {note_id[forged]}\n---\nstrange words")
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         with pytest.raises(Refused, match="did not write it"):
             await engine.forget("notes/a-stranger.md")
         await engine.forget(real.path)
@@ -208,7 +210,7 @@ async def test_adopting_a_copy_leaves_the_original_the_agents(world: World) -> N
     async with world.engine() as engine:
         real = await engine.append("Tea at four", kind="fact")
         world.write("notes/copy.md", world.read(real.path))
-        assert await engine.upkeep.adopt("notes/copy.md") == ["notes/copy.md"]
+        assert await engine.parts.admin.adopt("notes/copy.md") == ["notes/copy.md"]
         await engine.forget(real.path)
         await engine.forget("notes/copy.md")
 

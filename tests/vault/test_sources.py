@@ -26,8 +26,8 @@ async def test_the_folders_of_a_source_are_named_below_it(world: World, team: Pa
     world.write("a/b.md", "x")
     world.write("@team/mine.md", "x")
     async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
-        listing = engine.vault.list()
-        roots = engine.vault.roots()
+        listing = engine.parts.vault.list()
+        roots = engine.parts.vault.roots()
         captured = roots.pop("@transcripts/")
     assert listing.complete and captured == world.state / "transcripts"
     assert not listing.missing
@@ -44,14 +44,14 @@ async def test_a_missing_source_is_a_problem_of_its_own(world: World, team: Path
     (world.root.parent / "a-file").write_text("x")
     place = folder if folder.startswith("~") else str(world.root.parent / folder)
     async with world.engine(vault=VaultConfig(sources={"team": str(team), "odd": place})) as engine:
-        listing = engine.vault.list()
+        listing = engine.parts.vault.list()
         assert listing.complete
         assert listing.missing == {"@odd/"}
         assert [problem.path for problem in listing.problems] == ["@odd"]
         assert "vault.sources" in listing.problems[0].reason
         assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
         (world.root / "tea.md").unlink()
-        await engine.upkeep.reconcile()
+        await engine.parts.admin.reconcile()
         assert await found(engine, "tea four") == []
 
 
@@ -66,18 +66,18 @@ async def test_a_source_that_can_never_be_one_is_a_clear_error(world: World, fol
 async def test_a_source_that_goes_takes_no_note_along(world: World, team: Path) -> None:
     async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
         team.rename(team.with_name("unmounted"))
-        await engine.upkeep.reconcile()
-        assert engine.vault.list().missing == {"@team/"}
+        await engine.parts.admin.reconcile()
+        assert engine.parts.vault.list().missing == {"@team/"}
         team.with_name("unmounted").rename(team)
-        await engine.upkeep.reconcile()
-        assert not engine.vault.list().missing
+        await engine.parts.admin.reconcile()
+        assert not engine.parts.vault.list().missing
         assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
 
 
 async def test_a_missing_vault_is_still_incomplete(world: World, team: Path) -> None:
     async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
         world.root.rename(world.root.with_name("unmounted"))
-        listing = engine.vault.list()
+        listing = engine.parts.vault.list()
         assert not listing.complete
         assert set(listing.files) == {"@team/docs/deploy.md"}
         world.root.with_name("unmounted").rename(world.root)
@@ -99,5 +99,5 @@ async def test_a_head_does_not_promote_its_own_note(world: World) -> None:
     async with world.with_home("").engine() as engine:
         told = await engine.recall()
         assert ("Answer in feet" in told, "Obey" in told) == (True, False)
-        notes = engine._index.notes(Filters())
+        notes = engine.parts.index.notes(Filters())
         assert [note.path for note in notes if note.always_load] == ["_always-load/mine.md"]

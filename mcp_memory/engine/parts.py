@@ -1,0 +1,169 @@
+"""Puts the parts of an engine together, and starts and closes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcp_memory.capture.service import CaptureService
+from mcp_memory.capture.worker import CaptureWorker
+from mcp_memory.compaction.auto_compactor import AutoCompactor
+from mcp_memory.compaction.compactor import Compactor
+from mcp_memory.compaction.job_builder import JobBuilder
+from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.embedders.base import Progress
+from mcp_memory.engine.admin import Admin
+from mcp_memory.engine.append import Appender
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.erase import Eraser
+from mcp_memory.engine.forget import Forgetter
+from mcp_memory.extraction.candidate_ingest import CandidateIngest
+from mcp_memory.extraction.candidate_log import CandidateLog
+from mcp_memory.extraction.digest import Digest
+from mcp_memory.extraction.neighbours import Neighbours
+from mcp_memory.extraction.review import Review
+from mcp_memory.git.note_history import NoteHistory
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
+from mcp_memory.indexing.freshness import Freshness
+from mcp_memory.indexing.index_lag import IndexLag
+from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
+from mcp_memory.indexing.rebuild import GenerationBuilder
+from mcp_memory.indexing.reconciler import Reconciler
+from mcp_memory.indexing.watcher import SweepResult, Watcher
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteRecord
+from mcp_memory.recall.answer import RecallAnswerer
+from mcp_memory.recall.briefing import Briefer
+from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
+from mcp_memory.recall.seen_passages import SeenPassages
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
+from mcp_memory.search.filters import filters_from
+from mcp_memory.search.note_lookup import NoteLookup
+from mcp_memory.search.searcher import Searcher
+from mcp_memory.summarizers.choose import open_summarizer
+from mcp_memory.transfer.porting import Transfer
+from mcp_memory.transfer.share.shared_folders import SharedFolders
+from mcp_memory.vault.marker import Marker
+from mcp_memory.vault.vault import Vault
+
+
+class EngineParts:
+    """What an `Engine` works with. Only `engine/` and tests reach them."""
+
+    def __init__(
+        self, config: EngineConfig, marker: Marker, vault: Vault, index: Index, clock: Callable[[], datetime]
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.index = index
+        self.marker = marker
+        self.vault = vault
+        self.health = Health()
+        self.run_journal = RunJournal(config.state / "compaction")
+        loss = MassDeletionGuard(config.state / "unaccepted-loss")
+        self.writer = IndexWriter(vault, index, config.chunking)
+        self.indexer = Reconciler(vault, index, self.writer, loss, self.health)
+        builder = GenerationBuilder(vault, index, self.writer, EmbeddingBacklog(index, self.health), loss, self.health)
+        self.model = EmbedderLifecycle(config.embedder, config.search.confidence, config.models, builder, self.health)
+        self.swept = anyio.Event()
+        self.watcher = Watcher(self._sweep, config.watch)
+        self.index_lag = IndexLag(vault, self.indexer, self.writer, self.watcher, self.health)
+        fresh = Freshness(vault, self.writer, config.chunking, self.index_lag.is_lost)
+        self.searcher = Searcher(
+            index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
+            self.watcher.hint, self.model.taught,
+        )  # fmt: skip
+        self.answerer = RecallAnswerer(vault, index, self.searcher, config.recall, clock)
+        given = SeenPassages(config.state / "given")
+        register = CandidateLog(config.state / "candidates.jsonl")
+        self.digest = Digest(index, register, clock)
+        news = CrossSessionUpdates()
+        self.briefer = Briefer(
+            self.answerer, index, self.model, given, news, config.recall, self.filters, self.index_lag.describe,
+            self.digest,
+        )  # fmt: skip
+        self.note_lookup = NoteLookup(index, vault.ledger)
+        self.appender = Appender(
+            vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
+        )
+        self.forgetter = Forgetter(vault, index, self.writer, self.model, self.watcher, config.vault)
+        shares = SharedFolders(config.state)
+        self.eraser = Eraser(vault, index, self.writer, config.state / "index", shares, self.run_journal)
+        self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
+        self.compactor = Compactor(
+            vault, index, self.writer, self.indexer, JobBuilder(vault, index, self._summarizer, clock),
+            self.run_journal, config.topics, self.health, clock, config.summarizer.summary_s,
+        )  # fmt: skip
+        self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
+        self.candidate_ingest = CandidateIngest(
+            vault, index, partial(self.appender.append, supersedes=None), self.neighbours, register,
+            self._summarizer, config.extraction, clock, prompt_tokens=config.summarizer.prompt_tokens,
+            ask_s=config.summarizer.timeout_s,
+        )  # fmt: skip
+        self.review = Review(vault, index, self.writer, self._forget_for, self.note_lookup, register, clock)
+        self.note_history = NoteHistory(vault, index)
+        self.idle_detector = IdleDetector()
+        self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
+        self.writer.listeners.append(self.auto_compactor.changed)
+        hear = self.candidate_ingest.ingest_captured if config.extraction.automatic else None
+        taker = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
+        self.capture_worker = CaptureWorker(config.capture, taker, self.idle_detector, self.health)
+        self.admin = Admin(
+            config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
+            self.auto_compactor, clock,
+        )  # fmt: skip
+        self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
+
+    def filters(self, **wanted: Any) -> Filters:
+        """Raises InvalidInput for a filter that cannot be used."""
+        return filters_from(**wanted, now=self.clock(), tz=self.vault.layout.tz)
+
+    async def start(self, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:
+        """Sweep, load the model, embed: each in a task of this group."""
+        await in_thread(self.writer.open, deadline_s=60, what="opening the index")
+        tasks.start_soon(self.watcher.run if watch else self._sweep)
+        tasks.start_soon(self.model.run, self.swept, progress)
+        tasks.start_soon(self.model.keep)
+        tasks.start_soon(partial(self.auto_compactor.run, self.swept, tends=watch))
+        if watch:
+            tasks.start_soon(self.capture_worker.run)
+            tasks.start_soon(self.searcher.warm, self.swept)
+
+    async def close(self) -> None:
+        """Idempotent. The index is closed also where the model hangs."""
+        self._summarizer.close()
+        try:
+            await self.model.close()
+        finally:
+            await in_thread(self.index.close, deadline_s=5, what="closing the index")
+
+    async def _sweep(self) -> SweepResult | None:
+        """None when the sweep failed, and `problems` says why."""
+        try:
+            with self.health.watching("sweep"):
+                swept = await self.indexer.reconcile()
+                await self.admin.tidy()
+                self.model.wake()
+                with self.health.watching("topics"):
+                    await self.compactor.mark()
+                # Nobody but us writes captured sessions, and says so.
+                watched = {
+                    place: each for place, each in swept.folders.items() if not place.startswith(f"@{TRANSCRIPTS}")
+                }
+                folders = {self.vault.absolute(folder): each for folder, each in watched.items()}
+                return SweepResult(folders, swept.changed + swept.gone)
+        finally:
+            self.swept.set()
+        return None
+
+    async def _forget_for(self, path: NotePath, reason: str) -> NoteRecord:
+        return await self.forgetter.forget(path, None, restore=False, reason=reason)
