@@ -1,9 +1,9 @@
-"""The compactor: lets the topic tree grow, one journalled job at a time, and finishes what a crash interrupted.
+"""Grows the topic tree one journalled job at a time, and finishes what a crash interrupted.
 
-Each round plans from the tree as it is and carries out the jobs. Then pages of empty topics go, every stale page is
-made anew, the deepest first, folders that nothing in them is called after get another name, and the lists of related
-topics and the map of all are brought up to date. Summaries are made outside any lock. A job whose sources changed
-meanwhile is given up; the next run sees them anew.
+Each round plans from the current tree and runs the jobs. Then pages of empty topics are removed, stale pages are
+rewritten from the deepest up, folders whose name no longer fits are renamed, and the lists of related topics and the
+index of topics are updated. Summaries are made outside any lock. A job whose sources have changed is given up, and the
+next run plans it again.
 """
 
 from __future__ import annotations
@@ -13,27 +13,21 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
+import anyio
+
 from mcp_memory.compaction.execute_job import remove_vacant
-from mcp_memory.compaction.fallback_pages import FallbackPages
 from mcp_memory.compaction.housekeeping import Housekeeper
-from mcp_memory.compaction.index_updates import IndexUpdates
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.job_runner import JOB_S, JobRunner
+from mcp_memory.compaction.job_runner import JOB_S, IndexUpdates, JobRunner, Pace, RunUndo
 from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.compaction.link_rewriter import LinkRewriter
-from mcp_memory.compaction.page_refresh import PageRefresh
-from mcp_memory.compaction.pending_work import PendingWork, WorkLeft
-from mcp_memory.compaction.planner_view import PlannerView
+from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
+from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScope, WorkLeft
 from mcp_memory.compaction.preview import Preview
-from mcp_memory.compaction.progress import RunProgress
-from mcp_memory.compaction.report import RunReport
-from mcp_memory.compaction.reversal import RunUndo
-from mcp_memory.compaction.rounds import CompactionRounds, Pace
-from mcp_memory.compaction.run_lock import RunLock
-from mcp_memory.compaction.scope import RunScope
-from mcp_memory.compaction.stale_flags import StaleFlags
+from mcp_memory.compaction.report import RunProgress, RunReport
+from mcp_memory.compaction.rounds import CompactionRounds
 from mcp_memory.compaction.topic_index import TopicIndex
-from mcp_memory.errors import Refused
+from mcp_memory.errors import Busy, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
@@ -41,6 +35,45 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.vault.vault import Vault
+
+
+class RunLock:
+    """A person's turn waits for what a crash left and for the next job of a run in the background, which takes
+    moments; another person's is not waited for."""
+
+    def __init__(self) -> None:
+        self._lock = anyio.Lock()
+        self._persons = False
+
+    @property
+    def are_wanted(self) -> bool:
+        """Whether a person waits: who works in the background is to stop."""
+        return self._persons
+
+    @property
+    def are_taken(self) -> bool:
+        """Whether anybody works, or waits to."""
+        return self._persons or self._lock.locked()
+
+    @asynccontextmanager
+    async def of_a_person(self) -> AsyncGenerator[None]:
+        """Raises Busy while another person's is under way."""
+        if self._persons:
+            raise Busy(
+                "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
+            )
+        self._persons = True
+        try:
+            async with self._lock:
+                yield
+        finally:
+            self._persons = False
+
+    @asynccontextmanager
+    async def in_the_background(self) -> AsyncGenerator[None]:
+        async with self._lock:
+            yield
+
 
 Lull = Callable[[Callable[[], bool]], Awaitable[None]]
 """Waits until things are quiet, or what it is given says that there is no time for that."""

@@ -1,4 +1,4 @@
-"""Drafting: a job of the plan becomes steps. Reads notes and asks the summarizer; writes nothing."""
+"""Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from ulid import ULID
 
-from mcp_memory.compaction.journal import JobEntry, key_of
-from mcp_memory.compaction.steps import MoveStep, Step, WriteStep
+from mcp_memory.compaction.journal import JobEntry, MoveStep, Step, WriteStep, key_of
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState

@@ -1,7 +1,7 @@
-"""The journal of runs: every job is on disk, step by step, before it touches a file; then whether it is done.
+"""Journal of compaction runs: each job is on disk with all its steps before it touches a file.
 
-One file a run, one JSON object a line. What a crash left half done is finished at the next start, from here alone: the
-steps hold all that they write. What is done can be taken back from here, as long as the file is kept.
+One file per run, one JSON object per line. Steps contain all that they write, so the next start finishes a job that a
+crash interrupted from here alone, and a finished run can be undone for as long as its file is kept.
 """
 
 from __future__ import annotations
@@ -11,17 +11,72 @@ import json
 import re
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.compaction.steps import MoveStep, RelinkStep, RemoveStep, Step, WriteStep, as_json, from_json
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
+from mcp_memory.text.markdown.link_targets import Redirect
+
+
+@dataclass(frozen=True, slots=True)
+class MoveStep:
+    """A note, or a topic's page with its folder, goes to another folder."""
+
+    id: NoteId
+    source: NotePath
+    target: NotePath
+
+
+@dataclass(frozen=True, slots=True)
+class RelinkStep:
+    """Targets of links in a body are written anew, in their order. `before` and `after` are hashes of the body: what
+    its frontmatter says of it meanwhile is nobody's business."""
+
+    path: NotePath
+    before: str
+    after: str
+    redirects: Sequence[Redirect]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStep:
+    """A page is written. `before` is what stood there, None for nothing."""
+
+    path: NotePath
+    text: str
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveStep:
+    """A page goes; `text` is what it says."""
+
+    path: NotePath
+    text: str
+
+
+Step = MoveStep | RelinkStep | WriteStep | RemoveStep
+
+_KINDS: Mapping[str, type[Step]] = {
+    kind.__name__.lower(): kind for kind in (MoveStep, RelinkStep, WriteStep, RemoveStep)
+}
+
+
+def as_json(step: Step) -> dict[str, Any]:
+    return {type(step).__name__.lower(): asdict(step)}
+
+
+def from_json(value: Mapping[str, Any]) -> Step:
+    """Raises KeyError or TypeError for what is no step."""
+    ((kind, values),) = value.items()
+    return _KINDS[kind](**values)
+
 
 _NAME = re.compile(r"([0-9]{8}T[0-9]{6})(?:-([0-9]{1,9}))?")
 _ID = re.compile(r"^id: (\S+)$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Linking: who links to what is about to move, so that every link in our own files leads on to where it did."""
+"""Finds links to files that are about to move, and rewrites those in our own files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from mcp_memory.compaction.journal import JobEntry
-from mcp_memory.compaction.steps import MoveStep, RelinkStep, WriteStep
+from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, WriteStep
 from mcp_memory.errors import NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import Etag, NotePath, NoteState
 from mcp_memory.text.markdown.link_targets import destinations, endings, redirected, redirects

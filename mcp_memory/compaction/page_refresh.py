@@ -1,25 +1,28 @@
-"""The renewal of pages: those that do not say what is in their topic, and those a language model is to write yet."""
+"""Rewrites stale topic pages, retries pages without a language model's summary, and sets `stale: true` marks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
+from math import inf
+from time import monotonic
 
-from mcp_memory.compaction.fallback_pages import FallbackPages
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.job_runner import JOB_S, JobRunner
+from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry
-from mcp_memory.compaction.pending_work import Mark
-from mcp_memory.compaction.planner_view import PlannerView
-from mcp_memory.compaction.progress import RunProgress
-from mcp_memory.compaction.report import RunReport
-from mcp_memory.compaction.rounds import Pace
-from mcp_memory.compaction.scope import RunScope
+from mcp_memory.compaction.planner_view import Mark, PlannerView, RunScope
+from mcp_memory.compaction.report import RunProgress, RunReport
 from mcp_memory.compaction.serializers import told_of_proposal
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed
+from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.topics.page import marked
+from mcp_memory.topics.plan import FRESH
 from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
 
 Draft = Callable[[Sequence[Topic]], JobEntry | None]
 
@@ -96,3 +99,91 @@ class PageRefresh:
             await self._carrier.carry_out(report.run, entry)
             report.done.append(entry.about)
         self._provisional.note_of(entry, report)
+
+
+AGAIN_S = 6 * 3600.0
+"""How long until a page is asked for again for which the model's answer was of no use: the same question most often
+brings the same answer, and each costs a call."""
+
+
+class FallbackPages:
+    """Which of them may be tried now. `asked_in_s` is the summarizer's, `clock` in monotonic seconds."""
+
+    def __init__(self, asked_in_s: Callable[[], float], clock: Callable[[], float] = monotonic) -> None:
+        self._asked_in_s = asked_in_s
+        self._clock = clock
+        self._in_vain: dict[NotePath, float] = {}
+
+    def may_improve(self, topic: Topic) -> bool:
+        """Whether the model can be asked for this topic's page now."""
+        tried = self._in_vain.get(topic.page_path, -inf)
+        return topic.provisional and self._clock() >= tried + AGAIN_S and self._asked_in_s() == 0
+
+    def again_in_s(self) -> float | None:
+        """When the pages that are left are worth a look; None where no model will ever be there."""
+        asked_in_s = self._asked_in_s()
+        return None if asked_in_s == inf else asked_in_s or AGAIN_S
+
+    def note_of(self, entry: JobEntry, report: RunReport) -> None:
+        """A job was done; if its page was to be written by the model, and was not, the report says so."""
+        if not entry.problem:
+            return
+        if self._asked_in_s() == 0:  # else nobody asks for a while anyhow, and the page may be in time after that
+            self._in_vain[entry.page] = self._clock()
+        report.provisional.append(f"{entry.page.rsplit('/', 2)[1]}: {entry.problem}")
+
+    def forget(self) -> None:
+        """A person wants all of them tried."""
+        self._in_vain.clear()
+
+
+class StaleFlags:
+    """Looks at the tree only where a file of it has changed since the last time, or the day has: notes expire."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        writer: IndexWriter,
+        root: str,
+        look: Callable[[], Sequence[Topic]],
+        clock: Callable[[], datetime],
+    ) -> None:
+        """`root` is the folder of all topics; `look` reads the index."""
+        self._vault = vault
+        self._writer = writer
+        self._root = root
+        self._look = look
+        self._clock = clock
+        self._seen: int | None = None
+
+    async def mark(self) -> None:
+        """Pages of ours that are out of date get the mark, and those above them; others lose it. Raises StorageFailed,
+        IndexUnavailable."""
+        state = self._state()
+        if state == self._seen:
+            return
+        for file in await in_thread(lambda: list(self._changed()), what="marking pages"):
+            await self._writer.index_note(file)
+        self._seen = state  # what has changed since is for the next sweep, our own marks with it
+
+    def _state(self) -> int:
+        """Of all filed notes and their pages; what is fresh belongs to no page."""
+        inside, fresh = f"{self._root}/", f"{self._root}/{FRESH}/"
+        standing = self._writer.indexed_etags.items()
+        filed = frozenset(each for each in standing if each[0].startswith(inside) and not each[0].startswith(fresh))
+        return hash((self._clock().date(), filed))
+
+    def _changed(self) -> Iterator[NoteFile]:
+        if self._vault.read_only:
+            return
+        for topic in (topic for top in self._look() for topic in top.walk()):
+            page = topic.page
+            if page is None or topic.edited or topic.outdated == page.meta.get("stale", False):
+                continue
+            try:
+                file = self._vault.read(page.path)
+                if file.record.etag == page.etag:
+                    data = marked(file.text, stale=topic.outdated).encode()
+                    yield self._vault.filing.write_page(page.path, data, page.etag)
+            except (NotFound, PreconditionFailed):
+                continue  # somebody was faster; the next sweep looks again

@@ -1,28 +1,117 @@
-"""The survey: the tree as it is, what a run would do to it, and whether one would have anything to do. Only reads."""
+"""Reads the topic tree and works out what a run would do, without writing anything."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.pending_work import Mark, PendingWork, WorkLeft, beyond_tail
 from mcp_memory.compaction.preview import Preview, Sketch
-from mcp_memory.compaction.scope import RunScope
+from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import TOPICS
-from mcp_memory.topics.plan import FRESH, PlanJob, plan
+from mcp_memory.topics.page import PAGE, TOPICS
+from mcp_memory.topics.plan import FRESH, PlanJob, age, plan
 from mcp_memory.topics.topic_tree import Topic, grow, movable
 from mcp_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+Mark = tuple[NotePath, str]
+"""A note or topic, and what tells whether it is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWork:
+    fresh: int = 0
+    """Notes that no run has seen yet, without those of the tail."""
+    without_vectors: int = 0
+    """The same, but nothing can be done with them now."""
+    stale: int = 0
+    """Pages."""
+    provisional: int = 0
+    """Pages that a language model is to write yet."""
+    improvable: int = 0
+    """The same, as far as it can be asked for them now."""
+    is_untidy: bool = False
+    """Whether the map, or a list of related topics, is to be made anew."""
+
+    def is_worth_a_run(self, *, enough: int) -> bool:
+        return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLeft:
+    """What a run has left as it was, and another one would leave too."""
+
+    fresh: Collection[Mark] = field(default_factory=frozenset[Mark])
+    stale: Collection[Mark] = field(default_factory=frozenset[Mark])
+
+    @classmethod
+    def after_run(cls, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> WorkLeft:
+        return cls(frozenset(map(_note_mark, fresh)), frozenset(tried))
+
+    def new(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
+        """Those that it has not seen."""
+        return [note for note in fresh if _note_mark(note) not in self.fresh]
+
+    def newly_stale(self, tree: Sequence[Topic]) -> list[Topic]:
+        return [topic for topic in _stale(tree) if _topic_mark(topic) not in self.stale]
+
+
+def beyond_tail(fresh: Sequence[NoteRecord], tail: int) -> list[NoteRecord]:
+    """All but the newest, as the plan has it."""
+    ordered = sorted(fresh, key=lambda note: age(note.path))
+    return ordered[: max(0, len(ordered) - tail)]
+
+
+def _stale(tree: Sequence[Topic]) -> list[Topic]:
+    return [topic for top in tree for topic in top.walk() if topic.stale]
+
+
+def _note_mark(note: NoteRecord) -> Mark:
+    return note.path, note.content_hash
+
+
+def _topic_mark(topic: Topic) -> Mark:
+    return topic.folder, topic.covers
+
+
+@dataclass(frozen=True, slots=True)
+class RunScope:
+    """`folder` is relative to the folder of all topics; empty for all of them."""
+
+    folder: str = ""
+
+    @classmethod
+    def named(cls, wanted: str, tree: Sequence[Topic], root: str) -> RunScope:
+        """What a person names: a topic's folder, as a path in the vault or below that of all topics, or its page.
+        Raises NotFound where it is no topic."""
+        name = wanted.strip().removeprefix("./").removesuffix(f"/{PAGE}").strip("/")
+        below = {topic.folder[len(root) + 1 :] for top in tree for topic in top.walk()}
+        for folder in (name.removeprefix(f"{root}/"), name.removeprefix("topics/")):
+            if folder in below:
+                return cls(folder)
+        raise NotFound(f"{wanted[:200]!r} is no topic", hint="mcp-memory tree shows them: pass the path of a folder")
+
+    def includes(self, topic: NotePath, root: str) -> bool:
+        """Whether it is this topic, or one in it."""
+        return self._has(topic[len(root) + 1 :])
+
+    def wants(self, job: PlanJob) -> bool:
+        """Whether the job adds to this topic, or to one in it. Where the topic itself is is no affair of its own."""
+        return self._has(job.parent) if job.into is None else self._has(job.into)
+
+    def _has(self, folder: str) -> bool:
+        return not self.folder or folder == self.folder or folder.startswith(f"{self.folder}/")
+
 
 MOST_ROUNDS = 20
 """Of one run; more levels than a tree can have."""

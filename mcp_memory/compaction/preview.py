@@ -1,4 +1,4 @@
-"""The preview: the tree as a run would leave it, found from records alone; pages are not written, only thought of."""
+"""Simulates a run on records alone, without writing pages."""
 
 from __future__ import annotations
 

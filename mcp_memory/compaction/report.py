@@ -1,15 +1,15 @@
-"""The report: what a run did, or would do."""
+"""Reports what a run did, what it is doing now, and what it left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.compaction.execute_job import PASSED_OVER
-from mcp_memory.compaction.journal import JobEntry, JobOutcome
-from mcp_memory.compaction.steps import MoveStep, WriteStep
+from mcp_memory.compaction.journal import JobEntry, JobOutcome, MoveStep, WriteStep
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
+from mcp_memory.runtime.health import Progress
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.plan import FRESH
@@ -59,3 +59,35 @@ def gist_of(entries: Iterable[JobEntry]) -> str:
     said = [f"{counted(filed, 'note')} filed"] if filed else []
     said += [f"{counted(written, 'page')} written"] if written else []
     return ", ".join(said) or "taken back"
+
+
+IDLE = "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """A run: its name, which is when it began, by this device's clock (`20261121T093005`); and what it did."""
+
+    run: str
+    about: str
+
+
+class RunProgress:
+    """`whole` shows it with the engine's other work."""
+
+    def __init__(self, whole: Progress) -> None:
+        self._whole = whole
+        self.now = Progress()
+        self.last: LastRun | None = None
+        """The last one that did anything."""
+
+    def step(self, phase: str, done: int = 0, total: int = 0) -> None:
+        self.now.step(phase, done, total)
+        self._whole.step(phase, done, total)
+
+    def rest(self) -> None:
+        self.step(IDLE)
+
+    def ended(self, run: str, entries: Sequence[JobEntry]) -> None:
+        if entries:
+            self.last = LastRun(run, gist_of(entries))

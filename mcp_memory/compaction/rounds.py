@@ -1,27 +1,22 @@
-"""The filer: round after round, the jobs of a plan carried out, until there is nothing left to file."""
+"""Plans and runs jobs, round after round, until there is nothing left to file."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
-from mcp_memory.compaction.fallback_pages import FallbackPages
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.job_runner import JOB_S, JobRunner
+from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.link_rewriter import LinkRewriter
-from mcp_memory.compaction.planner_view import MOST_ROUNDS, PlannerView
-from mcp_memory.compaction.progress import RunProgress
-from mcp_memory.compaction.report import RunReport
-from mcp_memory.compaction.scope import RunScope
+from mcp_memory.compaction.page_refresh import FallbackPages
+from mcp_memory.compaction.planner_view import MOST_ROUNDS, PlannerView, RunScope
+from mcp_memory.compaction.report import RunProgress, RunReport
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
-
-Pace = Callable[[], Awaitable[bool]]
-"""Is waited for before each job; False where the run is to end there."""
 
 
 class CompactionRounds:

@@ -1,4 +1,4 @@
-"""The outline: the topic tree as plain values, for the command line and whoever else draws it."""
+"""Serializes the topic tree, previews and runs as plain values."""
 
 from __future__ import annotations
 

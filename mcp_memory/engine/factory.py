@@ -16,8 +16,7 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import ConfigInvalid, StorageFailed
-from mcp_memory.git.committer import Committer
-from mcp_memory.git.uncommitted import UncommittedFiles
+from mcp_memory.git.committer import Committer, UncommittedFiles
 from mcp_memory.git.write_observer import ObservedBackend
 from mcp_memory.index import INDEXES
 from mcp_memory.models import TRANSCRIPTS, NotePath

@@ -9,7 +9,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from mcp_memory.compaction.apply_step import do
+from mcp_memory.compaction.execute_job import do
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import Busy, NotFound, Refused

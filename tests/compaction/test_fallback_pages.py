@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from mcp_memory.compaction import auto_compactor
-from mcp_memory.compaction.fallback_pages import AGAIN_S, FallbackPages
+from mcp_memory.compaction.page_refresh import AGAIN_S, FallbackPages
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.summarizers.config import SummarizerConfig

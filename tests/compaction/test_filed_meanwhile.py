@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from mcp_memory.compaction.steps import MoveStep
+from mcp_memory.compaction.journal import MoveStep
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome, Receipt

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from mcp_memory.compaction.schedule import Schedule
+from mcp_memory.compaction.auto_compactor import Schedule
 
 QUIET_S, LONGEST_S = 10.0, 60.0
 

@@ -17,10 +17,10 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.git import note_history
+from mcp_memory.git.committer import UncommittedFiles
 from mcp_memory.git.config import GitConfig
 from mcp_memory.git.history import places
 from mcp_memory.git.repository import find
-from mcp_memory.git.uncommitted import UncommittedFiles
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
 from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of

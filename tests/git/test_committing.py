@@ -396,7 +396,7 @@ def run(self, *arguments, **more):
         os.kill(os.getpid(), signal.SIGKILL)
     return out
 Git.run = run
-committing.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [committing.Part("memory: test", c)])
+committing.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [committing.CommitPart("memory: test", c)])
 """
     done = subprocess.run([sys.executable, "-c", code, str(repo.root), where])
     assert done.returncode == -signal.SIGKILL

@@ -14,12 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_memory.compaction.apply_step import undo
-from mcp_memory.compaction.execute_job import carry_out, finish
+from mcp_memory.compaction.execute_job import carry_out, finish, undo
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.journal import JobEntry, RunJournal
+from mcp_memory.compaction.journal import JobEntry, RemoveStep, RunJournal, WriteStep
 from mcp_memory.compaction.link_rewriter import LinkRewriter
-from mcp_memory.compaction.steps import RemoveStep, WriteStep
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex

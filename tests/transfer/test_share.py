@@ -21,8 +21,7 @@ from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, SharePlan, plan
-from mcp_memory.transfer.share.link_scrubber import SharedPaths, contained
-from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile
+from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile, SharedPaths, contained
 from mcp_memory.vault.config import VaultConfig
 from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, found, made, more, records
