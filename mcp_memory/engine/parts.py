@@ -30,8 +30,7 @@ from mcp_memory.extraction.review import Review
 from mcp_memory.git.note_history import NoteHistory
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
-from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.indexing.index_lag import IndexLag
+from mcp_memory.indexing.freshness import Freshness, IndexLag
 from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
 from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.indexing.reconciler import Reconciler

@@ -1,4 +1,4 @@
-"""Freshness: an answer quotes what stands in the files now, also where the index does not know that yet."""
+"""Compares what is about to be shown with the files, and says where the index lags behind them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from itertools import islice
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.indexing.incremental_chunking import LogChunker
+from mcp_memory.indexing.reconciler import READING, Reconciler
+from mcp_memory.indexing.watcher import Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Chunk, Filters, NotePath, NoteRecord, Passage
+from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig, cut
 from mcp_memory.text.escape_invisible import visible
@@ -201,3 +204,46 @@ def _named(paths: Collection[NotePath]) -> str:
 
 def _forgotten(record: NoteRecord) -> frozenset[str]:
     return frozenset(record.meta.get("forgotten", ()))
+
+
+class IndexLag:
+    def __init__(
+        self, vault: Vault, indexer: Reconciler, writer: IndexWriter, watcher: Watcher, health: Health
+    ) -> None:
+        self._vault = vault
+        self._writer = writer
+        self._indexer = indexer
+        self._watcher = watcher
+        self._health = health
+
+    def is_lost(self) -> bool:
+        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
+        return self._vault.is_away or self._indexer.pruning_paused is not None
+
+    def describe(self) -> str | None:
+        """For the answer; None where it knows all."""
+        if self._indexer.pruning_paused:
+            return f"{self._indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
+        if self._indexer.replaced:
+            self._watcher.hurry()
+            return "the index was damaged and is being rebuilt from the files"
+        if fault := self._health.faults.get("sweep") or self._health.faults.get("index"):
+            return f"the latest changes may be missing: {fault.reason}"
+        behind = self._behind()
+        if self._indexer.last is None:
+            return f"the first sweep of the vault is not finished{f': {behind}' if behind else ''}"
+        return "; ".join(filter(None, (behind, self._unread()))) or None
+
+    def _behind(self) -> str | None:
+        """A sweep with much to read; what little one reads is there before anybody could look."""
+        now = self._health.progress
+        if now.phase != READING or now.done >= now.total:
+            return None
+        return f"{counted(now.total - now.done, 'file')} may be newer than the index and are being read"
+
+    def _unread(self) -> str | None:
+        """Their names are data, not words of ours: `doctor` tells them."""
+        unread = sum(problem.unread for problem in self._writer.problems.values())
+        if not unread:
+            return None
+        return f"{counted(unread, 'file')} could not be read and may be newer than the index (see mcp-memory doctor)"

@@ -1,18 +1,22 @@
-"""The unaccepted loss: notes that vanished, while no person has agreed and they have not come back.
+"""Keeps notes that vanished all at once in the index until you agree or they come back.
 
-A file in the state folder says that there is one, so that no restart forgets it.
+A file in the state folder marks such a loss, so that a restart does not forget it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mcp_memory.indexing.diff import IndexedFile, suspicion, vanished
+from mcp_memory.indexing.index_rows import IndexedFile
 from mcp_memory.models import TRANSCRIPTS, Etag, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.base import Listing
+
+MASS_LOSS_SHARE, MASS_LOSS_FILES = 0.9, 50
+"""At least this share of at least this many files gone at once is an accident until you say otherwise."""
 
 
 class MassDeletionGuard:
@@ -59,3 +63,30 @@ class MassDeletionGuard:
 def _is_ours(path: NotePath) -> bool:
     """A captured transcript: pruned by ourselves, and never so many that they hide the loss of notes."""
     return path.startswith(f"@{TRANSCRIPTS}/")
+
+
+def vanished(
+    gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
+) -> list[NotePath]:
+    """Those of the gone whose bytes have not come back under a new name; the others were moved. Each file that has
+    `arrived` vouches for one; those that were there before for none."""
+    left = Counter(arrived)
+    lost: list[NotePath] = []
+    for path in gone:
+        if left[known[path].etag]:
+            left[known[path].etag] -= 1
+        else:
+            lost.append(path)
+    return lost
+
+
+def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> str | None:
+    """Why it must not be believed yet that so many of the known notes are gone, or None.
+
+    `unaccepted`: a loss was suspected before, so what is still missing waits for a person, however little it is now.
+    """
+    if not listing.complete:
+        return "the vault or its marker is missing"
+    if gone and (unaccepted or (gone >= MASS_LOSS_FILES and gone >= MASS_LOSS_SHARE * known)):
+        return f"{gone} of {known} notes vanished at once"
+    return None

@@ -1,4 +1,4 @@
-"""The indexer: sweeps that make the index equal to the files, whatever the events said."""
+"""Sweeps the vault and makes the index equal to the files, whatever the file events said."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import anyio
 
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.diff import IndexedFile, difference
+from mcp_memory.indexing.index_rows import BATCH_FILES, IndexedFile
 from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
-from mcp_memory.indexing.preparing import BATCH_FILES
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health
@@ -121,3 +120,37 @@ class Reconciler:
 
     async def _listing(self) -> Listing:
         return await in_thread(self._vault.list, what="listing the vault")
+
+
+@dataclass(frozen=True, slots=True)
+class DiskDiff:
+    """`doubtful`: not listed, but something was odd at their place or above it, so somebody has to look."""
+
+    to_read: tuple[NotePath, ...]
+    gone: tuple[NotePath, ...]
+    doubtful: tuple[NotePath, ...] = ()
+
+
+def difference(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff:
+    """Files to read again, and files that are no more.
+
+    A file is read when its signature is new, or when it is too young for its signature to prove anything. Of a root
+    that could not be listed nothing is gone.
+    """
+    to_read = [
+        path
+        for path, stat in listing.files.items()
+        if not stat.settled or (was := known.get(path)) is None or was.signature != stat.signature
+    ]
+    absent = [path for path in known if path not in listing.files and not path.startswith(tuple(listing.missing))]
+    odd = {problem.path for problem in listing.problems}
+    doubtful = [path for path in absent if odd and _below(path, odd)]
+    gone = set(absent) - set(doubtful)
+    return DiskDiff(tuple(to_read), tuple(path for path in absent if path in gone), tuple(doubtful))
+
+
+def _below(path: str, odd: set[str]) -> bool:
+    """A file below a folder that cannot be read now need not be gone; `.` is a root itself."""
+    parts = path.split("/")
+    above = {"/".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    return not odd.isdisjoint({*above, ".", f"{parts[0]}/."})

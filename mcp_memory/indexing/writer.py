@@ -15,9 +15,7 @@ import anyio
 
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Change, Delete, Generation, Index
-from mcp_memory.indexing.diff import IndexedFile
-from mcp_memory.indexing.index_rows import PASSAGES_VERSION
-from mcp_memory.indexing.preparing import PreparedRows, RowPreparer
+from mcp_memory.indexing.index_rows import PASSAGES_VERSION, IndexedFile, PreparedRows, RowPreparer
 from mcp_memory.models import Etag, NotePath, NoteRecord, Problem
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.base import Listing

@@ -1,10 +1,10 @@
-"""Topical: the page of the topic that a question asks about as a whole, if it may be shown."""
+"""Finds the page of the topic that a question asks about as a whole, if it may be shown."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ import numpy as np
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
-from mcp_memory.recall.beam_search import walk
 from mcp_memory.recall.context_budget import BudgetedText, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.text.escape_invisible import visible
@@ -142,3 +141,42 @@ def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
     days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
     about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
     return Excerpt(file.record.path, before + 1, before + 1 + said.count("\n"), said, topic.title, about)
+
+
+BEAM = 8
+"""So many topics of a level are gone below. With 2, 4 and 8, a question about a topic by its title is told of 80, 80
+and 82 % of its notes within 500 tokens on a developer's notes, of 64, 64 and 69 % on documentation; by search alone of
+54 and 26 %. Where the answer to any other question stands is not for a walk to say: of the evidence that search finds
+within 500 tokens, 1 to 8 points lie outside of what 8 lead to, and 4 to 18 outside of 4."""
+MOST_READ = 256
+"""Vectors, of one walk."""
+
+
+def walk(
+    top: Iterable[str],
+    below: Callable[[str], Iterable[str]],
+    near: Callable[[Sequence[str]], Sequence[float]],
+    fits: Callable[[str], bool],
+    *,
+    beam: int = BEAM,
+    most: int = MOST_READ,
+) -> str | None:
+    """The topic nearest to the question among those that fit and that the walk comes by; of equals the first by name.
+
+    `below` names the topics right below one. `near` tells how near each of them is, at the price of a vector each; of
+    more than `most` in all, those that fit are looked at first. The walk ends at the bottom, or where something fits
+    and nothing nearer does on the level below.
+    """
+    level, found, found_near, left = sorted(top), None, 0.0, most
+    while level and left > 0:
+        seen = sorted(level, key=lambda topic: not fits(topic))[:left]
+        left -= len(seen)
+        nearness = dict(zip(seen, near(seen), strict=True))
+        nearest = sorted(seen, key=lambda topic: (-nearness[topic], topic))[:beam]
+        fitting = next((topic for topic in nearest if fits(topic)), None)
+        if fitting is not None and (found is None or nearness[fitting] > found_near):
+            found, found_near = fitting, nearness[fitting]
+        elif found is not None:
+            break
+        level = sorted(each for topic in nearest for each in below(topic))
+    return found

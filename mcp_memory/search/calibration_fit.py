@@ -1,20 +1,24 @@
-"""Fitting: what each sign of an answer weighs, from questions of which it is known whether they can be answered. Pure.
+"""Fits the confidence weights by logistic regression, on questions that are known to be answerable or not. Pure.
 
-Each set counts the same, and in each set what can be answered as much as what cannot.
+Each set counts the same, and in each set the answerable questions count as much as the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mcp_memory.search.confidence import MODELS, ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.logistic import logistic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
 
 _PRIOR = 0.05
 """Precision of a normal prior on the weights, against sets that a sign tells apart without fail."""
@@ -86,3 +90,49 @@ def pinned(
     doubt, *weights = getattr(config, name)
     shift = math.log(bar / (1 - bar)) - math.log(threshold / (1 - threshold))
     return replace(config, **{name: (round(doubt + shift, 2), *weights)})
+
+
+_STEPS = 100
+_CLOSE = 1e-6
+
+
+def logistic(signs: Numbers, outcomes: Numbers, shares: Numbers, precision: float) -> Numbers:
+    """Shape (1 + signs,): the doubt, which is subtracted, then a weight for each sign.
+
+    `signs` (n, signs), `outcomes` (n,) 0 or 1, `shares` (n,) how much each row counts; `precision` is that of a normal
+    prior on the weights, 0 around. By Newton's method, which for one optimum needs no more than a few steps; the
+    matrix of second derivatives is never made, since with thousands of signs that takes a minute.
+    """
+    rows = np.column_stack([-np.ones(len(signs)), signs])
+    squares = rows**2
+    prior = np.array([0.0, *[precision] * signs.shape[1]])
+    found = np.zeros(rows.shape[1])
+    for _ in range(_STEPS):
+        sure = 1 / (1 + np.exp(-rows @ found))
+        slope = rows.T @ (shares * (outcomes - sure)) - prior * found
+        weight = shares * sure * (1 - sure)
+
+        def bend(step: Numbers, weight: Numbers = weight) -> Numbers:
+            return rows.T @ (weight * (rows @ step)) + prior * step
+
+        step = _solved(bend, slope, weight @ squares + prior)
+        found += step
+        if np.abs(step).max() < _CLOSE:
+            break
+    return found
+
+
+def _solved(bend: Callable[[Numbers], Numbers], slope: Numbers, diagonal: Numbers) -> Numbers:
+    """`step` for which `bend(step)` is the slope, by conjugate gradients; the nearer the optimum the more exact."""
+    step, rest = np.zeros_like(slope), slope
+    near = rest / diagonal
+    along, size = near, float(rest @ near)
+    enough = size * min(0.01, size)
+    while size > max(enough, 1e-18):
+        bent = bend(along)
+        length = size / float(along @ bent)
+        step, rest = step + length * along, rest - length * bent
+        near = rest / diagonal
+        size, before = float(rest @ near), size
+        along = near + size / before * along
+    return step

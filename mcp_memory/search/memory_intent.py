@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.search.logistic import logistic
+from mcp_memory.search.calibration_fit import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

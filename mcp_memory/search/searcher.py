@@ -28,8 +28,7 @@ from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, r
 from mcp_memory.search.classifier_training import TrainedClassifier
 from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, coverage, is_named, nearness
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.filter_diagnostics import emptied_by, left_out, widened
-from mcp_memory.search.filters import admits
+from mcp_memory.search.filters import admits, emptied_by, left_out, widened
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.retrievers import Mode, RetrievedRows, RetrieverConfig, Retrievers

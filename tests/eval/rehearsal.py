@@ -1,4 +1,4 @@
-"""What `engine.rehearsal` asks, written anew from the developer's vault: `python -m tests.eval.rehearsal`.
+"""What classifier training asks, written anew from the developer's vault: `python -m tests.eval.rehearsal`.
 
 To be run after a change of chunking, of the search, or of the developer's notes and questions.
 """
@@ -19,8 +19,8 @@ from mcp_memory.engine.factory import open_engine
 from mcp_memory.evaluation.metrics import RetrievalScore
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
-from mcp_memory.indexing.preparing import RowPreparer
-from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS
+from mcp_memory.indexing.index_rows import RowPreparer
+from mcp_memory.search.classifier_training import PASSAGES, QUESTIONS
 from mcp_memory.text.chunking.config import ChunkingConfig
 from tests.benchmarks.site import models
 

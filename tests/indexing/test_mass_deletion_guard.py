@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from mcp_memory.errors import IndexUnavailable
-from mcp_memory.indexing.diff import IndexedFile, vanished
+from mcp_memory.indexing.index_rows import IndexedFile
+from mcp_memory.indexing.mass_deletion_guard import vanished
 from mcp_memory.models import Etag, NotePath
 from tests.support.world import World, found, paths
 

@@ -18,8 +18,9 @@ from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Change
-from mcp_memory.indexing.diff import IndexedFile, difference, suspicion
-from mcp_memory.indexing.index_rows import to_upsert
+from mcp_memory.indexing.index_rows import IndexedFile, to_upsert
+from mcp_memory.indexing.mass_deletion_guard import suspicion
+from mcp_memory.indexing.reconciler import difference
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking.chunker import ChunkingConfig

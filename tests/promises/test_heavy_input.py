@@ -14,7 +14,7 @@ import pytest
 from mcp_memory.embedders import circuit_breaker
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.indexing.embedding_backlog import TRIES
-from mcp_memory.indexing.preparing import BATCH_CHUNKS
+from mcp_memory.indexing.index_rows import BATCH_CHUNKS
 from mcp_memory.search import embedder_lifecycle as models
 from mcp_memory.search import retrievers, searcher
 from mcp_memory.text.chunking import chunker

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.recall.beam_search import MOST_READ, walk
+from mcp_memory.recall.topic_page import MOST_READ, walk
 
 Tree = Mapping[str, Sequence[str]]
 """Topic → those right below it; the top is below the empty name."""

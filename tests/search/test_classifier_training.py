@@ -12,10 +12,9 @@ from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.evaluation.metrics import share_below
-from mcp_memory.search.classifier_training import ClassifierTraining, TrainedClassifier, examples
+from mcp_memory.search.classifier_training import PASSAGES, QUESTIONS, ClassifierTraining, TrainedClassifier, examples
 from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import UNSURE, UNWANTED, ConfidenceConfig
-from mcp_memory.search.rehearsal import PASSAGES, QUESTIONS
 from mcp_memory.search.searcher import SearchConfig
 from tests.support.toy import ToyEmbedder
 from tests.support.world import EXHAUSTIVE, World, eventually

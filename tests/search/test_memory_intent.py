@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcp_memory.search.logistic import logistic
+from mcp_memory.search.calibration_fit import logistic
 from mcp_memory.search.memory_intent import FIRST, LIMIT, learn, wordings
 
 

@@ -23,8 +23,7 @@ from mcp_memory.index.base import ScoredRows, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
-from mcp_memory.search.query_vectors import QueryVectors
-from mcp_memory.search.retrievers import RetrieverConfig, rarest
+from mcp_memory.search.retrievers import QueryVectors, RetrieverConfig, rarest
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
 from mcp_memory.vault.kinds import NoteKinds
