@@ -115,7 +115,7 @@ _FORMS = (
         r"(?P<secret>[MNO](?<![\w\-.][MNO])[A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,40})(?![\w\-.])",
         mixed,
     ),
-    _form("Telegram bot token", ":AA", r"(?<![A-Za-z0-9])[0-9]{8,10}:(?P<secret>AA[\w\-]{33})(?![\w\-])"),
+    _form("Telegram bot token", ":AA", r"(?:(?<![A-Za-z0-9])|(?<=/bot))[0-9]{8,10}:(?P<secret>AA[\w\-]{33})(?![\w\-])"),
     _form("MaxMind key", "_mmk", r"(?<![\w])(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)"),
     _form("Mailchimp key", "-us", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?![\w\-])"),
     _form(

@@ -110,7 +110,8 @@ _BARE = r"(?P<secret>(?:[^\s\"'`,;<>\\]|\\(?![\\\"'nrt])){6,2000})"
 _QUOTED = r"(?P<quote>\\{0,7}[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){6,400})(?P=quote)"
 _FOUR = r"(?P<secret>(?:[^\s\"'`\\]|\\(?![\\\"'nrt])){4,200})"
 _NAME = re.compile(
-    r"secret|token(?!s)|passw(?:or)?d|passwort|kennwort|passphrase|pwd|api[_\- ]?key|api-?schlüssel|access[_\-]?key|"
+    r"secret|token(?!s)|passw(?:or)?d|passwort|kennwort|passphrase|pwd|ap[ip][_\- ]?key|api-?schlüssel|client-key-data|"
+    r"access[_\-]?key|"
     r"private[_\-]?key|auth[_\-]?key|_auth"
 )
 _NAMES = rf"(?i:{_NAME.pattern})"
@@ -145,7 +146,7 @@ def _shape(hints: str, pattern: str, is_real: Callable[[str], bool], kind: str =
     return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
 
 
-_ENV = r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH)[A-Z0-9_]{0,10}"
+_ENV = r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH|(?<=_)PAT(?![A-Z]))[A-Z0-9_]{0,10}"
 CALLED = (
     _shape(
         "uthorization UTHORIZATION",
@@ -158,6 +159,13 @@ CALLED = (
     _shape(
         "ookie OOKIE",
         rf"(?i)\b(?:set-)?cookie(?:{_Q})?\s{{0,3}}:\s{{0,3}}(?:{_Q})?"
+        r"(?P<secret>[^\s\"'\\=]{1,80}=[^\r\n\"'\\]{7,4000})",
+        mixed,
+        "cookie",
+    ),
+    _shape(
+        "curl",
+        rf"curl[ \t][^\n]{{0,300}}?(?<=[ \t])(?:-b|--cookie)[ =]?(?:{_Q})?"
         r"(?P<secret>[^\s\"'\\=]{1,80}=[^\r\n\"'\\]{7,4000})",
         mixed,
         "cookie",
