@@ -13,7 +13,7 @@ import anyio
 
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.planner_view import PendingWork
-from mcp_memory.compaction.report import IDLE
+from mcp_memory.compaction.run_report import IDLE
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Health
@@ -43,7 +43,7 @@ class Schedule:
         self._is_running = False
         self._began_with: float | None = None
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """Something that a run may have to do with was written."""
         self._last = self._clock()
         self._first = self._last if self._first is None else self._first
@@ -145,13 +145,13 @@ class AutoCompactor:
         """Why runs keep failing, if they do."""
         return self._failure if self._failures >= KEEPS_FAILING else None
 
-    def changed(self, paths: Collection[NotePath]) -> None:
+    def note_changes(self, paths: Collection[NotePath]) -> None:
         """The index knows these files anew. In the event loop."""
         root = f"{self._compactor.root}/"
         ours = [path for path in paths if path.startswith(root)]
         if ours:
             self._tree_changed |= any(not path.startswith(f"{root}{FRESH}/") for path in ours)
-            self._schedule.changed()
+            self._schedule.note_change()
             self._woken.set()
 
     async def run(self, swept: anyio.Event, *, tends: bool) -> None:
@@ -159,12 +159,12 @@ class AutoCompactor:
         `tends` one. `swept`: the first sweep was tried."""
         await swept.wait()
         with self._health.watching("compaction"):
-            await self._compactor.finish()
+            await self._compactor.finish_jobs()
         if not (tends and self._config.automatic):
             return
         self._why_idle = "the index is not complete yet"
         await self._model.settled.wait()
-        self._schedule.changed()  # whatever happened while nobody was here
+        self._schedule.note_change()  # whatever happened while nobody was here
         self._why_idle = NOTHING
         while True:
             await self._until_due()
@@ -172,7 +172,7 @@ class AutoCompactor:
 
     def status(self) -> dict[str, Any]:
         """`next_s`: in how many seconds the topics are looked at, and compacted if there is anything to do."""
-        course, due_in_s = self._compactor.course, self._schedule.due_in_s
+        course, due_in_s = self._compactor.progress, self._schedule.due_in_s
         is_idle, is_on = course.now.phase == IDLE, self._why_idle != OFF
         why = QUIET if self._schedule.is_waiting and self._why_idle == NOTHING else self._why_idle
         return {
@@ -203,7 +203,7 @@ class AutoCompactor:
         try:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
             whole, self._tree_changed = self._tree_changed, False
-            work = await self._compactor.outstanding(whole=whole)
+            work = await self._compactor.find_pending(whole=whole)
             if work.is_worth_a_run(enough=enough) or "compaction" in self._health.faults:
                 again_in_s, rests = await self._tended(work)
             elif work.fresh and not work.without_vectors:
@@ -228,7 +228,7 @@ class AutoCompactor:
         self._why_idle = NOTHING
         if work.provisional:
             self._why_idle = f"pages wait for the language model ({work.provisional})"
-            again_in_s, self._tree_changed = self._compactor.provisional.again_in_s(), True
+            again_in_s, self._tree_changed = self._compactor.fallback_pages.retry_in_s(), True
         if work.without_vectors:
             self._why_idle = f"new notes have no vectors yet ({work.without_vectors}): {self._model.reason}"
             again_in_s = self._config.quiet_s if self._model.embedder else self._config.longest_wait_s
@@ -240,7 +240,7 @@ class AutoCompactor:
         async def lull(unless: Callable[[], bool]) -> None:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S, unless=unless)
 
-        report = await self._compactor.tend(lull)
+        report = await self._compactor.run_in_background(lull)
         if report is None:
             self._why_idle, self._tree_changed = HELD, True
             return None, False

@@ -39,10 +39,10 @@ class TouchedNotes:
     """What a step did: files that are there now, and places that are free."""
 
     files: tuple[NoteFile, ...] = ()
-    gone: tuple[NotePath, ...] = ()
+    removed: tuple[NotePath, ...] = ()
 
 
-def do(step: Step, vault: Vault) -> TouchedNotes:
+def apply_step(step: Step, vault: Vault) -> TouchedNotes:
     """Raises what the vault raises; a step that was done before does nothing."""
     match step:
         case MoveStep():
@@ -55,7 +55,7 @@ def do(step: Step, vault: Vault) -> TouchedNotes:
             return _removed(step.path, step.text, vault)
 
 
-def undo(step: Step, vault: Vault) -> TouchedNotes:
+def revert_step(step: Step, vault: Vault) -> TouchedNotes:
     """Raises what the vault raises: NotFound or PreconditionFailed where somebody changed it since."""
     match step:
         case MoveStep():
@@ -93,7 +93,7 @@ def _write(path: NotePath, text: str, before: str | None, vault: Vault) -> NoteF
 def _removed(path: NotePath, text: str, vault: Vault) -> TouchedNotes:
     if file := _read(path, vault):
         vault.filing.remove_page(path, _expected(path, file, text, vault))
-    return TouchedNotes(gone=(path,))
+    return TouchedNotes(removed=(path,))
 
 
 def _expected(path: NotePath, file: NoteFile | None, text: str, vault: Vault) -> Etag:
@@ -126,13 +126,13 @@ def _reversed(redirects: Sequence[Redirect]) -> list[Redirect]:
     return back
 
 
-def returning(steps: Iterable[Step]) -> dict[str, str]:
+def pages_restored(steps: Iterable[Step]) -> dict[str, str]:
     """The pages that come back when these are taken back, by id."""
     texts = [step.text for step in steps if isinstance(step, RemoveStep)]
     return {str(frontmatter.parse(text).meta.get("id")): text for text in texts}
 
 
-def take_back(step: Step, vault: Vault, index: Index, pages: Mapping[str, str]) -> TouchedNotes:
+def undo_step(step: Step, vault: Vault, index: Index, pages: Mapping[str, str]) -> TouchedNotes:
     """`pages`: those that come back with it, by id. Reads files and the index.
 
     Raises Refused for a page that told of a forgotten note, and as `undo`.
@@ -141,41 +141,41 @@ def take_back(step: Step, vault: Vault, index: Index, pages: Mapping[str, str]) 
         text = step.before if isinstance(step, WriteStep) else step.text
         if text and quotes_forgotten(text, vault, index, pages):
             raise Refused(f"{step.path} told of a note that is forgotten by now: it stays as it is")
-    return undo(step, vault)
+    return revert_step(step, vault)
 
 
-Tell = Callable[[TouchedNotes], None]
+OnStep = Callable[[TouchedNotes], None]
 """Is told what each step did, so that answers follow at once."""
 
-PASSED_OVER = (NotFound, PreconditionFailed, Refused, AlreadyExists, PathRefused)
+SKIPPED_ERRORS = (NotFound, PreconditionFailed, Refused, AlreadyExists, PathRefused)
 """Somebody was faster: what they did stands, and the rest of the job goes on."""
 
 log = logging.getLogger(__name__)
 
 
-def carry_out(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, tell: Tell) -> None:
+def run_job(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, tell: OnStep) -> None:
     """Synchronous. Raises NotFound or another of `PASSED_OVER` where a source of the first step is not what it was: the
     job is given up then. Raises StorageFailed where the disk says no: how far the job came is not known, and `finish`
     does the rest."""
-    journal.announce(run, entry)
+    journal.begin_job(run, entry)
     try:
         _take(vault, entry, 0, tell)
-    except PASSED_OVER:
-        journal.end(run, entry.key, JobOutcome.ABORTED)
+    except SKIPPED_ERRORS:
+        journal.end_job(run, entry.key, JobOutcome.ABORTED)
         raise
     _go_on(vault, journal, run, entry, 1, tell)
 
 
-def finish(vault: Vault, journal: RunJournal, tell: Tell) -> int:
+def finish_jobs(vault: Vault, journal: RunJournal, tell: OnStep) -> int:
     """Do the rest of every job that was begun; how many there were. Raises StorageFailed."""
-    unfinished = journal.unfinished()
+    unfinished = journal.unfinished_jobs()
     for run, entry in unfinished:
         _go_on(vault, journal, run, entry, 0, tell)
     return len(unfinished)
 
 
 @contextmanager
-def stoppable(tell: Tell) -> Generator[Tell]:
+def stoppable(tell: OnStep) -> Generator[OnStep]:
     """A `tell` that ends its job, after the step that is under way, once nobody is there any more who waits for it: a
     thread cannot be stopped, and must not file on beside the next job or while the engine closes."""
     left = threading.Event()
@@ -191,28 +191,28 @@ def stoppable(tell: Tell) -> Generator[Tell]:
         left.set()
 
 
-def remove_empty(vault: Vault, folders: set[str]) -> None:
+def remove_empty_folders(vault: Vault, folders: set[str]) -> None:
     """Those that hold nothing, the deepest first."""
     for folder in sorted(folders, key=lambda each: (-each.count("/"), each)):
         vault.filing.remove_folder(NotePath(folder))
 
 
-def remove_vacant(vault: Vault, root: str) -> None:
+def remove_vacant_topics(vault: Vault, root: str) -> None:
     """Folders of topics that we made, below `root`, and that hold nothing any more, whoever took it out."""
     listing = vault.list()
     full = {f"{above}" for path in listing.files for above in PurePosixPath(path).parents}
     vacant = {folder for folder in listing.folders if folder.startswith(f"{root}/") and folder not in full}
-    remove_empty(vault, {folder for folder in vacant if vault.filing.made_by_us(NotePath(f"{folder}/{PAGE}"))})
+    remove_empty_folders(vault, {folder for folder in vacant if vault.filing.made_by_us(NotePath(f"{folder}/{PAGE}"))})
 
 
-def folders_left(entry: JobEntry) -> set[str]:
+def folders_vacated(entry: JobEntry) -> set[str]:
     """The topics' folders that its notes came from, or lost a page."""
     left = {step.source.rpartition("/")[0] for step in entry.steps if isinstance(step, MoveStep)}
     left |= {step.path.rpartition("/")[0] for step in entry.steps if isinstance(step, RemoveStep)}
     return {folder for folder in left if is_topic_name(folder.rpartition("/")[2])}
 
 
-def folders_reached(entry: JobEntry) -> set[str]:
+def folders_entered(entry: JobEntry) -> set[str]:
     """The folders that its notes and pages went to, and those above them, below that of all topics."""
     reached: set[str] = set()
     for step in entry.steps:
@@ -223,15 +223,15 @@ def folders_reached(entry: JobEntry) -> set[str]:
     return reached
 
 
-def _go_on(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, first: int, tell: Tell) -> None:
+def _go_on(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, first: int, tell: OnStep) -> None:
     for at in range(first, len(entry.steps)):
         try:
             _take(vault, entry, at, tell)
-        except PASSED_OVER as error:
+        except SKIPPED_ERRORS as error:
             log.warning("compaction: a step was passed over: %s", error.code)
-    remove_empty(vault, folders_left(entry))
-    journal.end(run, entry.key, JobOutcome.DONE)
+    remove_empty_folders(vault, folders_vacated(entry))
+    journal.end_job(run, entry.key, JobOutcome.DONE)
 
 
-def _take(vault: Vault, entry: JobEntry, at: int, tell: Tell) -> None:
-    tell(do(entry.steps[at], vault))
+def _take(vault: Vault, entry: JobEntry, at: int, tell: OnStep) -> None:
+    tell(apply_step(entry.steps[at], vault))

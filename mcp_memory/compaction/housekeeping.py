@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from mcp_memory.compaction.job_builder import JobBuilder, proposal_key
-from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, RunJournal, key_of
+from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
-from mcp_memory.compaction.topic_index import TopicIndex, relating
+from mcp_memory.compaction.topic_index import TopicIndex, build_related
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.topics.topic_tree import Topic
@@ -36,39 +36,39 @@ class Housekeeper:
         self._linkage = linkage
         self._mapper = mapper
 
-    def clear(self, tree: Sequence[Topic]) -> JobEntry | None:
-        return clearing(tree, self._vault)
+    def remove_empty_pages(self, tree: Sequence[Topic]) -> JobEntry | None:
+        return build_removal(tree, self._vault)
 
-    def propose(self, topic: Topic) -> JobEntry | None:
+    def propose_page(self, topic: Topic) -> JobEntry | None:
         """Beside a person's own page; None where what we would say stands there already, or a person did not want
         it."""
         if topic.proposal is None:
-            is_unwanted = self._journal.did(proposal_key(topic))
-            return None if is_unwanted else self._drafter.proposing(topic)
+            is_unwanted = self._journal.has_done(proposal_key(topic))
+            return None if is_unwanted else self._drafter.build_proposal(topic)
         is_ours = self._vault.filing.is_as_written(topic.proposal)
-        return self._drafter.proposing(topic) if is_ours and topic.proposal.meta.get("covers") != topic.covers else None
+        return (
+            self._drafter.build_proposal(topic)
+            if is_ours and topic.proposal.meta.get("covers") != topic.covers
+            else None
+        )
 
-    def rename(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
+    def rename_folder(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
         """One folder."""
-        entry = renaming(tree, self._journal.written(run), self._vault)
-        return self._linkage.followed(entry)[0] if entry else None
+        entry = build_rename(tree, self._journal.pages_written(run), self._vault)
+        return self._linkage.follow_moves(entry)[0] if entry else None
 
-    def relate(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
-        return relating(tree, self._journal.written(run), self._vault, self._index)
+    def relate_topics(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
+        return build_related(tree, self._journal.pages_written(run), self._vault, self._index)
 
-    def draw(self, tree: Sequence[Topic]) -> JobEntry | None:
-        return self._mapper.draft(tree)
+    def update_topic_index(self, tree: Sequence[Topic]) -> JobEntry | None:
+        return self._mapper.build_job(tree)
 
     def is_due(self, tree: Sequence[Topic]) -> bool:
         """Whether a list of related topics or the map does not say what there is, though no page is stale."""
-        return bool(relating(tree, (), self._vault, self._index) or self.draw(tree))
-
-    def mend(self, tree: Sequence[Topic]) -> JobEntry | None:
-        """The map, where a link of it leads nowhere."""
-        return None if self._linkage.is_sound(self._mapper.path) else self._mapper.draft(tree)
+        return bool(build_related(tree, (), self._vault, self._index) or self.update_topic_index(tree))
 
 
-def clearing(tree: Sequence[Topic], vault: Vault) -> JobEntry | None:
+def build_removal(tree: Sequence[Topic], vault: Vault) -> JobEntry | None:
     """None where there is nothing to clear. What a person wrote stays. Reads files: for a worker thread. Raises
     NotFound where a page has just gone."""
     topics = [topic for top in tree for topic in top.walk() if topic.ours]
@@ -81,7 +81,7 @@ def clearing(tree: Sequence[Topic], vault: Vault) -> JobEntry | None:
     steps = [RemoveStep(file.record.path, file.text) for file in files if vault.filing.is_as_we_wrote(file)]
     if not steps:
         return None
-    return JobEntry(key_of("clear", (f"{page.path} {page.etag}" for page in pages)), f"removed: {said}", steps)
+    return JobEntry(hash_job("clear", (f"{page.path} {page.etag}" for page in pages)), f"removed: {said}", steps)
 
 
 def _done_with(topic: Topic, as_written: Callable[[NoteRecord], bool]) -> Iterator[NoteRecord]:
@@ -98,7 +98,7 @@ def _is_empty(topic: Topic) -> bool:
 _WORD = re.compile(r"[^\W_]+")
 
 
-def renaming(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> JobEntry | None:
+def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> JobEntry | None:
     """One folder under the name that its page's title gives it, with its number; None where no name is at fault. Else
     names stay: only topics with a page that was just `written`, and with nothing in them that does not move along.
 
@@ -122,7 +122,7 @@ def renaming(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -
         if inside == {record.path for record in records} and all(vault.filing.may_move(r.path, r.id) for r in records):
             steps = [MoveStep(r.id, r.path, NotePath(folder + r.path[len(topic.folder) :])) for r in records]
             told = (f"{record.id} {record.path}" for record in records)
-            return JobEntry(key_of(f"rename {folder}", told), f"a topic is {name} now", steps)
+            return JobEntry(hash_job(f"rename {folder}", told), f"a topic is {name} now", steps)
     return None
 
 

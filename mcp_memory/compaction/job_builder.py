@@ -9,7 +9,7 @@ from typing import Any
 
 from ulid import ULID
 
-from mcp_memory.compaction.journal import JobEntry, MoveStep, Step, WriteStep, key_of
+from mcp_memory.compaction.journal import JobEntry, MoveStep, Step, WriteStep, hash_job
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
@@ -67,7 +67,7 @@ class JobBuilder:
         self._summarizer = summarizer
         self._clock = clock
 
-    def founding(self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove) -> JobEntry:
+    def build_new_topic(self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove) -> JobEntry:
         """A new topic in the folder `parent`, beside these names. Raises NotFound where a source is gone, and what the
         vault and the summarizer raise."""
         sources = self._sources(moving.topics, moving.leaves)
@@ -78,17 +78,17 @@ class JobBuilder:
         page_id = NoteId(str(ULID.from_datetime(self._clock())))
         page = self._page(folder, page_id, summary, children, before=None)
         said = f"{name}: {_counted(moving)} under {summary.title!r}"
-        entry = _entry("found", moving, str(parent), [*steps, page], said, audit_of(page, sources))
+        entry = _entry("found", moving, str(parent), [*steps, page], said, audit_page(page, sources))
         return replace(entry, problem=summary.problem)
 
-    def joining(self, topic: Topic, moving: PlannedMove) -> JobEntry:
+    def build_join(self, topic: Topic, moving: PlannedMove) -> JobEntry:
         """More notes or topics for a topic; its page becomes stale and is made anew with the other stale ones."""
         everything = Filters(states=frozenset(NoteState), path_prefix=topic.folder)
         taken = {note.path[len(topic.folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
         steps, _ = self._moves(topic.folder, moving, taken)
         return _entry("join", moving, topic.folder, steps, f"{topic.name}: {_counted(moving)} more", None)
 
-    def renewing(self, topic: Topic) -> JobEntry | None:
+    def build_refresh(self, topic: Topic) -> JobEntry | None:
         """The page of a topic that changed; None where a person wrote it."""
         before = self._vault.read(topic.page_path) if topic.page else None
         if before and not self._vault.filing.is_as_we_wrote(before):
@@ -100,23 +100,25 @@ class JobBuilder:
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, replace(summary, title=title), topic.children, before)
         said = f"{topic.name}: page {'made anew' if before else 'made'}"
-        key = key_of(f"renew {topic.folder}", [topic.covers])
-        return JobEntry(key, said, [step], _told(audit_of(step, sources)), problem=summary.problem)
+        key = hash_job(f"renew {topic.folder}", [topic.covers])
+        return JobEntry(key, said, [step], _told(audit_page(step, sources)), problem=summary.problem)
 
     def asked_in_s(self) -> float:
         """As `Summarizer.asked_in_s`."""
         return self._summarizer.asked_in_s()
 
-    def proposing(self, topic: Topic) -> JobEntry:
+    def build_proposal(self, topic: Topic) -> JobEntry:
         """What we would say in place of a person's own page, in a file beside it."""
         before = self._vault.read(topic.proposal.path) if topic.proposal else None
         sources = self._sources(*topic.sources)
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         step = self._page(topic.folder, page_id, self._summary(sources, topic.depth), topic.children, before, PROPOSAL)
         said = f"{topic.page_path} is a person's own and out of date: {topic.proposal_path} says what we would"
-        return JobEntry(proposal_key(topic), said, [step], _told(audit_of(step, sources)))
+        return JobEntry(proposal_key(topic), said, [step], _told(audit_page(step, sources)))
 
-    def name(self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]) -> tuple[str, str]:
+    def name_topic(
+        self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]
+    ) -> tuple[str, str]:
         """What a new topic of these notes and of topics with these titles might be called: its folder and its title,
         from words of their own, whoever is to summarise them."""
         sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
@@ -194,7 +196,7 @@ class JobBuilder:
 
 def proposal_key(topic: Topic) -> str:
     """Of the job that proposes a page for the topic as it is now."""
-    return key_of(f"propose {topic.folder}", [topic.covers])
+    return hash_job(f"propose {topic.folder}", [topic.covers])
 
 
 def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
@@ -218,7 +220,7 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
     return ids.issuperset(told) and all(each in page.text for each in links)
 
 
-def audit_of(page: WriteStep, sources: Sequence[SummarySource]) -> Audit:
+def audit_page(page: WriteStep, sources: Sequence[SummarySource]) -> Audit:
     """Of all that a reader of the page sees, the titles and dates of its links too."""
     document = frontmatter.parse(page.text)
     told = f"{document.meta['title']}\n\n{document.body}"
@@ -229,7 +231,7 @@ def _entry(
     verb: str, moving: PlannedMove, place: str, steps: Sequence[Step], about: str, lost: Audit | None
 ) -> JobEntry:
     told = [f"{record.id} {record.etag}" for record in moving.leaves] + [topic.covers for topic in moving.topics]
-    return JobEntry(key_of(f"{verb} {place}", told), about, steps, _told(lost) if lost else {})
+    return JobEntry(hash_job(f"{verb} {place}", told), about, steps, _told(lost) if lost else {})
 
 
 def _told(lost: Audit) -> dict[str, Any]:

@@ -68,11 +68,11 @@ _KINDS: Mapping[str, type[Step]] = {
 }
 
 
-def as_json(step: Step) -> dict[str, Any]:
+def step_to_json(step: Step) -> dict[str, Any]:
     return {type(step).__name__.lower(): asdict(step)}
 
 
-def from_json(value: Mapping[str, Any]) -> Step:
+def step_from_json(value: Mapping[str, Any]) -> Step:
     """Raises KeyError or TypeError for what is no step."""
     ((kind, values),) = value.items()
     return _KINDS[kind](**values)
@@ -101,9 +101,9 @@ class JobEntry:
     about: str
     """A line for people, with titles and counts, never a note's text."""
     steps: Sequence[Step]
-    lost: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    audit: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The loss audit of the page that the job writes."""
-    fate: JobOutcome = JobOutcome.ANNOUNCED
+    outcome: JobOutcome = JobOutcome.ANNOUNCED
     problem: str = ""
     """Why the page is provisional; not kept."""
 
@@ -113,7 +113,7 @@ class JobEntry:
         return next(step.path for step in reversed(self.steps) if isinstance(step, WriteStep))
 
 
-def key_of(verb: str, told: Iterable[str]) -> str:
+def hash_job(verb: str, told: Iterable[str]) -> str:
     """Of a job that does this with these, in whatever order."""
     return hashlib.sha256("\n".join([verb, *sorted(told)]).encode(errors="surrogatepass")).hexdigest()[:24]
 
@@ -126,7 +126,7 @@ class RunJournal:
         self._hold = folder / "held"
         self._lock = threading.Lock()
 
-    def runs(self) -> list[str]:
+    def list_runs(self) -> list[str]:
         """Their names, oldest first."""
         try:
             names = [file.stem for file in self._folder.glob("*.jsonl") if file.is_file()]
@@ -134,19 +134,19 @@ class RunJournal:
             return []
         return sorted(names, key=lambda name: (_order(name), name))
 
-    def new_name(self, now: datetime) -> str:
+    def new_run_name(self, now: datetime) -> str:
         """A name for a run that begins now, later than all others, whatever the clock has done since."""
         name = f"{now:%Y%m%dT%H%M%S}"
-        latest, number = max(map(_order, self.runs()), default=("", 0))
+        latest, number = max(map(_order, self.list_runs()), default=("", 0))
         return name if name > latest else f"{latest}-{number + 1}"
 
-    def entries(self, run: str) -> list[JobEntry]:
+    def read_run(self, run: str) -> list[JobEntry]:
         """In their order. Raises NotFound. Half a line, which a crash leaves, was never begun."""
         try:
             lines = self._file(run).read_text(encoding="utf-8", errors="replace").split("\n")
         except (OSError, ValueError):
             raise NotFound(
-                f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.runs()[-3:]) or 'none'}"
+                f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.list_runs()[-3:]) or 'none'}"
             ) from None
         found: dict[str, JobEntry] = {}
         for line in lines:
@@ -154,50 +154,53 @@ class RunJournal:
                 said = json.loads(line)
                 key = said["key"]
                 if "steps" in said:
-                    steps = [from_json(step) for step in said["steps"]]
-                    found[key] = JobEntry(key, said["about"], steps, said["lost"])
+                    steps = [step_from_json(step) for step in said["steps"]]
+                    found[key] = JobEntry(key, said["about"], steps, said["audit"])
                 else:
                     known = found[key]
-                    found[key] = replace(known, fate=JobOutcome(said["fate"]))
+                    found[key] = replace(known, fate=JobOutcome(said["outcome"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
 
-    def runs_with_jobs(self) -> list[tuple[str, list[JobEntry]]]:
+    def read_all_runs(self) -> list[tuple[str, list[JobEntry]]]:
         """The runs with their jobs, oldest first."""
-        return [(run, self.entries(run)) for run in self.runs()]
+        return [(run, self.read_run(run)) for run in self.list_runs()]
 
-    def written(self, run: str) -> set[NoteId]:
+    def pages_written(self, run: str) -> set[NoteId]:
         """The pages that a run wrote, wherever they are by now; none for one that did nothing."""
-        entries = self.entries(run) if run in self.runs() else []
+        entries = self.read_run(run) if run in self.list_runs() else []
         texts = [step.text for entry in entries for step in entry.steps if isinstance(step, WriteStep)]
         return {NoteId(page_id) for text in texts if (page_id := _id_of(text))}
 
-    def unfinished(self) -> list[tuple[str, JobEntry]]:
+    def unfinished_jobs(self) -> list[tuple[str, JobEntry]]:
         """The jobs that were begun and not ended, with their runs."""
         return [
-            (run, entry) for run, some in self.runs_with_jobs() for entry in some if entry.fate is JobOutcome.ANNOUNCED
+            (run, entry)
+            for run, some in self.read_all_runs()
+            for entry in some
+            if entry.outcome is JobOutcome.ANNOUNCED
         ]
 
-    def did(self, key: str) -> bool:
+    def has_done(self, key: str) -> bool:
         """Whether a job of this key is done, and was not taken back."""
         return any(
-            entry.key == key and entry.fate is JobOutcome.DONE for _, some in self.runs_with_jobs() for entry in some
+            entry.key == key and entry.outcome is JobOutcome.DONE for _, some in self.read_all_runs() for entry in some
         )
 
-    def announce(self, run: str, entry: JobEntry) -> None:
+    def begin_job(self, run: str, entry: JobEntry) -> None:
         """To be called before the first step. Raises StorageFailed; then nothing may be done."""
-        steps = [as_json(step) for step in entry.steps]
-        self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "lost": dict(entry.lost)})
+        steps = [step_to_json(step) for step in entry.steps]
+        self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "audit": dict(entry.audit)})
 
-    def end(self, run: str, key: str, fate: JobOutcome) -> None:
+    def end_job(self, run: str, key: str, fate: JobOutcome) -> None:
         """Raises StorageFailed; then the next start does the job's steps again, which does nothing."""
-        self._append(run, {"key": key, "fate": fate})
+        self._append(run, {"key": key, "outcome": fate})
 
     def runs_mentioning(self, ids: Collection[NoteId]) -> list[str]:
         """The runs that may hold words of one of these notes: that moved it, wrote a page from it, or a page from such
         a page."""
-        entries = dict(self.runs_with_jobs())
+        entries = dict(self.read_all_runs())
         pages = [step.text for some in entries.values() for entry in some for step in entry.steps
                  if isinstance(step, WriteStep | RemoveStep)]  # fmt: skip
         told: set[str] = set(ids)
@@ -205,7 +208,7 @@ class RunJournal:
             told |= more
         return [run for run, some in entries.items() if any(_mentions(entry, told) for entry in some)]
 
-    def forget(self, runs: Iterable[str]) -> None:
+    def delete_runs(self, runs: Iterable[str]) -> None:
         """These can no longer be undone. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self._folder)):
             for run in runs:
@@ -222,15 +225,15 @@ class RunJournal:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._hold.touch(mode=0o600)
 
-    def go_on(self) -> None:
+    def release(self) -> None:
         """A person wants runs again. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
             self._hold.unlink(missing_ok=True)
 
     def prune(self) -> None:
         """Leave the latest `KEPT_RUNS` and those with something unfinished."""
-        for run in self.runs()[:-KEPT_RUNS]:
-            if all(entry.fate is not JobOutcome.ANNOUNCED for entry in self.entries(run)):
+        for run in self.list_runs()[:-KEPT_RUNS]:
+            if all(entry.outcome is not JobOutcome.ANNOUNCED for entry in self.read_run(run)):
                 self._file(run).unlink(missing_ok=True)
 
     def _append(self, run: str, said: Mapping[str, Any]) -> None:

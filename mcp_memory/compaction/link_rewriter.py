@@ -36,7 +36,7 @@ class LinkRewriter:
         self._from: dict[str, set[NotePath]] = defaultdict(set)
         self._lock = threading.Lock()
 
-    def followed(self, entry: JobEntry) -> tuple[JobEntry, dict[NotePath, int]]:
+    def follow_moves(self, entry: JobEntry) -> tuple[JobEntry, dict[NotePath, int]]:
         """A job whose moves are followed by the links in files that we own; and how many links to what it moves there
         are in those that we do not. Files whose page the job writes anew are its own affair.
 
@@ -68,13 +68,6 @@ class LinkRewriter:
                 foreign[path] = len(found)
         at = max(number for number, step in enumerate(entry.steps) if isinstance(step, MoveStep)) + 1
         return replace(entry, steps=[*entry.steps[:at], *relinks, *entry.steps[at:]]), foreign
-
-    def is_sound(self, path: NotePath) -> bool:
-        """Whether all links of a file lead to files that there are."""
-        standing = self._standing()
-        with self._lock:
-            self._look(path, standing.get(path))
-            return self._leads.get(path, set()) <= standing.keys()
 
     def _linking_to(self, moved: Iterable[str], standing: Mapping[NotePath, Etag]) -> set[NotePath]:
         with self._lock:

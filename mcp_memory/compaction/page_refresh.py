@@ -11,9 +11,9 @@ from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry
-from mcp_memory.compaction.planner_view import Mark, PlannerView, RunScope
-from mcp_memory.compaction.report import RunProgress, RunReport
-from mcp_memory.compaction.serializers import told_of_proposal
+from mcp_memory.compaction.planner_view import PlannerView, RunScope, VersionMark
+from mcp_memory.compaction.run_report import RunProgress, RunReport
+from mcp_memory.compaction.topic_payloads import describe_proposal
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
@@ -49,15 +49,15 @@ class PageRefresh:
         self._course = course
         self._draft_s = draft_s
 
-    async def renew(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[Mark]:
+    async def refresh_pages(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[VersionMark]:
         """Each page is made from pages below it that are fresh already; so the tree is looked at after each level.
         Returns which topics were tried, as they were then. Raises IndexUnavailable."""
         tried: dict[NotePath, str] = {}
         while not report.cut:
-            tree, _ = await in_thread(self._survey.tree_and_fresh, what="looking at the topics")
+            tree, _ = await in_thread(self._survey.read_tree, what="looking at the topics")
             due = [topic for top in tree for topic in top.walk()
-                   if topic.folder not in tried and scope.includes(topic.folder, self._survey.root)
-                   and (topic.stale or self._provisional.may_improve(topic))]  # fmt: skip
+                   if topic.folder not in tried and scope.includes_topic(topic.folder, self._survey.root)
+                   and (topic.stale or self._provisional.may_retry(topic))]  # fmt: skip
             lowest = min((topic.depth for topic in due), default=0)
             if not lowest:
                 break
@@ -71,34 +71,38 @@ class PageRefresh:
                 try:
                     await self._one(report, topic)
                 except McpMemoryError as error:
-                    report.give_up(error)
+                    report.add_error(error)
         return tried.items()
 
-    async def touch(self, report: RunReport, draft: Draft) -> bool:
+    async def run_if_due(self, report: RunReport, draft: Draft) -> bool:
         """What is not of one topic alone, so that it ends no run; whether anything was done."""
         try:
-            tree, _ = await in_thread(self._survey.tree_and_fresh, what="looking at the topics")
+            tree, _ = await in_thread(self._survey.read_tree, what="looking at the topics")
             if entry := await in_thread(lambda: draft(tree), deadline_s=JOB_S, what="looking at pages"):
-                await self._carrier.carry_out(report.run, entry)
+                await self._carrier.run_job(report.run, entry)
                 report.kept.append(entry.about)
                 return True
         except McpMemoryError as error:
-            report.give_up(error)
+            report.add_error(error)
         return False
 
     async def _one(self, report: RunReport, topic: Topic) -> None:
-        entry = await in_thread(lambda: self._drafter.renewing(topic), deadline_s=self._draft_s, what="summarising")
+        entry = await in_thread(
+            lambda: self._drafter.build_refresh(topic), deadline_s=self._draft_s, what="summarising"
+        )
         if entry is None:
-            entry = await in_thread(lambda: self._tender.propose(topic), deadline_s=self._draft_s, what="summarising")
+            entry = await in_thread(
+                lambda: self._tender.propose_page(topic), deadline_s=self._draft_s, what="summarising"
+            )
             if entry:
-                await self._carrier.carry_out(report.run, entry)
+                await self._carrier.run_job(report.run, entry)
             if entry or topic.proposal:
-                report.left.append(told_of_proposal(topic))
+                report.left.append(describe_proposal(topic))
             return
         if not entry.problem or topic.stale:  # else it would only say again what it says
-            await self._carrier.carry_out(report.run, entry)
+            await self._carrier.run_job(report.run, entry)
             report.done.append(entry.about)
-        self._provisional.note_of(entry, report)
+        self._provisional.record_job(entry, report)
 
 
 AGAIN_S = 6 * 3600.0
@@ -114,17 +118,17 @@ class FallbackPages:
         self._clock = clock
         self._in_vain: dict[NotePath, float] = {}
 
-    def may_improve(self, topic: Topic) -> bool:
+    def may_retry(self, topic: Topic) -> bool:
         """Whether the model can be asked for this topic's page now."""
         tried = self._in_vain.get(topic.page_path, -inf)
         return topic.provisional and self._clock() >= tried + AGAIN_S and self._asked_in_s() == 0
 
-    def again_in_s(self) -> float | None:
+    def retry_in_s(self) -> float | None:
         """When the pages that are left are worth a look; None where no model will ever be there."""
         asked_in_s = self._asked_in_s()
         return None if asked_in_s == inf else asked_in_s or AGAIN_S
 
-    def note_of(self, entry: JobEntry, report: RunReport) -> None:
+    def record_job(self, entry: JobEntry, report: RunReport) -> None:
         """A job was done; if its page was to be written by the model, and was not, the report says so."""
         if not entry.problem:
             return
@@ -132,7 +136,7 @@ class FallbackPages:
             self._in_vain[entry.page] = self._clock()
         report.provisional.append(f"{entry.page.rsplit('/', 2)[1]}: {entry.problem}")
 
-    def forget(self) -> None:
+    def retry_all(self) -> None:
         """A person wants all of them tried."""
         self._in_vain.clear()
 
@@ -156,7 +160,7 @@ class StaleFlags:
         self._clock = clock
         self._seen: int | None = None
 
-    async def mark(self) -> None:
+    async def update_flags(self) -> None:
         """Pages of ours that are out of date get the mark, and those above them; others lose it. Raises StorageFailed,
         IndexUnavailable."""
         state = self._state()

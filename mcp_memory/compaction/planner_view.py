@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-Mark = tuple[NotePath, str]
+VersionMark = tuple[NotePath, str]
 """A note or topic, and what tells whether it is as it was."""
 
 
@@ -51,22 +51,22 @@ class PendingWork:
 class WorkLeft:
     """What a run has left as it was, and another one would leave too."""
 
-    fresh: Collection[Mark] = field(default_factory=frozenset[Mark])
-    stale: Collection[Mark] = field(default_factory=frozenset[Mark])
+    fresh: Collection[VersionMark] = field(default_factory=frozenset[VersionMark])
+    stale: Collection[VersionMark] = field(default_factory=frozenset[VersionMark])
 
     @classmethod
-    def after_run(cls, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> WorkLeft:
+    def after_run(cls, fresh: Sequence[NoteRecord], tried: Collection[VersionMark]) -> WorkLeft:
         return cls(frozenset(map(_note_mark, fresh)), frozenset(tried))
 
-    def new(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
+    def unseen_notes(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
         """Those that it has not seen."""
         return [note for note in fresh if _note_mark(note) not in self.fresh]
 
-    def newly_stale(self, tree: Sequence[Topic]) -> list[Topic]:
+    def unseen_stale(self, tree: Sequence[Topic]) -> list[Topic]:
         return [topic for topic in _stale(tree) if _topic_mark(topic) not in self.stale]
 
 
-def beyond_tail(fresh: Sequence[NoteRecord], tail: int) -> list[NoteRecord]:
+def without_tail(fresh: Sequence[NoteRecord], tail: int) -> list[NoteRecord]:
     """All but the newest, as the plan has it."""
     ordered = sorted(fresh, key=lambda note: age(note.path))
     return ordered[: max(0, len(ordered) - tail)]
@@ -76,11 +76,11 @@ def _stale(tree: Sequence[Topic]) -> list[Topic]:
     return [topic for top in tree for topic in top.walk() if topic.stale]
 
 
-def _note_mark(note: NoteRecord) -> Mark:
+def _note_mark(note: NoteRecord) -> VersionMark:
     return note.path, note.content_hash
 
 
-def _topic_mark(topic: Topic) -> Mark:
+def _topic_mark(topic: Topic) -> VersionMark:
     return topic.folder, topic.covers
 
 
@@ -91,7 +91,7 @@ class RunScope:
     folder: str = ""
 
     @classmethod
-    def named(cls, wanted: str, tree: Sequence[Topic], root: str) -> RunScope:
+    def from_name(cls, wanted: str, tree: Sequence[Topic], root: str) -> RunScope:
         """What a person names: a topic's folder, as a path in the vault or below that of all topics, or its page.
         Raises NotFound where it is no topic."""
         name = wanted.strip().removeprefix("./").removesuffix(f"/{PAGE}").strip("/")
@@ -101,11 +101,11 @@ class RunScope:
                 return cls(folder)
         raise NotFound(f"{wanted[:200]!r} is no topic", hint="mcp-memory tree shows them: pass the path of a folder")
 
-    def includes(self, topic: NotePath, root: str) -> bool:
+    def includes_topic(self, topic: NotePath, root: str) -> bool:
         """Whether it is this topic, or one in it."""
         return self._has(topic[len(root) + 1 :])
 
-    def wants(self, job: PlanJob) -> bool:
+    def includes_job(self, job: PlanJob) -> bool:
         """Whether the job adds to this topic, or to one in it. Where the topic itself is is no affair of its own."""
         return self._has(job.parent) if job.into is None else self._has(job.into)
 
@@ -113,10 +113,10 @@ class RunScope:
         return not self.folder or folder == self.folder or folder.startswith(f"{self.folder}/")
 
 
-MOST_ROUNDS = 20
+MAX_ROUNDS = 20
 """Of one run; more levels than a tree can have."""
 
-MOST_NOTES = 1_000_000
+MAX_NOTES = 1_000_000
 
 
 class PlannerView:
@@ -132,31 +132,33 @@ class PlannerView:
         self._clock = clock
         self.root = vault.layout.in_home(TOPICS)
 
-    def tree_and_fresh(self) -> tuple[list[Topic], list[NoteRecord]]:
+    def read_tree(self) -> tuple[list[Topic], list[NoteRecord]]:
         """The tree, and the fresh notes that may move."""
         records = self._records(self.root)
         tree = grow(records, self.root, self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         return tree, self._fresh(records)
 
-    def planned(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[PlanJob]:
+    def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[PlanJob]:
         """The next round."""
         paths = [note.path for note in movable(tree, fresh)]
         return plan([path[len(self.root) + 1 :] for path in paths], self._meanings(paths), self._config)
 
-    def previewed(self, topic: str | None) -> Preview:
+    def preview_run(self, topic: str | None) -> Preview:
         """What a run would leave, or one for this topic alone. Raises NotFound where that is none, and for a note that
         changes meanwhile."""
-        tree, fresh = self.tree_and_fresh()
-        scope = RunScope.named(topic, tree, self.root) if topic is not None else RunScope()
+        tree, fresh = self.read_tree()
+        scope = RunScope.from_name(topic, tree, self.root) if topic is not None else RunScope()
         sketch = Sketch(self.root, tree, fresh)
-        sketch.run_rounds(self._meanings(sketch.movable), self._config, self._drafter.name, MOST_ROUNDS, scope.wants)
-        preview = sketch.done(self._vault.filing.made_by_us, self._vault.filing.is_as_written)
+        sketch.run_rounds(
+            self._meanings(sketch.movable), self._config, self._drafter.name_topic, MAX_ROUNDS, scope.includes_job
+        )
+        preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         if not scope.folder:
             return preview
         below = [each for top in preview.tree for each in top.walk()]
         return replace(preview, tree=[each for each in below if each.folder == f"{self.root}/{scope.folder}"])
 
-    def outstanding(
+    def find_pending(
         self,
         left: WorkLeft,
         may_improve: Callable[[Topic], bool],
@@ -165,23 +167,23 @@ class PlannerView:
         whole: bool,
     ) -> PendingWork:
         """What there would be to do, besides what was left; of the pages only where the `whole` tree is looked at."""
-        tree, fresh = self.tree_and_fresh() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
-        new = left.new(beyond_tail(fresh, self._config.fresh_tail_count))
+        tree, fresh = self.read_tree() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
+        new = left.unseen_notes(without_tail(fresh, self._config.fresh_tail_count))
         known = len(self._with_vectors(new))
         provisional = [topic for top in tree for topic in top.walk() if topic.provisional]
         improvable = sum(map(may_improve, provisional))
-        stale = len(left.newly_stale(tree))
+        stale = len(left.unseen_stale(tree))
         return PendingWork(known, len(new) - known, stale, len(provisional), improvable, whole and is_due(tree))
 
-    def work_left(self, fresh: Sequence[NoteRecord], tried: Collection[Mark]) -> WorkLeft:
+    def work_left(self, fresh: Sequence[NoteRecord], tried: Collection[VersionMark]) -> WorkLeft:
         """What a run has looked at: these fresh notes, and topics whose pages it has `tried`."""
-        return WorkLeft.after_run(self._with_vectors(beyond_tail(fresh, self._config.fresh_tail_count)), tried)
+        return WorkLeft.after_run(self._with_vectors(without_tail(fresh, self._config.fresh_tail_count)), tried)
 
     # -- below -------------------------------------------------------------------------------------------------
 
     def _records(self, folder: str) -> list[NoteRecord]:
         wanted = Filters(states=frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=folder, now=self._clock())
-        return self._index.notes(wanted, limit=MOST_NOTES)
+        return self._index.notes(wanted, limit=MAX_NOTES)
 
     def _fresh(self, records: Sequence[NoteRecord]) -> list[NoteRecord]:
         fresh = [record for record in records if record.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Named = Callable[[Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
+NameTopic = Callable[[Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
 """From the folders beside a new topic, its notes and the titles of its topics to its folder's name and its title."""
 
 
@@ -51,7 +51,7 @@ class Sketch:
         self,
         vectors: NDArray[np.float32],
         config: TopicsConfig,
-        named: Named,
+        named: NameTopic,
         most_rounds: int,
         wanted: Callable[[PlanJob], bool],
     ) -> None:
@@ -63,7 +63,7 @@ class Sketch:
                 return
             self._do(jobs, named)
 
-    def done(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
+    def to_preview(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
         """`made` and `as_written` tell of pages as they are now, as in `grow`."""
         records = [
             replace(record, path=NotePath(f"{self._root}/{place}"))
@@ -84,7 +84,7 @@ class Sketch:
             {now: before for now, before in came_from.items() if now != before and now not in new},
         )
 
-    def _do(self, jobs: Sequence[PlanJob], named: Named) -> None:
+    def _do(self, jobs: Sequence[PlanJob], named: NameTopic) -> None:
         rows = {place: row for row, place in enumerate(self._places)}
         beside: dict[str, list[str]] = {job.parent: self._folders_in(job.parent) for job in jobs}
         names: dict[PlanJob, str] = {}

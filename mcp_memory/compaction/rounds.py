@@ -9,8 +9,8 @@ from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages
-from mcp_memory.compaction.planner_view import MOST_ROUNDS, PlannerView, RunScope
-from mcp_memory.compaction.report import RunProgress, RunReport
+from mcp_memory.compaction.planner_view import MAX_ROUNDS, PlannerView, RunScope
+from mcp_memory.compaction.run_report import RunProgress, RunReport
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runtime.threads import in_thread
@@ -43,15 +43,15 @@ class CompactionRounds:
         self._course = course
         self._draft_s = draft_s
 
-    async def file(self, report: RunReport, scope: RunScope, pace: Pace) -> Sequence[NoteRecord]:
+    async def run_rounds(self, report: RunReport, scope: RunScope, pace: Pace) -> Sequence[NoteRecord]:
         """Each round plans from the tree as the last one left it. Returns the fresh notes that the last plan was made
         of. Raises IndexUnavailable, DeadlineExceeded."""
         fresh: Sequence[NoteRecord] = ()
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self._course.step("planning")
-            tree, fresh = await in_thread(self._survey.tree_and_fresh, what="looking at the topics")
-            planned = await in_thread(lambda: self._survey.planned(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
-            jobs = [job for job in planned if scope.wants(job)]
+            tree, fresh = await in_thread(self._survey.read_tree, what="looking at the topics")
+            planned = await in_thread(lambda: self._survey.plan_round(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
+            jobs = [job for job in planned if scope.includes_job(job)]
             if not jobs or not await self._carry_out(report, tree, fresh, jobs, pace):
                 break
         return fresh
@@ -85,20 +85,20 @@ class CompactionRounds:
                 job: PlanJob = job, moving: PlannedMove = moving, parent: NotePath = parent
             ) -> tuple[JobEntry, dict[NotePath, int]]:
                 if job.into is not None:
-                    return self._linkage.followed(self._drafter.joining(topics[job.into], moving))
-                return self._linkage.followed(self._drafter.founding(parent, names[parent], moving))
+                    return self._linkage.follow_moves(self._drafter.build_join(topics[job.into], moving))
+                return self._linkage.follow_moves(self._drafter.build_new_topic(parent, names[parent], moving))
 
             try:
                 entry, foreign = await in_thread(draft, deadline_s=self._draft_s, what="summarising")
-                await self._carrier.carry_out(report.run, entry)
+                await self._carrier.run_job(report.run, entry)
             except McpMemoryError as error:
-                report.give_up(error)
+                report.add_error(error)
                 continue
             if job.into is None:
                 names[parent] += [entry.page.rsplit("/", 2)[1]]
-            report.count_links(foreign)
+            report.add_links(foreign)
             report.done.append(entry.about)
-            self._provisional.note_of(entry, report)
+            self._provisional.record_job(entry, report)
             done += 1
         return done
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from ulid import ULID
 
-from mcp_memory.compaction.journal import JobEntry, RemoveStep, WriteStep, key_of
+from mcp_memory.compaction.journal import JobEntry, RemoveStep, WriteStep, hash_job
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
@@ -40,14 +40,14 @@ class TopicIndex:
         self._clock = clock
         self.path = NotePath(f"{root}/{MAP}")
 
-    def draft(self, tree: Sequence[Topic]) -> JobEntry | None:
+    def build_job(self, tree: Sequence[Topic]) -> JobEntry | None:
         """None where the map is right, or a person's own."""
         before = self._standing()
         if before and not self._vault.filing.is_as_we_wrote(before):
             return None
         if not tree:
             return (
-                JobEntry(key_of("unmap", [before.text]), "no topic is left", [RemoveStep(self.path, before.text)])
+                JobEntry(hash_job("unmap", [before.text]), "no topic is left", [RemoveStep(self.path, before.text)])
                 if before
                 else None
             )
@@ -61,7 +61,9 @@ class TopicIndex:
         text = self._rendered(map_id, spots, created, now)
         said = f"map of {counted(len(spots), 'topic')}"
         return JobEntry(
-            key_of("map", [etag_of(text.encode())]), said, [WriteStep(self.path, text, before.text if before else None)]
+            hash_job("map", [etag_of(text.encode())]),
+            said,
+            [WriteStep(self.path, text, before.text if before else None)],
         )
 
     def _standing(self) -> NoteFile | None:
@@ -93,7 +95,7 @@ LEAST_COSINE = 0.65
 .40 to .62 (all-MiniLM-L6-v2)."""
 
 
-def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, index: Index) -> JobEntry | None:
+def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, index: Index) -> JobEntry | None:
     """The pages whose list is to be made anew: of those just `written`, and of those with a link that leads nowhere or
     does not name its topic as it is called now. A relation alone makes no page stale, so none waits for another.
 
@@ -114,10 +116,10 @@ def relating(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, i
     if not steps:
         return None
     told = (f"{step.path} {related_part(step.text)}" for step in steps)
-    return JobEntry(key_of("relate", told), f"related topics on {counted(len(steps), 'page')}", steps)
+    return JobEntry(hash_job("relate", told), f"related topics on {counted(len(steps), 'page')}", steps)
 
 
-def nearest(at: int, folders: Sequence[str], directions: NDArray[np.float32]) -> list[int]:
+def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float32]) -> list[int]:
     """Of the topics with these folders and directions (n, dimension; of length 1, or 0 for one without vectors) the few
     that are nearest to that `at`, the nearest first; none of them above or below it or another one."""
     cosines = directions @ directions[at]
@@ -137,7 +139,7 @@ def _rewritten(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index
     folders = [topic.folder for topic in topics]
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
-            near = [(topics[each].title, topics[each].page_path) for each in nearest(at, folders, directions)]
+            near = [(topics[each].title, topics[each].page_path) for each in nearest_topics(at, folders, directions)]
             yield WriteStep(topic.page_path, with_related(text, render_related(topic.page_path, near)), text)
 
 

@@ -131,7 +131,7 @@ class Eraser:
             self._vault.erase(page)
         for each in holders:
             self._vault.erase(each, entry)
-        self._runs.forget(self._runs.runs_mentioning(ids))
+        self._runs.delete_runs(self._runs.runs_mentioning(ids))
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)

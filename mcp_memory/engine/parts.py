@@ -112,7 +112,7 @@ class EngineParts:
         self.note_history = NoteHistory(vault, index)
         self.idle_detector = IdleDetector()
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
-        self.writer.listeners.append(self.auto_compactor.changed)
+        self.writer.listeners.append(self.auto_compactor.note_changes)
         hear = self.candidate_ingest.ingest_captured if config.extraction.automatic else None
         taker = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
         self.capture_worker = CaptureWorker(config.capture, taker, self.idle_detector, self.health)
@@ -153,7 +153,7 @@ class EngineParts:
                 await self.admin.tidy()
                 self.model.wake()
                 with self.health.watching("topics"):
-                    await self.compactor.mark()
+                    await self.compactor.mark_stale_pages()
                 # Nobody but us writes captured sessions, and says so.
                 watched = {
                     place: each for place, each in swept.folders.items() if not place.startswith(f"@{TRANSCRIPTS}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from mcp_memory.compaction.serializers import preview_payload, run_payload, shown_payload, tree_payload
+from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory.models import NoteRecord
@@ -36,7 +36,7 @@ async def compact(engine: Engine, arguments: Payload) -> Payload:
 
 async def runs(engine: Engine, _: Payload) -> Payload:
     found = await in_thread(
-        engine.parts.run_journal.runs_with_jobs, deadline_s=LOOK_DEADLINE_S, what="reading the journal"
+        engine.parts.run_journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal"
     )
     return {"runs": [run_payload(run, entries) for run, entries in found]}
 
@@ -71,5 +71,5 @@ async def share(engine: Engine, arguments: Payload) -> Payload:
 
 async def _look(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
     return await in_thread(
-        engine.parts.compactor.survey.tree_and_fresh, deadline_s=LOOK_DEADLINE_S, what="the topic tree"
+        engine.parts.compactor.planner_view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree"
     )

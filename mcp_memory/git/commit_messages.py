@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.git.committing import CommitPart
-from mcp_memory.git.drafting import FileChange
+from mcp_memory.git.file_changes import FileChange
+from mcp_memory.git.make_commits import CommitPart
 from mcp_memory.models import Status
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.topics.page import TOPICS, is_page

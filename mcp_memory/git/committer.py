@@ -17,9 +17,9 @@ import anyio
 
 from mcp_memory.errors import Busy, McpMemoryError, Refused
 from mcp_memory.git.commit_messages import parts_of
-from mcp_memory.git.committing import CommitResult, commit
 from mcp_memory.git.config import GitConfig
-from mcp_memory.git.drafting import FileChange
+from mcp_memory.git.file_changes import FileChange
+from mcp_memory.git.make_commits import CommitResult, commit
 from mcp_memory.git.repository import find
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import CommitHealth, Health

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.git.drafting import texts
+from mcp_memory.git.file_changes import texts
 from mcp_memory.git.repository import Repository
 
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"

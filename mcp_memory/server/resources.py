@@ -10,7 +10,7 @@ from typing import Any
 from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
-from mcp_memory.compaction.serializers import note_payload
+from mcp_memory.compaction.topic_payloads import note_payload
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError

@@ -78,7 +78,7 @@ class Grown:
 
 async def look_at(engine: Engine) -> Grown:
     def look() -> Grown:
-        topics, fresh = engine.parts.compactor.survey.tree_and_fresh()
+        topics, fresh = engine.parts.compactor.planner_view.read_tree()
         notes = [*fresh, *(note for top in topics for each in top.walk() for note in each.leaves)]
         paths = [note.path for note in notes] + [each.page_path for top in topics for each in top.walk()]
         vectors = dict(zip(paths, engine.parts.index.meanings(paths), strict=True))

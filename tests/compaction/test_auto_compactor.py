@@ -67,7 +67,7 @@ async def test_notes_are_filed_and_pages_renewed_without_being_asked(toy_world: 
         status = await perform(engine, "status", {})
         last = status["compaction"]["last"]
         assert last["about"] == "8 notes filed, 2 pages written"
-        assert engine.parts.run_journal.runs() == [last["run"]]
+        assert engine.parts.run_journal.list_runs() == [last["run"]]
         assert status["phase"] == status["compaction"]["phase"] == "idle" and not status["problems"]
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
         tea = topic_of(toy_world, "green-tea")
@@ -114,9 +114,9 @@ async def test_a_person_comes_first_and_both_are_done_once(toy_world: World, han
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(person)
-            await eventually(lambda: engine.parts.compactor._turns.are_wanted)
+            await eventually(lambda: engine.parts.compactor._run_lock.is_foreground_waiting)
             go_on.set()
-        assert len(engine.parts.run_journal.runs()) == 2, "the one gave way after a job, the other did the rest"
+        assert len(engine.parts.run_journal.list_runs()) == 2, "the one gave way after a job, the other did the rest"
         assert len(reports[0].done) == 1 and filed(toy_world) == 8
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
 

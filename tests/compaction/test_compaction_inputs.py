@@ -166,7 +166,7 @@ async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) 
         assert await settled(engine, toy_world) == []
         for path in (path for path in toy_world.files() if path.endswith(PAGE)):
             assert re.fullmatch(r"topics/[0-9]{2}-[\w-]+/_summary\.md", path)
-        for run in reversed(engine.parts.run_journal.runs()):
+        for run in reversed(engine.parts.run_journal.list_runs()):
             await engine.parts.compactor.undo(run)
         assert toy_world.files() == before
 
@@ -254,7 +254,7 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
             assert report.left and len(calls) > 1
             assert sorted(leaves(toy_world.files()).values()) == before
         assert await settled(engine, toy_world) == []
-        assert len(leaves(toy_world.files())) == 8 and not engine.parts.run_journal.unfinished()
+        assert len(leaves(toy_world.files())) == 8 and not engine.parts.run_journal.unfinished_jobs()
 
 
 async def test_a_sync_client_that_renames_and_copies_meanwhile(
@@ -290,7 +290,7 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
             await told(engine, texts)
             before.append(toy_world.files())
             runs.append((await engine.parts.compactor.run()).run)
-        assert engine.parts.run_journal.runs() == runs and len(set(runs)) == 4
+        assert engine.parts.run_journal.list_runs() == runs and len(set(runs)) == 4
         for run, files in zip(reversed(runs), reversed(before), strict=True):
             assert not (await engine.parts.compactor.undo(run)).left
             assert files.items() <= toy_world.files().items()
@@ -302,20 +302,20 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
 
 def test_of_three_hundred_runs_the_latest_hundred_stay_whatever_the_clock_says(tmp_path: Path) -> None:
     journal, runs = RunJournal(tmp_path), list[str]()
-    journal.announce("done", JobEntry("key", "about", [], {}))
+    journal.begin_job("done", JobEntry("key", "about", [], {}))
     unfinished = (tmp_path / "done.jsonl").read_bytes()
-    journal.end("done", "key", JobOutcome.DONE)
+    journal.end_job("done", "key", JobOutcome.DONE)
     done = (tmp_path / "done.jsonl").rename(tmp_path / "done").read_bytes()
     for number in range(300):
         now = NOON + timedelta(hours=number if number < 290 else -number)
-        runs.append(journal.new_name(now) if number >= 290 else f"{now:%Y%m%dT%H%M%S}")
+        runs.append(journal.new_run_name(now) if number >= 290 else f"{now:%Y%m%dT%H%M%S}")
         (tmp_path / f"{runs[-1]}.jsonl").write_bytes(done if number != 7 else unfinished)
     journal.prune()
-    assert journal.runs() == [runs[7], *runs[-KEPT_RUNS:]]
+    assert journal.list_runs() == [runs[7], *runs[-KEPT_RUNS:]]
 
 
 @pytest.mark.parametrize(
-    "garbage", [b"\0" * 4096, b"[" * 100_000, b'{"key": ["a"], "steps": 3}', b'{"fate": "done"}', b""]
+    "garbage", [b"\0" * 4096, b"[" * 100_000, b'{"key": ["a"], "steps": 3}', b'{"outcome": "done"}', b""]
 )
 async def test_garbage_in_the_journal_stops_nothing(toy_world: World, garbage: bytes) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
@@ -360,7 +360,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         )
         await engine.forget(ids[1], restore=True)
         assert await settled(engine, toy_world) == []
-        latest = engine.parts.run_journal.runs()[-1]
+        latest = engine.parts.run_journal.list_runs()[-1]
         await engine.erase(ids[0], sure=True)
         with pytest.raises(McpMemoryError):
             await engine.parts.compactor.undo(latest)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from mcp_memory.compaction.execute_job import do
+from mcp_memory.compaction.execute_job import apply_step
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import Busy, NotFound, Refused
@@ -126,7 +126,7 @@ async def test_a_forgotten_note_is_gone_from_its_page_after_the_next_run(toy_wor
         page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
         assert "invoice" in toy_world.read(page).decode()
         await engine.forget(ids[-1])
-        (topic,) = (await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh))[0]
+        (topic,) = (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
         assert topic.stale
         await engine.parts.compactor.run()
         assert "invoice" not in toy_world.read(page).decode()  # nor in its title
@@ -193,7 +193,7 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
         await told(engine, texts)
         before = leaves(toy_world.files())
         report = await engine.parts.compactor.run()
-        (parent,) = (await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh))[0]
+        (parent,) = (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
         assert parent.notes == 12 and len(parent.topics) == 4 and not report.left
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
         assert not any(topic.stale for topic in parent.walk())
@@ -209,14 +209,14 @@ async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> 
         await told(engine, TEA)
         run = (await engine.parts.compactor.run()).run
         done = {path: data for path, data in toy_world.files().items() if not path.endswith(MAP)}
-        entry, _ = engine.parts.run_journal.entries(run)  # the other one is the map
+        entry, _ = engine.parts.run_journal.read_run(run)  # the other one is the map
         await engine.parts.compactor.undo(run)
         # As if the power had failed after two of the steps.
-        engine.parts.run_journal.announce("later", entry)
+        engine.parts.run_journal.begin_job("later", entry)
         for step in entry.steps[:2]:
-            do(step, engine.parts.vault)
+            apply_step(step, engine.parts.vault)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await eventually(lambda: not engine.parts.run_journal.unfinished())
+        await eventually(lambda: not engine.parts.run_journal.unfinished_jobs())
         assert toy_world.files() == done
         assert sorted(paths(engine)) == sorted(path for path in done if path.endswith(".md"))
 
@@ -268,7 +268,7 @@ async def test_a_hundred_notes_of_the_same_words(toy_world: World) -> None:
         before = leaves(toy_world.files())
         report = await engine.parts.compactor.run()
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values()) and not report.left
-        tree, _ = await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh)
+        tree, _ = await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree)
         largest = max(len(topic.leaves) for top in tree for topic in top.walk())
         assert largest <= ALL_AT_ONCE.max_leaves
 

@@ -105,17 +105,19 @@ async def test_with_no_language_model_nothing_is_provisional(toy_world: World, e
         await told(engine, TEA)
         await engine.parts.compactor.run()
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        work = await engine.parts.compactor.outstanding(whole=True)
+        work = await engine.parts.compactor.find_pending(whole=True)
         assert work.provisional == 1 and not work.improvable
-        assert not (await engine.parts.compactor.run()).done and engine.parts.compactor.provisional.again_in_s() is None
+        assert (
+            not (await engine.parts.compactor.run()).done and engine.parts.compactor.fallback_pages.retry_in_s() is None
+        )
 
 
 async def test_what_was_tried_in_vain_has_its_time() -> None:
     now, asked_in_s = 0.0, 0.0
     provisional = FallbackPages(lambda: asked_in_s, lambda: now)
-    assert provisional.again_in_s() == AGAIN_S
+    assert provisional.retry_in_s() == AGAIN_S
     asked_in_s = 40.0
-    assert provisional.again_in_s() == 40
+    assert provisional.retry_in_s() == 40
 
 
 async def test_a_page_that_a_model_wrote_is_brought_up_to_date(toy_world: World, endpoint: StubEndpoint) -> None:
@@ -184,12 +186,12 @@ async def test_the_index_is_looked_at_and_nothing_else(toy_world: World) -> None
     """What is outstanding is seen without a plan: as many notes as are new, however many are filed."""
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, [*TEA, "A lonely remark about kettles."])
-        first = await engine.parts.compactor.outstanding(whole=True)
+        first = await engine.parts.compactor.find_pending(whole=True)
         assert (first.fresh, first.stale, first.provisional) == (5, 0, 0)
         await engine.parts.compactor.run()
-        assert not (await engine.parts.compactor.outstanding(whole=True)).is_worth_a_run(enough=1)
+        assert not (await engine.parts.compactor.find_pending(whole=True)).is_worth_a_run(enough=1)
         note = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         await anyio.Path(note).write_text(note.read_text() + "With a biscuit.\n")
         await engine.parts.admin.reconcile()
-        later = await engine.parts.compactor.outstanding(whole=True)
+        later = await engine.parts.compactor.find_pending(whole=True)
         assert later.stale == 1 and later.fresh == 0

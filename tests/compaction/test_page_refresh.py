@@ -44,7 +44,7 @@ def dangling(world: World) -> Iterator[tuple[str, str]]:
 
 
 async def tree_of(engine: Engine) -> list[Topic]:
-    return (await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh))[0]
+    return (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
 
 
 def is_marked(world: World, folder: str) -> bool:
@@ -95,7 +95,7 @@ async def test_an_edited_note_marks_its_page_and_those_above_to_the_byte(toy_wor
         original = toy_world.read(note.path)
         toy_world.write(note.path, original + b"And a biscuit.\n")
         await engine.parts.admin.reconcile()
-        await engine.parts.compactor.mark()
+        await engine.parts.compactor.mark_stale_pages()
         marked = [topic.folder for topic in parent.walk() if is_marked(toy_world, topic.folder)]
         assert marked == [parent.topics[0].folder, parent.folder]
         for folder in marked:
@@ -103,10 +103,10 @@ async def test_an_edited_note_marks_its_page_and_those_above_to_the_byte(toy_wor
             assert page.replace(b"stale: true\n", b"", 1) == before[f"{folder}/{PAGE}"]
         toy_world.write(note.path, original)  # as it was: so are the pages
         await engine.parts.admin.reconcile()
-        await engine.parts.compactor.mark()
+        await engine.parts.compactor.mark_stale_pages()
         assert toy_world.files() == before
         await engine.forget(note.id)
-        await engine.parts.compactor.mark()
+        await engine.parts.compactor.mark_stale_pages()
         assert is_marked(toy_world, parent.folder)
         assert not (await engine.parts.compactor.run()).left
         assert not any(is_marked(toy_world, topic.folder) for topic in parent.walk())
@@ -118,10 +118,10 @@ async def test_a_note_that_expires_marks_its_page_though_no_file_changed(toy_wor
         await told(engine, TEA)
         await engine.parts.compactor.run()
         folder = topic_of(toy_world, "green-tea")
-        await engine.parts.compactor.mark()
+        await engine.parts.compactor.mark_stale_pages()
         assert "99 degrees" in toy_world.read(f"{folder}/{PAGE}").decode() and not is_marked(toy_world, folder)
         toy_world.later(days=2)
-        await engine.parts.compactor.mark()
+        await engine.parts.compactor.mark_stale_pages()
         assert is_marked(toy_world, folder)
         await engine.parts.compactor.run()
         assert "99 degrees" not in toy_world.read(f"{folder}/{PAGE}").decode()
@@ -135,7 +135,7 @@ async def test_a_run_is_taken_back_also_where_its_pages_are_marked_by_now(toy_wo
         note = next((toy_world.root / folder).glob("001-*.md"))
         note.write_text(note.read_text() + "And a biscuit.\n")
         await engine.parts.admin.reconcile()
-        await engine.parts.compactor.mark()
+        await engine.parts.compactor.mark_stale_pages()
         assert is_marked(toy_world, folder)
         assert not (await engine.parts.compactor.undo(run)).left
         assert not (toy_world.root / folder).exists()

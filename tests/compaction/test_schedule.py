@@ -30,11 +30,11 @@ def made() -> tuple[Schedule, Clock]:
 def test_never_before_quiet_and_always_by_the_longest_wait(pauses: list[float], after: float) -> None:
     schedule, clock = made()
     assert schedule.due_in_s is None
-    schedule.changed()
+    schedule.note_change()
     first = last = clock.now
     for pause in pauses:
         clock.now += pause
-        schedule.changed()
+        schedule.note_change()
         last = clock.now
     clock.now += after
     is_due = schedule.due_in_s == 0
@@ -54,7 +54,7 @@ def test_never_two_at_once_and_nothing_is_lost(steps: list[tuple[float, str]]) -
     for pause, step in steps:
         clock.now += pause
         if step == "changed":
-            schedule.changed()
+            schedule.note_change()
             unseen = True
         elif step == "begin" and schedule.due_in_s == 0:
             assert not running and clock.now >= rest_until
@@ -79,16 +79,16 @@ def test_never_two_at_once_and_nothing_is_lost(steps: list[tuple[float, str]]) -
 
 def test_too_little_waits_its_longest_unless_more_comes() -> None:
     schedule, clock = made()
-    schedule.changed()
+    schedule.note_change()
     clock.now += QUIET_S
     schedule.begin()
     schedule.put_off()
     assert schedule.due_in_s == LONGEST_S - QUIET_S
-    schedule.changed()
+    schedule.note_change()
     assert schedule.due_in_s == QUIET_S
     clock.now += QUIET_S
     schedule.begin()
-    schedule.changed()  # while it was looked at
+    schedule.note_change()  # while it was looked at
     schedule.put_off()
     assert schedule.due_in_s == QUIET_S
     clock.now += LONGEST_S
@@ -97,15 +97,15 @@ def test_too_little_waits_its_longest_unless_more_comes() -> None:
 
 def test_a_rest_is_kept_and_a_later_look_is_not_waited_for() -> None:
     schedule, clock = made()
-    schedule.changed()
+    schedule.note_change()
     clock.now += QUIET_S
     schedule.begin()
     schedule.end(again_in_s=1000)
     assert schedule.due_in_s == 1000
-    schedule.changed()
+    schedule.note_change()
     assert schedule.due_in_s == QUIET_S
     clock.now += QUIET_S
     schedule.begin()
     schedule.end(again_in_s=1000, rests=True)
-    schedule.changed()
+    schedule.note_change()
     assert schedule.due_in_s == 1000

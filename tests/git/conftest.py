@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.git.committing import CommitPart, CommitResult, commit
+from mcp_memory.git.make_commits import CommitPart, CommitResult, commit
 from mcp_memory.git.repository import find
 
 ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")

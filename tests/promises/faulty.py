@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_memory.compaction.execute_job import carry_out, finish, undo
+from mcp_memory.compaction.execute_job import finish_jobs, revert_step, run_job
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
 from mcp_memory.compaction.journal import JobEntry, RemoveStep, RunJournal, WriteStep
 from mcp_memory.compaction.link_rewriter import LinkRewriter
@@ -93,12 +93,12 @@ def tea_notes(vault: Vault) -> None:
 def compact(vault: Vault) -> None:
     files = {path: vault.read(path) for path in TEA}
     leaves = [file.record for path, file in sorted(files.items()) if path.startswith("topics/_fresh/")]
-    entry = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).founding(
+    entry = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).build_new_topic(
         "topics", [], PlannedMove(leaves)
     )
     standing = {path: file.record.etag for path, file in files.items()}
-    entry, _ = LinkRewriter(vault, lambda: standing).followed(entry)
-    carry_out(vault, journal_of(vault), "run", entry, lambda _: None)
+    entry, _ = LinkRewriter(vault, lambda: standing).follow_moves(entry)
+    run_job(vault, journal_of(vault), "run", entry, lambda _: None)
 
 
 def judge_compact(vault: Vault, answered: bool) -> list[str]:
@@ -107,7 +107,7 @@ def judge_compact(vault: Vault, answered: bool) -> list[str]:
     before = tea_of(vault)
     if without_targets(before) != without_targets(TEA):
         faults.append(f"{len(before)} leaves before the next start")
-    finish(vault, journal_of(vault), lambda _: None)
+    finish_jobs(vault, journal_of(vault), lambda _: None)
     after = tea_of(vault)
     filed = [path for path in after if is_topic_name(path.split("/")[1])]
     if without_targets(after) != without_targets(TEA) or len(filed) not in ([4] if answered else [0, 4]):
@@ -121,7 +121,7 @@ def judge_compact(vault: Vault, answered: bool) -> list[str]:
         linked = {resolve(link.target, page) for link in find_links(file.body)}
         if linked != set(filed) or not vault.filing.is_as_we_wrote(file):
             faults.append("the page does not lead to the leaves")
-    if finish(vault, journal_of(vault), lambda _: None):
+    if finish_jobs(vault, journal_of(vault), lambda _: None):
         faults.append("there is still something to finish")
     return faults
 
@@ -147,7 +147,7 @@ def tend(vault: Vault) -> None:
         WriteStep(page, related, file.text),
         WriteStep(MAPPED, text),
     ]
-    carry_out(vault, journal_of(vault), "tended", JobEntry("tend", "tended", steps), lambda _: None)
+    run_job(vault, journal_of(vault), "tended", JobEntry("tend", "tended", steps), lambda _: None)
     vault.filing.write_page(page, marked(related, stale=True).encode(), vault.read(page).record.etag)
 
 
@@ -159,7 +159,7 @@ def page_of_tea() -> str:
 def judge_tend(vault: Vault, answered: bool) -> list[str]:
     """After the next start all is done or nothing is; the page is ours, marked or not; undone, it is as it was."""
     before = len(vault.list().files)
-    finish(vault, journal_of(vault), lambda _: None)
+    finish_jobs(vault, journal_of(vault), lambda _: None)
     files = vault.list().files
     page = page_of_tea()
     text = vault.read(page).text
@@ -169,12 +169,12 @@ def judge_tend(vault: Vault, answered: bool) -> list[str]:
         faults.append("the mark was lost")
     if not vault.filing.is_as_we_wrote(vault.read(page)) or before not in {6, 7}:
         faults.append(f"the page is not ours, or one of {before} files is somebody's")
-    if finish(vault, journal_of(vault), lambda _: None):
+    if finish_jobs(vault, journal_of(vault), lambda _: None):
         faults.append("there is still something to finish")
     faults += dangling(vault)
-    for entry in journal_of(vault).entries("tended") if done[0] else ():
+    for entry in journal_of(vault).read_run("tended") if done[0] else ():
         for step in reversed(entry.steps):
-            undo(step, vault)
+            revert_step(step, vault)
     if "Itself" in vault.read(page).text or MAPPED in vault.list().files or len(vault.list().files) != 7:
         faults.append("it could not be taken back")
     return faults

@@ -106,7 +106,7 @@ def _note_faults(word: str, path: str, data: bytes, book: Book) -> Iterator[str]
 
 async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
     """Once all is filed. `with_people`: what a killed write has put aside may be a person's save of that moment."""
-    topics, fresh = await anyio.to_thread.run_sync(engine.parts.compactor.survey.tree_and_fresh)
+    topics, fresh = await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree)
     everything = [topic for top in topics for topic in top.walk()]
     active = {record.path for record in records(engine) if record.state is NoteState.ACTIVE}
     led = Counter([*(note.path for note in fresh), *(note.path for topic in everything for note in topic.leaves)])
@@ -168,13 +168,13 @@ def all_fresh(world: World, book: Book) -> list[str]:
 
 
 def unfinished(journal: Path) -> int:
-    return len(RunJournal(journal).unfinished())
+    return len(RunJournal(journal).unfinished_jobs())
 
 
 def standing_runs(journal: Path) -> list[str]:
     """Oldest first, those with something that can be taken back."""
     runs = RunJournal(journal)
-    return [run for run in runs.runs() if any(entry.fate is JobOutcome.DONE for entry in runs.entries(run))]
+    return [run for run in runs.list_runs() if any(entry.outcome is JobOutcome.DONE for entry in runs.read_run(run))]
 
 
 def sizes(journal: Path) -> dict[str, int]:

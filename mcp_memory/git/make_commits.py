@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
-from mcp_memory.git.drafting import FileChange, draft, entries, start_from
-from mcp_memory.git.index import agreeing, put_right
+from mcp_memory.git.file_changes import FileChange, draft, entries, start_from
 from mcp_memory.git.repository import Repository
+from mcp_memory.git.staging_index import agreeing, put_right
 
 TRIES = 5
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_memory.errors import Busy, McpMemoryError
-from mcp_memory.git.command import Git
+from mcp_memory.git.git_command import Git
 from mcp_memory.git.repository import Repository
 
 

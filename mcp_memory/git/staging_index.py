@@ -17,7 +17,7 @@ from string import hexdigits
 from time import monotonic
 
 from mcp_memory.errors import Busy, GitUnavailable
-from mcp_memory.git.drafting import FileChange, empty_tree, entries, is_theirs, parsed, staged
+from mcp_memory.git.file_changes import FileChange, empty_tree, entries, is_theirs, parsed, staged
 from mcp_memory.git.repository import Repository
 from mcp_memory.runtime.os_errors import naming_the_cause
 

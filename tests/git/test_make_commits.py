@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
-from mcp_memory.git import index as index_module
-from mcp_memory.git.committing import CommitPart, commit
+from mcp_memory.git import staging_index as index_module
 from mcp_memory.git.history import places, steps
+from mcp_memory.git.make_commits import CommitPart, commit
 from mcp_memory.git.repository import find
 from tests.git.conftest import Repo
 
@@ -386,7 +386,7 @@ import os, signal, sys
 from pathlib import Path
 from mcp_memory.git import committing
 from mcp_memory.git.repository import find
-from mcp_memory.git.command import Git
+from mcp_memory.git.git_command import Git
 ran = Git.run
 def run(self, *arguments, **more):
     if arguments[0] == "update-ref" and sys.argv[2] == "_put":
@@ -608,7 +608,7 @@ def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pyte
     slow.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nsleep 60\nsleep 60\n")
     slow.chmod(slow.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setattr("mcp_memory.git.command._ENDING_S", 0.2)
+    monkeypatch.setattr("mcp_memory.git.git_command._ENDING_S", 0.2)
     with pytest.raises(GitUnavailable, match="did not end in time"):
         commit(find(repo.vault, 0.5), ["note.md"], lambda changes: [CommitPart("x", changes)])
     with pytest.raises(ProcessLookupError):

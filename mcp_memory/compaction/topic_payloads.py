@@ -62,7 +62,7 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
     }
 
 
-def told_of_proposal(topic: Topic) -> str:
+def describe_proposal(topic: Topic) -> str:
     """That a person's own page is out of date, and what to do."""
     return (
         f"{topic.page_path} is a person's own words, and out of date: {PROPOSAL} beside it says what has come of its "
@@ -105,7 +105,7 @@ def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
     """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done. `facts`: of
     all that the sources of its pages state, how many the pages tell; which ones is not said, since they are words of
     notes that may be forgotten by now."""
-    fates = [entry.fate for entry in entries]
+    fates = [entry.outcome for entry in entries]
     return {
         "run": run,
         "jobs": len(entries),
@@ -113,12 +113,12 @@ def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
         "undone": fates.count(JobOutcome.UNDONE),
         "unfinished": fates.count(JobOutcome.ANNOUNCED),
         "facts": _facts(entries),
-        "about": [entry.about for entry in entries if entry.fate is not JobOutcome.ABORTED],
+        "about": [entry.about for entry in entries if entry.outcome is not JobOutcome.ABORTED],
     }
 
 
 def _facts(entries: Sequence[JobEntry]) -> Payload:
-    audits = [entry.lost for entry in entries if entry.lost and entry.fate is not JobOutcome.ABORTED]
+    audits = [entry.audit for entry in entries if entry.audit and entry.outcome is not JobOutcome.ABORTED]
     return {"kept": sum(round(each["kept"] * each["of"]) for each in audits), "of": sum(each["of"] for each in audits)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.compaction.execute_job import PASSED_OVER
+from mcp_memory.compaction.execute_job import SKIPPED_ERRORS
 from mcp_memory.compaction.journal import JobEntry, JobOutcome, MoveStep, WriteStep
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
@@ -39,21 +39,21 @@ class RunReport:
     cut: bool = False
     """Whether it made room for a person before it was through."""
 
-    def count_links(self, found: Mapping[NotePath, int]) -> None:
+    def add_links(self, found: Mapping[NotePath, int]) -> None:
         for path, count in found.items():
             self.links[path] = self.links.get(path, 0) + count
 
-    def give_up(self, error: McpMemoryError) -> None:
+    def add_error(self, error: McpMemoryError) -> None:
         """A job is left to a later run."""
         self.left.append(error.message)
         self.given_up += 1
-        if not isinstance(error, PASSED_OVER):
+        if not isinstance(error, SKIPPED_ERRORS):
             self.failed.append(error.message)
 
 
-def gist_of(entries: Iterable[JobEntry]) -> str:
+def summarize_run(entries: Iterable[JobEntry]) -> str:
     """What a run did, in a line."""
-    steps = [step for entry in entries if entry.fate is JobOutcome.DONE for step in entry.steps]
+    steps = [step for entry in entries if entry.outcome is JobOutcome.DONE for step in entry.steps]
     filed = sum(isinstance(step, MoveStep) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
     written = len({step.path for step in steps if isinstance(step, WriteStep) and step.path.endswith(f"/{PAGE}")})
     said = [f"{counted(filed, 'note')} filed"] if filed else []
@@ -85,9 +85,9 @@ class RunProgress:
         self.now.step(phase, done, total)
         self._whole.step(phase, done, total)
 
-    def rest(self) -> None:
+    def set_idle(self) -> None:
         self.step(IDLE)
 
-    def ended(self, run: str, entries: Sequence[JobEntry]) -> None:
+    def record_run(self, run: str, entries: Sequence[JobEntry]) -> None:
         if entries:
-            self.last = LastRun(run, gist_of(entries))
+            self.last = LastRun(run, summarize_run(entries))
