@@ -95,12 +95,14 @@ class Engine:
         )  # fmt: skip
         if mode != "keyword":
             await self.parts.model.returned()
-        stale = self.parts.index_lag.describe()  # it may be over when the answer, which knows nothing of that, is ready
+        stale = (
+            self.parts.freshness.describe_lag()
+        )  # it may be over when the answer, which knows nothing of that, is ready
         result = await self.parts.searcher.search(
             checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
-        return replace(result, degraded=_joined(result.degraded, self.parts.index_lag.describe() or stale))
+        return replace(result, degraded=_joined(result.degraded, self.parts.freshness.describe_lag() or stale))
 
     @_waited_for
     async def recall(
@@ -129,7 +131,7 @@ class Engine:
         filters = self.parts.filters(kinds=asked.kinds, project=project)
         if asked.question is None:
             return (await self.parts.answerer.start(filters.project, asked.budget_tokens, filters.kinds)).text
-        stale = self.parts.index_lag.describe()
+        stale = self.parts.freshness.describe_lag()
         await self.parts.model.returned()
         recalled = await self.parts.answerer.question(
             asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence

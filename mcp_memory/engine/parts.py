@@ -30,7 +30,7 @@ from mcp_memory.extraction.review import Review
 from mcp_memory.git.note_history import NoteHistory
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
-from mcp_memory.indexing.freshness import Freshness, IndexLag
+from mcp_memory.indexing.freshness import Freshness
 from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
 from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.indexing.reconciler import Reconciler
@@ -75,19 +75,15 @@ class EngineParts:
         self.model = EmbedderLifecycle(config.embedder, config.search.confidence, config.models, builder, self.health)
         self.swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
-        self.index_lag = IndexLag(vault, self.indexer, self.writer, self.watcher, self.health)
-        fresh = Freshness(vault, self.writer, config.chunking, self.index_lag.is_lost)
-        self.searcher = Searcher(
-            index, lambda: self.model.at_hand, config.search, clock, lambda: self.model.reason, fresh.check,
-            self.watcher.hint, self.model.taught,
-        )  # fmt: skip
+        self.freshness = Freshness(vault, self.writer, config.chunking, self.indexer, self.watcher, self.health)
+        self.searcher = Searcher(index, self.model, config.search, clock, self.freshness)
         self.answerer = RecallAnswerer(vault, index, self.searcher, config.recall, clock)
         given = SeenPassages(config.state / "given")
         register = CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, register, clock)
         news = CrossSessionUpdates()
         self.briefer = Briefer(
-            self.answerer, index, self.model, given, news, config.recall, self.filters, self.index_lag.describe,
+            self.answerer, index, self.model, given, news, config.recall, self.filters, self.freshness,
             self.digest,
         )  # fmt: skip
         self.note_lookup = NoteLookup(index, vault.ledger)

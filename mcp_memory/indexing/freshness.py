@@ -63,19 +63,26 @@ class FreshPassages:
 
 
 class Freshness:
-    """Looks at the files of passages that are about to be shown. Synchronous, for worker threads."""
+    """Compares passages with their files (in worker threads) and knows how far the index lags behind."""
 
     def __init__(
-        self, vault: Vault, writer: IndexWriter, chunking: ChunkingConfig, is_lost: Callable[[], bool]
+        self,
+        vault: Vault,
+        writer: IndexWriter,
+        chunking: ChunkingConfig,
+        reconciler: Reconciler,
+        watcher: Watcher,
+        health: Health,
     ) -> None:
-        """`is_lost` says whether missing files are kept in the index, because the vault seems to be away."""
         self._vault = vault
         self._writer = writer
         self._chunking = chunking
+        self._reconciler = reconciler
+        self._watcher = watcher
+        self._health = health
         self._logs = LogChunker(chunking)
         self._reading = threading.Lock()
         self._latest: LruCache[NotePath, tuple[str, _Changed]] = LruCache(_KEPT)
-        self._is_lost = is_lost
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> FreshPassages:
         """Never raises: a file that cannot be looked at now is taken to be as it was. What `filters` would not admit as
@@ -100,6 +107,24 @@ class Freshness:
                 told[path] = None
             checked.passages.append(fresh)
         return checked
+
+    def describe_lag(self) -> str | None:
+        """Why an answer may not know the latest files; None where it does."""
+        if self._reconciler.pruning_paused:
+            return f"{self._reconciler.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
+        if self._reconciler.replaced:
+            self._watcher.hurry()
+            return "the index was damaged and is being rebuilt from the files"
+        if fault := self._health.faults.get("sweep") or self._health.faults.get("index"):
+            return f"the latest changes may be missing: {fault.reason}"
+        behind = self._behind()
+        if self._reconciler.last is None:
+            return f"the first sweep of the vault is not finished{f': {behind}' if behind else ''}"
+        return "; ".join(filter(None, (behind, self._unread()))) or None
+
+    def request_sweep(self) -> None:
+        """Files are not as they were indexed: sweep when the vault is quiet."""
+        self._watcher.hint()
 
     def _is_repeated(self, passage: Passage, filters: Filters) -> bool:
         """Whether it is of a conflict copy of a log, and the log, which may be shown, says the same."""
@@ -140,6 +165,24 @@ class Freshness:
         if file.record.is_log:
             return self._logs.cut(file.record.path, file.text, file.body_start)
         return cut(file.text, file.body_start, self._chunking, log=False)
+
+    def _is_lost(self) -> bool:
+        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
+        return self._vault.is_away or self._reconciler.pruning_paused is not None
+
+    def _behind(self) -> str | None:
+        """Only for a sweep that reads many files; few are read before anyone could ask."""
+        now = self._health.progress
+        if now.phase != READING or now.done >= now.total:
+            return None
+        return f"{counted(now.total - now.done, 'file')} may be newer than the index and are being read"
+
+    def _unread(self) -> str | None:
+        """Counts only: file names are data and must not read as our words; `doctor` lists them."""
+        unread = sum(problem.unread for problem in self._writer.problems.values())
+        if not unread:
+            return None
+        return f"{counted(unread, 'file')} could not be read and may be newer than the index (see mcp-memory doctor)"
 
 
 class _Changed:
@@ -204,46 +247,3 @@ def _named(paths: Collection[NotePath]) -> str:
 
 def _forgotten(record: NoteRecord) -> frozenset[str]:
     return frozenset(record.meta.get("forgotten", ()))
-
-
-class IndexLag:
-    def __init__(
-        self, vault: Vault, indexer: Reconciler, writer: IndexWriter, watcher: Watcher, health: Health
-    ) -> None:
-        self._vault = vault
-        self._writer = writer
-        self._indexer = indexer
-        self._watcher = watcher
-        self._health = health
-
-    def is_lost(self) -> bool:
-        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
-        return self._vault.is_away or self._indexer.pruning_paused is not None
-
-    def describe(self) -> str | None:
-        """For the answer; None where it knows all."""
-        if self._indexer.pruning_paused:
-            return f"{self._indexer.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
-        if self._indexer.replaced:
-            self._watcher.hurry()
-            return "the index was damaged and is being rebuilt from the files"
-        if fault := self._health.faults.get("sweep") or self._health.faults.get("index"):
-            return f"the latest changes may be missing: {fault.reason}"
-        behind = self._behind()
-        if self._indexer.last is None:
-            return f"the first sweep of the vault is not finished{f': {behind}' if behind else ''}"
-        return "; ".join(filter(None, (behind, self._unread()))) or None
-
-    def _behind(self) -> str | None:
-        """A sweep with much to read; what little one reads is there before anybody could look."""
-        now = self._health.progress
-        if now.phase != READING or now.done >= now.total:
-            return None
-        return f"{counted(now.total - now.done, 'file')} may be newer than the index and are being read"
-
-    def _unread(self) -> str | None:
-        """Their names are data, not words of ours: `doctor` tells them."""
-        unread = sum(problem.unread for problem in self._writer.problems.values())
-        if not unread:
-            return None
-        return f"{counted(unread, 'file')} could not be read and may be newer than the index (see mcp-memory doctor)"

@@ -7,7 +7,7 @@ freshness only what is stale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ import anyio
 
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.freshness import Freshness
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.announcements import Announcer, line_of
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
@@ -67,10 +68,9 @@ class Briefer:
         news: CrossSessionUpdates,
         config: RecallConfig,
         filters: MakeFilters,
-        staleness: Callable[[], str | None],
+        freshness: Freshness,
         digest: Announcer,
     ) -> None:
-        """`staleness` says why an answer may not know the latest files, or None."""
         self._recaller = recaller
         self._index = index
         self._model = model
@@ -78,7 +78,7 @@ class Briefer:
         self._news = news
         self._config = config
         self._filters = filters
-        self._staleness = staleness
+        self._freshness = freshness
         self._digest = digest
 
     async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
@@ -120,7 +120,7 @@ class Briefer:
             given = await in_thread(
                 lambda: self._given.seen_by(session), deadline_s=LOOK_S, what="reading what was given"
             )
-            stale = self._staleness()
+            stale = self._freshness.describe_lag()
             news_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._news.unseen_by(session) else 0
             recalled = await self._recaller.question(
                 prompt,

@@ -1,4 +1,4 @@
-"""The searcher: a question becomes ranked passages and hits.
+"""Answers a question with ranked passages and hits.
 
 Words and meaning are looked up in parallel, each leg with a deadline of its own; what comes back is fused, boosted
 and freed of repeats. A leg that fails or is late makes the answer poorer and is named in `degraded`; only when no
@@ -8,11 +8,11 @@ leg answers is there an error. What is about to be shown is compared with its fi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import numpy as np
@@ -21,8 +21,8 @@ from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.index.base import Index, Part, ScoredRows
 from mcp_memory.index.keywords.bm25 import ceiling
-from mcp_memory.indexing.freshness import FreshPassages
-from mcp_memory.models import FilteredOut, Filters, Passage, SearchResult
+from mcp_memory.indexing.freshness import Freshness, FreshPassages
+from mcp_memory.models import FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
 from mcp_memory.search.classifier_training import TrainedClassifier
@@ -59,8 +59,6 @@ WEAK = "weak: probably nothing that is stored answers this"
 SHORT_CHARS = 1000
 """Of a question: so much is read in less time than a worker thread takes to begin."""
 
-LOADING = "the embedding model is still loading"
-
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
@@ -78,33 +76,43 @@ class SearchConfig:
     """The longest chunk there is by default: evidence is never clipped."""
 
 
+class QuestionModel(Protocol):
+    """What a search needs of the `EmbedderLifecycle`."""
+
+    @property
+    def at_hand(self) -> Embedder | None:
+        """The embedder, if it can be used without waiting."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why there is none at hand."""
+        ...
+
+    def taught(self) -> TrainedClassifier | None:
+        """What the embedder has learned; None until it has."""
+        ...
+
+
 class Searcher:
     """Any number of searches at once; remembers nothing but the vectors of the latest questions."""
 
     def __init__(
         self,
         index: Index,
-        embedder: Callable[[], Embedder | None],
+        model: QuestionModel,
         config: SearchConfig,
         clock: Callable[[], datetime],
-        without_model: Callable[[], str] = lambda: LOADING,
-        look: Callable[[Sequence[Passage], Filters], FreshPassages] = lambda passages, _: FreshPassages([*passages]),
-        on_stale: Callable[[], None] = lambda: None,
-        taught: Callable[[], TrainedClassifier | None] = lambda: None,
+        freshness: Freshness | None = None,
     ) -> None:
-        """`embedder` answers None as long as there is no model; `without_model` then says why. `look` says what the
-        files of passages hold now, in a worker thread; where that is something else, `on_stale` is called. `taught` is
-        what the embedder has learned, None until it has."""
+        """Without `freshness`, passages are shown as they were indexed."""
         self._index = index
-        self._embedder = embedder
+        self._model = model
         self._config = config
         self._clock = clock
         self._legs = Retrievers(index, config.legs)
-        self._without_model = without_model
-        self._look = look
+        self._freshness = freshness
         self._lookers = ThreadPool()
-        self._on_stale = on_stale
-        self._taught = taught
 
     async def search(
         self,
@@ -146,15 +154,15 @@ class Searcher:
         while True:
             tries_left -= 1
             found = await self._legs.gather(
-                text, words, filters, mode, embedder=self._embedder(), without_model=self._without_model()
+                text, words, filters, mode, embedder=self._model.at_hand, without_model=self._model.reason
             )
             legs, question = self._legs_of(found), partial(read_question, asked, self._clock(), found.names)
             fused = partial(fuse, legs, self._config.fusion, _apart if found.without_words else self._index.sections)
             best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
                 break
-        if checked.is_stale:
-            self._on_stale()
+        if checked.is_stale and self._freshness:
+            self._freshness.request_sweep()
         named = bool(found.frequencies) and is_named(asked, [each.passage for each in best[:TOGETHER]])
         signs, best = _signs(found, best, has_words=bool(words), has_meaning=not named), best[:limit]
         signs, weights = self._told(signs, text, is_prompt=is_prompt and not named)
@@ -196,17 +204,17 @@ class Searcher:
 
     def meaning(self, query: str) -> Vectors | None:
         """The vector, shape (dimension,), of a question that was just ranked; None where it was not to be had."""
-        embedder = self._embedder()
+        embedder = self._model.at_hand
         return self._legs.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
 
     def _told(
         self, signs: ConfidenceFeatures, asked: str, *, is_prompt: bool
     ) -> tuple[ConfidenceFeatures, ConfidenceConfig]:
         """The signs with what the prompt says by itself, and their weights with the model that is in use."""
-        embedder, usual = self._embedder(), self._config.confidence
+        embedder, usual = self._model.at_hand, self._config.confidence
         if embedder is None or (not is_prompt and usual.fits(embedder.fingerprint)):
             return signs, usual
-        if not (taught := self._taught()):
+        if not (taught := self._model.taught()):
             return signs, usual
         vector = self.meaning(asked) if is_prompt else None
         if vector is not None:
@@ -244,7 +252,8 @@ class Searcher:
         while True:
             rounds_left -= 1
             best, whole = self._ranked(scores, asked, looked_at)
-            checked = self._look([each.passage for each in best], filters)
+            passages = [each.passage for each in best]
+            checked = self._freshness.check(passages, filters) if self._freshness else FreshPassages([*passages])
             told.newer |= checked.newer
             told.dropped |= checked.dropped
             told.copies |= checked.copies | {each.copy: None for each in best if each.copy}

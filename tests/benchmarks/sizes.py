@@ -32,6 +32,7 @@ from tests.benchmarks.bench_index import RNG, build, timed, words
 from tests.benchmarks.calls import WARM_UP, Tool
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.site import bare, models
+from tests.support.toy import FixedModel
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 GOALS_MS = {100_000: 10.0, 1_000_000: 30.0}
@@ -81,7 +82,7 @@ def _size(chunks: int, folder: Path, embedder: Embedder) -> Iterator[Figure]:
 def _opened(folder: Path, embedder: Embedder) -> Iterator[Searcher]:
     index = SqliteIndex(folder)
     try:
-        yield Searcher(index, lambda: embedder, SearchConfig(), lambda: datetime.now(UTC))
+        yield Searcher(index, FixedModel(embedder), SearchConfig(), lambda: datetime.now(UTC))
     finally:
         index.close()
 

@@ -28,7 +28,7 @@ from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
 from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.note_file import Layout, read_note
-from tests.support.toy import ToyEmbedder
+from tests.support.toy import FixedModel, ToyEmbedder
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -126,7 +126,7 @@ def toy() -> ToyEmbedder:
 
 
 def searcher(index: SqliteIndex, embedder: Embedder | None, **legs: Any) -> Searcher:
-    return Searcher(index, lambda: embedder, SearchConfig(legs=RetrieverConfig(**legs)), lambda: NOW)
+    return Searcher(index, FixedModel(embedder), SearchConfig(legs=RetrieverConfig(**legs)), lambda: NOW)
 
 
 @pytest.fixture
@@ -255,7 +255,7 @@ class TestHits:
         fill(index, {"a.md": text}, None)
         whole = await searcher(index, None).search("zebra", limit=1, filters=ALL)
         assert whole.hits[0].snippet == text.strip()
-        cut = Searcher(index, lambda: None, SearchConfig(snippet_chars=400), lambda: NOW)
+        cut = Searcher(index, FixedModel(), SearchConfig(snippet_chars=400), lambda: NOW)
         snippet = (await cut.search("zebra", limit=1, filters=ALL)).hits[0].snippet
         assert len(snippet) <= 400 and snippet.endswith("…")
 
@@ -289,7 +289,7 @@ class TestModes:
             result = await made.search("red bicycle", limit=3, filters=ALL, mode=mode)
             assert result.hits[0].snippet == "- Bob: I bought a red bicycle."
             assert result.degraded == "keywords only: the embedding model is still loading"
-        made = Searcher(index, lambda: None, SearchConfig(), lambda: NOW, lambda: "no model is installed")
+        made = Searcher(index, FixedModel(reason="no model is installed"), SearchConfig(), lambda: NOW)
         assert "no model is installed" in str((await made.search("bicycle", limit=3, filters=ALL)).degraded)
 
     async def test_keyword_mode_needs_no_model_and_is_complete(self, index: Fails) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mcp_memory.embedders.base import EmbedderConfig, Progress
+from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.text.language.terms import words
 
@@ -70,3 +70,14 @@ def _vector(text: str) -> np.ndarray:
     for word in words(text):
         vector[zlib.crc32(word.encode("utf-8", "surrogatepass")) % DIMENSION] += 1
     return vector / np.linalg.norm(vector)
+
+
+@dataclass(frozen=True)
+class FixedModel:
+    """What a searcher asks for its model where no lifecycle runs."""
+
+    at_hand: Embedder | None = None
+    reason: str = "the embedding model is still loading"
+
+    def taught(self) -> None:
+        return None
