@@ -1,4 +1,4 @@
-"""The contract of an index engine.
+"""Defines what an index engine must do; `tests/support/index_contract.py` checks one against it.
 
 Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers,
 another may be built aside and then swapped in. TOKEN: grows with every change; a search after `apply` returned sees
@@ -19,7 +19,18 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from mcp_memory.models import Chunk, Filters, NoteId, NotePath, NoteRecord, Passage, Problem, Scored, TextHash
+from mcp_memory.models import (
+    Chunk,
+    Filters,
+    NoteId,
+    NotePath,
+    NoteRecord,
+    NoteState,
+    Passage,
+    Problem,
+    Scored,
+    TextHash,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,6 +115,8 @@ class Watermark:
     vectors_pending: int
 
 
+NoteKey = Literal["path", "id", "content_hash"]
+
 Part = Literal["words", "vectors"]
 """What a search looks through, of which an engine may have to read much before the first one."""
 
@@ -162,10 +175,10 @@ class Index(ABC):
         """Leave nothing on disk of what was deleted: no cached vector that no chunk has, no log, no free page. False
         where another process still reads the state before; then `cut_log` does the rest."""
 
-    @abstractmethod
     def cut_log(self) -> bool:
         """What a purge had to leave because somebody was reading goes now; False where it still cannot. Cheap where
-        there is nothing to do."""
+        there is nothing to do. For engines whose `purge` never leaves anything there is nothing to override."""
+        return True
 
     # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
     @abstractmethod
@@ -193,15 +206,21 @@ class Index(ABC):
         """Passages by chunk id; unknown ids are absent."""
 
     @abstractmethod
-    def note(self, path: NotePath) -> NoteRecord | None: ...
+    def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
+        """All notes, in any state, with exactly this path, id or content hash, by path. Cheap in any index."""
 
-    @abstractmethod
+    def note(self, path: NotePath) -> NoteRecord | None:
+        return next(iter(self.find_notes("path", path)), None)
+
     def note_by_id(self, note_id: NoteId) -> list[NoteRecord]:
         """All notes that carry this id (two files may, after a copy), by path."""
+        return self.find_notes("id", note_id)
 
-    @abstractmethod
     def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
         """Active notes with exactly this body, kind and project, by path."""
+        wanted = (NoteState.ACTIVE, kind, project)
+        found = self.find_notes("content_hash", content_hash)
+        return [note for note in found if (note.state, note.kind, note.project) == wanted]
 
     @abstractmethod
     def passages(self, path: NotePath) -> list[Passage]:
@@ -240,13 +259,13 @@ class Index(ABC):
     @abstractmethod
     def watermark(self) -> Watermark: ...
 
-    @abstractmethod
     def unread(self) -> UnreadFiles:
-        """What the next search of the active generation would wait for. Waits for nobody itself."""
+        """What the next search of the active generation would wait for; does not wait itself. Nothing, for an engine
+        that reads no files into this process."""
+        return UnreadFiles()
 
-    @abstractmethod
-    def read(self, part: Part) -> None:
-        """Have it in memory; who else asks meanwhile waits. For a million passages this takes some seconds."""
+    def read(self, part: Part) -> None:  # noqa: B027 - nothing to read is a full answer
+        """Read it into memory, once for all callers. For a million passages this takes some seconds."""
 
     @abstractmethod
     def close(self) -> None:

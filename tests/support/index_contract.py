@@ -126,6 +126,7 @@ class IndexContract:
         assert index.get([1, -1, 1 << 70]) == {}
         assert index.notes(Filters()) == []
         assert index.note(NotePath("a.md")) is None
+        assert index.find_notes("content_hash", "") == []
         assert index.passages(NotePath("a.md")) == []
         assert index.frequencies(["alpha"]) == {"alpha": 0}
         assert index.watermark().notes == 0
@@ -338,6 +339,10 @@ class IndexContract:
         assert [record.path for record in index.find_content("c", "fact", "p")] == ["a.md", "b.md"]
         assert [record.path for record in index.find_content("c", "fact", None)] == ["c.md"]
         assert index.find_content("c", "fix", "p") == []
+        assert [record.path for record in index.find_notes("content_hash", "c")] == ["a.md", "b.md", "c.md", "d.md"]
+        for value in ("c'", "c%", "a.md\0", "\ud800"):
+            assert index.find_notes("path", value) == index.find_notes("id", value) == []
+            assert index.find_notes("content_hash", value) == []
         assert [record.path for record in index.notes(EVERY_STATE)] == ["a.md", "b.md", "d.md", "c.md"]
         assert [record.path for record in index.notes(EVERY_STATE, limit=1)] == ["a.md"]
         assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]

@@ -12,12 +12,12 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mcp_memory.errors import IndexReplaced, InvalidInput
-from mcp_memory.index.base import Change, Delete, Generation, Index, Part, ScoredRows, UnreadFiles, Watermark
+from mcp_memory.index.base import Change, Delete, Generation, Index, NoteKey, Part, ScoredRows, UnreadFiles, Watermark
 from mcp_memory.index.keywords.bm25 import TermCorpus
 from mcp_memory.index.keywords.inverted_index import InvertedIndex
 from mcp_memory.index.keywords.posting_codec import CodecCache
@@ -30,7 +30,7 @@ from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes, c
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors.store import VectorStore, quantise
 from mcp_memory.index.vectors.top_k import among_best, best
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, Problem, TextHash
+from mcp_memory.models import Filters, NotePath, NoteRecord, Passage, Problem, TextHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,21 +208,12 @@ class SqliteIndex(Index):
             number = row_reader.number_of(now.connection, now.tables, path)
             return [] if number is None else list(row_reader.passages_of(now.connection, now.tables, number))
 
-    def note(self, path: NotePath) -> NoteRecord | None:
-        found = self._notes("path = ?", [bindable(path)])
-        return found[0] if found else None
-
-    def note_by_id(self, note_id: NoteId) -> list[NoteRecord]:
-        return self._notes("id = ? ORDER BY path", [bindable(note_id)])
-
-    def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
-        values = [
-            bindable(content_hash),
-            bindable(kind),
-            NoteState.ACTIVE,
-            project if project is None else bindable(project),
-        ]
-        return self._notes("content = ? AND kind = ? AND state = ? AND project IS ? ORDER BY path", values)
+    def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
+        column = "content" if key == "content_hash" else key
+        with self._snapshot() as now:
+            if now is None:
+                return []
+            return row_reader.records(now.connection, now.tables, f"{column} = ? ORDER BY path", [bindable(value)])
 
     def meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         with self._snapshot() as now:
@@ -305,10 +296,6 @@ class SqliteIndex(Index):
 
     def _admitted(self, now: _Snapshot, filters: Filters) -> AdmittedNotes:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
-
-    def _notes(self, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
-        with self._snapshot() as now:
-            return [] if now is None else row_reader.records(now.connection, now.tables, clause, values)
 
     def _distrust_files(self) -> None:
         with self._database.read() as connection:
