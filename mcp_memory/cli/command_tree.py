@@ -79,6 +79,7 @@ COMMANDS = {
     "hook": "clients.hooks:hook",
     "eval": "evaluation.evaluate:evaluate",
     "calibrate": "evaluation.calibrate:calibrate",
+    "help": "help:help_",
 }
 
 _SAME = {

@@ -1,0 +1,110 @@
+"""The guide for maintainers names only what exists, and the command line shows it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mcp_memory.cli.command_tree import commands
+from mcp_memory.settings.settings import Settings, as_tree
+
+CHECKOUT = Path(__file__).parents[2]
+PACKAGE = CHECKOUT / "mcp_memory"
+GUIDE = {file.stem: file.read_text(encoding="utf-8") for file in (PACKAGE / "guide").glob("*.md")}
+ROOMS = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists()}
+TREES = {**dict.fromkeys(ROOMS, PACKAGE), "tests": CHECKOUT, "configs": CHECKOUT}
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def test_every_room_is_in_the_picture_and_no_other():
+    picture = GUIDE["architecture"].partition("```\n")[2].partition("```")[0]
+    assert set(re.findall(r"(\w+)/", picture)) == ROOMS
+    assert set(re.findall(r"(\w+\.py)", picture)) == {"models.py", "errors.py"}
+
+
+@pytest.mark.parametrize("page", GUIDE)
+def test_every_path_exists(page: str):
+    named = [path for path in quoted(GUIDE[page]) if path.partition("/")[0] in TREES and "/" in path]
+    files = [path.partition("::")[0] for path in named if "ROOM" not in path]
+    assert [path for path in files if not (TREES[path.partition("/")[0]] / path).exists()] == []
+    if page == "architecture":
+        assert len(files) > 30
+
+
+def test_every_named_test_exists():
+    found = [path for page in GUIDE.values() for path in quoted(page) if "::" in path]
+    assert found
+    for path in found:
+        file, _, name = path.partition("::")
+        assert re.search(rf"def {name}\(", (CHECKOUT / file).read_text(encoding="utf-8")), path
+
+
+def test_every_setting_exists():
+    tree = as_tree(Settings())
+    for word in (word for page in GUIDE.values() for word in quoted(page)):
+        if section := re.fullmatch(r"\[(\w+)(?:\.NAME)?\]", word):
+            assert section[1] in tree, word
+        elif (setting := re.fullmatch(r"(\w+)\.(?!lock|log|json|toml)(\w+)", word)) and setting[1] in tree:
+            assert setting[2] in tree[setting[1]], word
+
+
+def test_every_file_of_the_state_folder_is_in_its_table_and_no_other():
+    table = GUIDE["architecture"].partition("## The state folder")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `([\w.-]+)` \|", table, re.MULTILINE))
+    assert listed <= set(texts()), "names of files that no module knows"
+    assert set(state_files()) <= listed
+
+
+@cache
+def trees() -> list[ast.Module]:
+    return [ast.parse(file.read_text(encoding="utf-8")) for file in PACKAGE.rglob("*.py")]
+
+
+def texts() -> list[str]:
+    nodes = (node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return [node.value for node in nodes if isinstance(node.value, str)]
+
+
+def state_files() -> list[str]:
+    """Each `….state / "name"` of the package's source."""
+    found = list[str]()
+    for node in (node for tree in trees() for node in ast.walk(tree)):
+        match node:
+            case ast.BinOp(
+                left=ast.Attribute(attr="state") | ast.Name(id="state"),
+                op=ast.Div(),
+                right=ast.Constant(value=str(name)),
+            ):
+                found.append(name)
+    assert len(found) > 10
+    return found
+
+
+def test_help_lists_the_pages_and_shows_each():
+    listed = CliRunner().invoke(commands, ["help"]).output
+    for name, text in GUIDE.items():
+        assert f"mcp-memory help {name}" in listed
+        assert CliRunner().invoke(commands, ["help", name]).output == text
+
+
+@pytest.mark.parametrize("command", [["search"], ["config", "show"]], ids=" ".join)
+def test_help_of_a_command_is_its_own(command: list[str]):
+    shown = CliRunner().invoke(commands, ["help", *command], prog_name="mcp-memory").output
+    assert shown == CliRunner().invoke(commands, [*command, "--help"], prog_name="mcp-memory").output
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"), [(["glosary"], "glossary"), (["serch"], "search"), (["search", "x"], "--help")]
+)
+def test_what_is_neither_page_nor_command(words: list[str], hint: str):
+    ran = CliRunner().invoke(commands, ["help", *words])
+    assert ran.exit_code == 2
+    assert hint in ran.output
