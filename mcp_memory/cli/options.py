@@ -77,4 +77,11 @@ _config = click.option(
     help="Another configuration file.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+
+
+def command_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--vault`, `--config` and `--json`, after the options on the command itself. Passes the CommonOptions first."""
+    return located(as_json(click.pass_obj(command)))
+
+
 port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, jsonc
 from mcp_memory.integrations.clients import ClientPaths, config_file
+from mcp_memory.integrations.config_tree import list_at, table_at, value_at
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
 """`no rule`: it asks, since nobody has said anything."""
@@ -50,11 +51,11 @@ class ClaudeSettings:
         alone = where.managed / "managed-mcp.json"
         config = config_file("claude-code", "user", where)
         assert config is not None, "Claude Code has one"
-        here = _at(_at(_table(config), "projects"), str(project))
+        here = table_at(_table(config), "projects", str(project))
         return cls(
             layers,
-            (alone, _at(_table(alone), "mcpServers")) if alone.exists() else None,
-            (config, _list(here, "disabledMcpServers")),
+            (alone, table_at(_table(alone), "mcpServers")) if alone.exists() else None,
+            (config, list_at(here, "disabledMcpServers")),
         )
 
     def hooks_off(self) -> str | None:
@@ -72,10 +73,10 @@ class ClaudeSettings:
         if name in self.off[1]:
             return f"it is switched off for this folder in {self.off[0]}"
         for layer in self.layers:
-            if any(_is_meant(each, name, url) for each in _list(layer.says, "deniedMcpServers")):
+            if any(_is_meant(each, name, url) for each in list_at(layer.says, "deniedMcpServers")):
                 return f"deniedMcpServers in {layer.file}"
         lists = [layer for layer in self.layers if isinstance(layer.says.get("allowedMcpServers"), list)]
-        allowed = [each for layer in lists for each in _list(layer.says, "allowedMcpServers")]
+        allowed = [each for layer in lists for each in list_at(layer.says, "allowedMcpServers")]
         if lists and not any(_is_meant(each, name, url) for each in allowed):
             return f"allowedMcpServers in {lists[-1].file}"
         return None
@@ -88,7 +89,7 @@ class ClaudeSettings:
         )
         counted = [layer.says for layer in self.layers if layer.managed or not alone]
         rules = {
-            kind: [rule for says in counted for rule in _list(_at(says, "permissions"), kind)]
+            kind: [rule for says in counted for rule in list_at(says, "permissions", kind)]
             for kind in ("deny", "ask", "allow")
         }
         if any(fits(rule, server, tool) for rule in rules["deny"] for tool in TOOLS):
@@ -107,9 +108,8 @@ def fits(rule: object, server: str, tool: str) -> bool:
 
 
 def _is_meant(entry: object, name: str, url: object) -> bool:
-    says = _at({"": entry}, "")
-    pattern = says.get("serverUrl")
-    return says.get("serverName") == name or (isinstance(pattern, str) and _matches(pattern, str(url)))
+    pattern = value_at(entry, "serverUrl")
+    return value_at(entry, "serverName") == name or (isinstance(pattern, str) and _matches(pattern, str(url)))
 
 
 def _matches(pattern: str, text: str) -> bool:
@@ -129,19 +129,9 @@ def _matches(pattern: str, text: str) -> bool:
     return True
 
 
-def _table(file: Path) -> Mapping[str, Any]:
-    with suppress(McpMemoryError, UnicodeDecodeError):
-        text = (config_files.read(file) or b"{}").decode()
-        if jsonc.plain_fault(text) is None:
-            return _at({"": jsonc.value_of(text)}, "")
+def _table(file: Path) -> dict[str, Any]:
+    """Empty where Claude Code would not load the file: it reads plain JSON only."""
+    with suppress(McpMemoryError):
+        if jsonc.plain_fault((config_files.read(file) or b"").decode(errors="replace")) is None:
+            return config_files.read_table(file)
     return {}
-
-
-def _at(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
-
-
-def _list(value: Mapping[str, Any], key: str) -> list[object]:
-    found = value.get(key)
-    return cast("list[object]", found) if isinstance(found, list) else []

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar
 
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files, jsonc
@@ -27,8 +27,12 @@ from mcp_memory.integrations.config_entries import (
     ServerEntry,
 )
 from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.config_tree import value_at
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.integrations.permission import PermissionRule
+
+T = TypeVar("T")
+E = TypeVar("E", bound=ConfigEntry)
 
 Scope = Literal["user", "project"]
 
@@ -128,36 +132,28 @@ def config_file(client: str, scope: Scope, where: ClientPaths) -> Path | None:
     return _openclaw_config(where) if client == "openclaw" else None
 
 
-def helper_of(entry: Mapping[str, Any]) -> object:
-    """The command line by which the client gets its headers; None for an entry without one."""
-    return entry.get("headersHelper") or entry.get("http_headers_helper")
+def _ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
+    """The answer of the target's entry of that kind for the file's text; None where it has none, or cannot be read."""
+    for entry in target.entries:
+        if isinstance(entry, kind) and content is not None:
+            with suppress(Refused, UnicodeDecodeError):
+                return question(entry, content.decode())
+    return None
 
 
 def entry_in(target: ConfigTarget, content: bytes | None) -> Mapping[str, Any] | None:
-    """Our server's entry as it stands in the file; None for a file that has none, or cannot be read."""
-    for piece in target.entries:
-        if isinstance(piece, ServerEntry) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return piece.entry_in(content.decode())
-    return None
+    """Our server's entry in the file; None for a file that has none, or cannot be read."""
+    return _ask_entry(target, content, ServerEntry, ServerEntry.entry_in)
 
 
 def serves_another_vault(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether the file connects another vault of ours."""
-    for piece in target.entries:
-        if isinstance(piece, ServerEntry) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return piece.serves_another_vault(content.decode())
-    return False
+    return bool(_ask_entry(target, content, ServerEntry, ServerEntry.serves_another_vault))
 
 
 def name_in(target: ConfigTarget, content: bytes | None) -> str | None:
     """What our server's entry is called in the file; None for a file that has none, or cannot be read."""
-    for piece in target.entries:
-        if isinstance(piece, ServerEntry) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return next(iter(piece.names(content.decode())), None)
-    return None
+    return next(iter(_ask_entry(target, content, ServerEntry, ServerEntry.names) or []), None)
 
 
 def explain_unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
@@ -182,29 +178,21 @@ def overriding_file(client: str, target: ConfigTarget) -> Path | None:
 
 def stdio_entries(target: ConfigTarget, content: bytes | None) -> list[tuple[OurCommand, Mapping[str, Any]]]:
     """The entries in the file that start `mcp-memory stdio` for the vault instead."""
-    for piece in target.entries:
-        if isinstance(piece, ServerEntry) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return piece.stdio_entries(content.decode())
-    return []
+    return _ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or []
 
 
 def has_marketplace_plugin(target: ConfigTarget, content: bytes | None) -> bool:
-    """Whether OpenClaw's configuration loads our plugin for the vault, and it was not `install` that put it there."""
-    for piece in target.entries:
-        if isinstance(piece, OpenClawPlugin) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return piece.is_from_marketplace(content.decode())
-    return False
+    """Whether OpenClaw loads our plugin for the vault, added by OpenClaw's own command rather than by `install`."""
+    return bool(_ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace))
 
 
 def is_shadowed(target: ConfigTarget, content: bytes | None) -> bool:
     """Whether OpenClaw offers its own memory tools besides those of our plugin."""
-    for piece in target.entries:
-        if isinstance(piece, OpenClawPlugin) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return piece.is_in(content.decode()) and not piece.stands_alone(content.decode())
-    return False
+
+    def shadows(plugin: OpenClawPlugin, text: str) -> bool:
+        return plugin.is_in(text) and not plugin.stands_alone(text)
+
+    return bool(_ask_entry(target, content, OpenClawPlugin, shadows))
 
 
 def _claude_code(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
@@ -298,11 +286,7 @@ def _openclaw_config(where: ClientPaths) -> Path:
 
 def _workspace(where: ClientPaths, config: Path) -> Path:
     """The folder of the agent's own config_files, as configured."""
-    found: Any = None
-    with suppress(UnicodeDecodeError, McpMemoryError):  # told when the server's entry is planned
-        found = jsonc.value_of((config_files.read(config) or b"").decode())
-    for key in ("agents", "defaults", "workspace"):
-        found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
+    found = value_at(config_files.read_table(config), "agents", "defaults", "workspace")
     if isinstance(found, str) and found:
         return where.home / found[2:] if found.startswith("~/") else Path(found)
     return where.folder("OPENCLAW_WORKSPACE_DIR", str(_openclaw_state(where) / "workspace"))

@@ -6,11 +6,12 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, envfile, jsonc, marked_block, toml
 from mcp_memory.integrations.commands import OurCommand
+from mcp_memory.integrations.config_tree import list_at, table_at, value_at
 
 
 class ConfigEntry(Protocol):
@@ -34,6 +35,11 @@ class ConfigEntry(Protocol):
         ...
 
 
+def helper_of(entry: object) -> object:
+    """The command line by which the client gets its headers; None for an entry without one."""
+    return value_at(entry, "headersHelper") or value_at(entry, "http_headers_helper")
+
+
 @dataclass(frozen=True, slots=True)
 class EntryIdentity:
     """How our own entry is told from another's: it asks `headers` for this client and vault, or sends `variable`."""
@@ -43,23 +49,16 @@ class EntryIdentity:
     variable: str | None = None
 
     def owns(self, entry: object) -> bool:
-        if not isinstance(entry, dict):
-            return False
-        fields = cast("dict[str, Any]", entry)
         if self.variable:
-            headers = fields.get("headers")
-            sent: object = cast("dict[str, Any]", headers).get("Authorization") if isinstance(headers, dict) else None
-            return sent == f"Bearer ${{{self.variable}}}"
-        helper = fields.get("headersHelper") or fields.get("http_headers_helper")
-        return commands.read(helper) == OurCommand("headers", self.client, self.vault)
+            return value_at(entry, "headers", "Authorization") == f"Bearer ${{{self.variable}}}"
+        return commands.read(helper_of(entry)) == OurCommand("headers", self.client, self.vault)
 
     def is_of_another_vault(self, entry: object) -> bool:
         """Whether we put it in, for a vault that is not this one: its folder may have the same name."""
-        if not isinstance(entry, dict) or self.owns(cast("dict[str, Any]", entry)):
+        if self.owns(entry):
             return False
-        fields = cast("dict[str, Any]", entry)
-        helper = commands.read(fields.get("headersHelper") or fields.get("http_headers_helper"))
-        sent = str(_dict(fields, "headers").get("Authorization"))
+        helper = commands.read(helper_of(entry))
+        sent = str(value_at(entry, "headers", "Authorization"))
         named = helper is not None and (helper.verb, helper.client) == ("headers", self.client)
         return named or bool(self.variable and re.fullmatch(r"Bearer \$\{MCP_MEMORY_TOKEN\w*\}", sent))
 
@@ -136,10 +135,9 @@ class ServerEntry:
         """The entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
         found: list[tuple[OurCommand, Mapping[str, Any]]] = []
         for entry in self._servers(text).values():
-            fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-            command = commands.read(shlex.join(map(str, [fields.get("command"), *_list(fields, "args")])))
+            command = commands.read(shlex.join(map(str, [value_at(entry, "command"), *list_at(entry, "args")])))
             if command and (command.verb, command.vault) == ("stdio", self.identity.vault):
-                found.append((command, fields))
+                found.append((command, entry))
         return found
 
     def _free_name(self, text: str) -> str:
@@ -149,10 +147,7 @@ class ServerEntry:
         return next(name for name in tried if not self.identity.is_of_another_vault(servers.get(name)))
 
     def _servers(self, text: str) -> dict[str, Any]:
-        found: Any = toml.value_of(text) if self.format == "toml" else jsonc.value_of(text)
-        for key in self.path:
-            found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
-        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        return table_at(toml.value_of(text) if self.format == "toml" else jsonc.value_of(text), *self.path)
 
     def _without(self, text: str, name: str, before: str | None) -> str:
         path = (*self.path, name)
@@ -177,13 +172,14 @@ class HookEntries:
             if not found:
                 handler = {"type": "command", "command": command, "timeout": self.timeout_s}
                 text = jsonc.append(text, ("hooks", event), {"hooks": [handler]})
-            elif _handler(text, event, found[0]).get("command") != command:
-                group, number = found[0]
+                continue
+            group, number = found[0]
+            if _groups(text, event)[group]["hooks"][number].get("command") != command:
                 text = jsonc.replace(text, ("hooks", event, group, "hooks", number, "command"), command)
         return text
 
     def remove(self, text: str, before: str | None) -> str:
-        for event in _events(text):
+        for event in table_at(jsonc.value_of(text), "hooks"):
             for group, number in reversed(self._ours(text, event)):
                 alone = len(_groups(text, event)[group]["hooks"]) == 1
                 path = ("hooks", event, group) if alone else ("hooks", event, group, "hooks", number)
@@ -191,7 +187,7 @@ class HookEntries:
         return text
 
     def is_in(self, text: str) -> bool:
-        return any(self._ours(text, event) for event in _events(text))
+        return any(self._ours(text, event) for event in table_at(jsonc.value_of(text), "hooks"))
 
     def missing(self, text: str) -> list[str]:
         """The events that have no command of ours."""
@@ -199,21 +195,19 @@ class HookEntries:
 
     def places(self, text: str) -> list[tuple[str, int, int]]:
         """Of each handler of ours: its event, the number of its group, and its number in that."""
-        return [(event, *place) for event in _events(text) for place in self._ours(text, event)]
+        return [
+            (event, *place) for event in table_at(jsonc.value_of(text), "hooks") for place in self._ours(text, event)
+        ]
 
     def _ours(self, text: str, event: str) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for group, entry in enumerate(_groups(text, event)):
-            for number, handler in enumerate(_list(entry, "hooks")):
-                command = commands.read(
-                    cast("dict[str, Any]", handler).get("command") if isinstance(handler, dict) else None
-                )
-                if command and command.verb.startswith("hook ") and self._is_for_us(command):
+            for number, handler in enumerate(list_at(entry, "hooks")):
+                command = commands.read(value_at(handler, "command"))
+                is_hook = command is not None and command.verb.startswith("hook ")
+                if command and is_hook and (command.client, command.vault) == (self.client, self.vault):
                     found.append((group, number))
         return found
-
-    def _is_for_us(self, command: OurCommand) -> bool:
-        return (command.client, command.vault) == (self.client, self.vault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +230,7 @@ class HookTrust:
         return text
 
     def is_in(self, text: str) -> bool:
-        state = _dict(_dict(toml.value_of(text), "hooks"), "state")
+        state = table_at(toml.value_of(text), "hooks", "state")
         return any(key in state for key in self.keys)
 
 
@@ -279,25 +273,5 @@ class EnvVariable:
         return envfile.value_of(text, self.name) is not None
 
 
-def _events(text: str) -> list[str]:
-    hooks = _dict(jsonc.value_of(text), "hooks")
-    return list(hooks)
-
-
 def _groups(text: str, event: str) -> Sequence[Any]:
-    return _list(_dict(jsonc.value_of(text), "hooks"), event)
-
-
-def _handler(text: str, event: str, place: tuple[int, int]) -> dict[str, Any]:
-    group, number = place
-    return cast("dict[str, Any]", _groups(text, event)[group]["hooks"][number])
-
-
-def _dict(value: object, key: str) -> dict[str, Any]:
-    found = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _list(value: object, key: str) -> list[Any]:
-    found = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
-    return cast("list[Any]", found) if isinstance(found, list) else []
+    return list_at(jsonc.value_of(text), "hooks", event)

@@ -15,9 +15,12 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
+from mcp_memory.integrations import jsonc, toml
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
+from mcp_memory.integrations.config_tree import table_at
 from mcp_memory.models import Etag
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
@@ -57,6 +60,14 @@ def read(file: Path) -> bytes | None:
     if len(content) > MAX_BYTES:
         raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="that is no configuration; look what it is")
     return content
+
+
+def read_table(file: Path) -> dict[str, Any]:
+    """A parsed TOML or JSON file; empty where it is missing or broken: its client cannot load it then."""
+    with suppress(McpMemoryError, UnicodeDecodeError):
+        text = (read(file) or b"").decode()
+        return table_at(toml.value_of(text) if file.suffix == ".toml" else jsonc.value_of(text))
+    return {}
 
 
 def check(change: ConfigChange) -> None:

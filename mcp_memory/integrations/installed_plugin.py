@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files, jsonc, toml
+from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import ClientPaths, config_file
+from mcp_memory.integrations.config_tree import list_at, table_at
 from mcp_memory.integrations.plugin_bundle import NAME
 
 SERVER = "memory"
@@ -47,20 +46,24 @@ def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
     places = [folder / "settings.json"]
     if where.project:
         places += [where.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
-    settings = {place: _table(place) for place in places}  # a later one counts more
-    said = {
-        key: (is_on is True, place) for place in places for key, is_on in _at(settings[place], "enabledPlugins").items()
+    settings = {place: config_files.read_table(place) for place in places}  # a later one counts more
+    enabled = {
+        key: (is_on is True, place)
+        for place in places
+        for key, is_on in table_at(settings[place], "enabledPlugins").items()
     }
-    installed = _at(_table(folder / "plugins" / "installed_plugins.json"), "plugins")
-    for key, (is_on, place) in said.items():
-        if not is_on or not _is_ours(key) or not isinstance(installed.get(key), list):
+    installed = table_at(config_files.read_table(folder / "plugins" / "installed_plugins.json"), "plugins")
+    for key, (is_on, place) in enabled.items():
+        if not is_on or not _is_ours(key):
             continue
-        for copy in reversed(cast("list[object]", installed[key])):
-            manifest = _table(Path(str(_at(copy).get("installPath"))) / ".claude-plugin" / "plugin.json")
-            entry = _at(manifest, "mcpServers", SERVER)
+        for copy in reversed(list_at(installed, key)):
+            manifest = config_files.read_table(
+                Path(str(table_at(copy).get("installPath"))) / ".claude-plugin" / "plugin.json"
+            )
+            entry = table_at(manifest, "mcpServers", SERVER)
             if entry:
-                chosen = [_at(settings[each], "pluginConfigs", key, "options").get("url") for each in places]
-                default = _at(manifest, "userConfig", "url").get("default")
+                chosen = [table_at(settings[each], "pluginConfigs", key, "options").get("url") for each in places]
+                default = table_at(manifest, "userConfig", "url").get("default")
                 url = next((each for each in [*reversed(chosen), default] if each), None)
                 has_address = entry.get("url") == _URL
                 return InstalledPlugin(place, key, {**entry, "url": url} if has_address else entry, has_address)
@@ -70,34 +73,18 @@ def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
 def _codex(where: ClientPaths) -> InstalledPlugin | None:
     file = config_file("codex", "user", where)
     assert file is not None, "Codex has one"
-    config = _table(file)
-    if _at(config, "features").get("plugins") is False:
+    config = config_files.read_table(file)
+    if table_at(config, "features").get("plugins") is False:
         return None
-    for key in _at(config, "plugins"):
-        if _is_ours(key) and _at(config, "plugins", key).get("enabled") is not False:
+    for key in table_at(config, "plugins"):
+        if _is_ours(key) and table_at(config, "plugins", key).get("enabled") is not False:
             shop = key.partition("@")[2]
             copies = file.parent.joinpath("plugins", "cache", shop, NAME).glob("*/codex/mcp.json")
             for copy in sorted(copies, reverse=True):
-                if entry := _at(_table(copy), "mcpServers", SERVER):
+                if entry := table_at(config_files.read_table(copy), "mcpServers", SERVER):
                     return InstalledPlugin(file, key, entry)
     return None
 
 
 def _is_ours(key: str) -> bool:
     return key.partition("@")[0] == NAME
-
-
-def _table(file: Path) -> Mapping[str, Any]:
-    """Empty for a file that is not there or cannot be read: then its client does not load from it either."""
-    with suppress(McpMemoryError, UnicodeDecodeError):
-        text = (config_files.read(file) or b"").decode()
-        found: Any = toml.value_of(text) if file.suffix == ".toml" else jsonc.value_of(text)
-        return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
-    return {}
-
-
-def _at(value: object, *path: str) -> Mapping[str, Any]:
-    """The table there, or an empty one."""
-    for key in path:
-        value = cast("Mapping[str, Any]", value).get(key) if isinstance(value, Mapping) else None
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

@@ -4,10 +4,11 @@ tools of OpenClaw's own that it stands for."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, jsonc
+from mcp_memory.integrations.config_tree import list_at, value_at
 
 ID = "mcp-memory"
 OWN_MEMORY = "memory-core"
@@ -34,28 +35,28 @@ class OpenClawPlugin:
 
     def insert(self, text: str) -> str:
         config: Any = jsonc.value_of(text)
-        if _at(config, _ENTRY) is not None and not self._owns(config):
+        if value_at(config, *_ENTRY) is not None and not self._owns(config):
             hint = "--no-hooks connects the server alone; or uninstall openclaw for that vault first"
             raise Refused("the plugin there serves another vault", hint=hint)
-        if (slot := _at(config, _SLOT)) not in {None, OWN_MEMORY, ID}:
+        if (slot := value_at(config, *_SLOT)) not in {None, OWN_MEMORY, ID}:
             raise Refused(
                 f"plugins.slots.memory is {slot!r}", hint="--no-hooks leaves it so; or take that out of the file first"
             )
-        if ID in _list(config, ("plugins", "deny")) or _at(config, ("plugins", "enabled")) is False:
+        if ID in list_at(config, "plugins", "deny") or value_at(config, "plugins", "enabled") is False:
             raise Refused("OpenClaw may not load the plugin there", hint="--no-hooks; or change plugins.deny, .enabled")
-        if self.folder not in _list(config, _PATHS):
+        if self.folder not in list_at(config, *_PATHS):
             text = jsonc.append(text, _PATHS, self.folder)
-        if _at(config, _ALLOWED) is not None and ID not in _list(config, _ALLOWED):
+        if value_at(config, *_ALLOWED) is not None and ID not in list_at(config, *_ALLOWED):
             text = jsonc.append(text, _ALLOWED, ID)
         for tool in OWN_TOOLS:
-            if tool not in _list(config, _DENIED):
+            if tool not in list_at(config, *_DENIED):
                 text = jsonc.append(text, _DENIED, tool)
         wanted = {_SLOT: ID, (*_ENTRY, "enabled"): True, _ACCESS: True, _COMMAND: self.command}
-        if _at(config, _ENTRY) is None:
+        if value_at(config, *_ENTRY) is None:
             entry = {"enabled": True, "hooks": {_ACCESS[-1]: True}, "config": {_COMMAND[-1]: self.command}}
             wanted = {_SLOT: ID, _ENTRY: entry}
         for path, value in wanted.items():
-            if _at(config, path) != value:
+            if value_at(config, *path) != value:
                 text = jsonc.set_value(text, path, value)
         return text
 
@@ -63,54 +64,43 @@ class OpenClawPlugin:
         was: Any = jsonc.value_of(before) if before is not None else None
         if not self.is_in(text):
             return text
-        for path, ours in ((_ENTRY, True), (_SLOT, _at(jsonc.value_of(text), _SLOT) == ID)):
-            old, now = _at(was, path), _at(jsonc.value_of(text), path)
+        for path, ours in ((_ENTRY, True), (_SLOT, value_at(jsonc.value_of(text), *_SLOT) == ID)):
+            old, now = value_at(was, *path), value_at(jsonc.value_of(text), *path)
             if ours and now != old:
                 text = jsonc.remove(text, path, before) if old is None else jsonc.set_value(text, path, old)
         listed = [(_ALLOWED, ID), (_PATHS, self.folder), *((_DENIED, tool) for tool in OWN_TOOLS)]
         for path, value in listed:
-            there = _list(jsonc.value_of(text), path)
-            if value in there and value not in _list(was, path):
+            there = list_at(jsonc.value_of(text), *path)
+            if value in there and value not in list_at(was, *path):
                 text = jsonc.remove(text, (*path, there.index(value)), before)
         return text
 
     def is_in(self, text: str) -> bool:
         config: Any = jsonc.value_of(text)
-        return _at(config, _ENTRY) is not None and self._owns(config)
+        return value_at(config, *_ENTRY) is not None and self._owns(config)
 
     def is_from_marketplace(self, text: str) -> bool:
         """Whether OpenClaw's own command put it in: that says no command."""
-        return self.is_in(text) and _at(jsonc.value_of(text), _COMMAND) is None
+        return self.is_in(text) and value_at(jsonc.value_of(text), *_COMMAND) is None
 
     def is_on(self, text: str) -> bool:
         """Whether OpenClaw loads it."""
         config: Any = jsonc.value_of(text)
-        on = _at(config, ("plugins", "enabled")) is not False and _at(config, (*_ENTRY, "enabled")) is not False
-        return on and _at(config, _SLOT) == ID and ID not in _list(config, ("plugins", "deny"))
+        on = value_at(config, "plugins", "enabled") is not False and value_at(config, *_ENTRY, "enabled") is not False
+        return on and value_at(config, *_SLOT) == ID and ID not in list_at(config, "plugins", "deny")
 
     def may_see(self, text: str) -> bool:
         """Whether OpenClaw lets it have the prompts."""
-        return _at(jsonc.value_of(text), _ACCESS) is True
+        return value_at(jsonc.value_of(text), *_ACCESS) is True
 
     def stands_alone(self, text: str) -> bool:
         """Whether OpenClaw's own memory tools are out of the way."""
-        return {*OWN_TOOLS} <= {*_list(jsonc.value_of(text), _DENIED)}
+        return {*OWN_TOOLS} <= {*list_at(jsonc.value_of(text), *_DENIED)}
 
     def _owns(self, config: object) -> bool:
         """Without a command of its own it runs that of the default vault."""
-        line = _at(config, _COMMAND)
+        line = value_at(config, *_COMMAND)
         if line is None:
             return self.vault is None
         read = commands.read(line)
         return read is not None and (read.client, read.vault) == ("openclaw", self.vault)
-
-
-def _at(value: object, path: tuple[str, ...]) -> object:
-    for key in path:
-        value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _list(value: object, path: tuple[str, ...]) -> list[object]:
-    found = _at(value, path)
-    return cast("list[object]", found) if isinstance(found, list) else []

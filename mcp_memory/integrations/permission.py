@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from mcp_memory.integrations import jsonc
+from mcp_memory.integrations.config_tree import list_at
 
 _PATH = ("permissions", "allow")
 
@@ -52,7 +52,4 @@ def rule_for(server: str) -> str:
 
 
 def _rules(text: str, kind: str) -> list[object]:
-    found: Any = jsonc.value_of(text)
-    for key in ("permissions", kind):
-        found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
-    return cast("list[object]", found) if isinstance(found, list) else []
+    return list_at(jsonc.value_of(text), "permissions", kind)

@@ -31,12 +31,11 @@ from mcp_memory.integrations.clients import (
     Scope,
     entry_in,
     has_marketplace_plugin,
-    helper_of,
     is_shadowed,
     name_in,
     stdio_entries,
 )
-from mcp_memory.integrations.config_entries import ServerEntry
+from mcp_memory.integrations.config_entries import ServerEntry, helper_of
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.settings.settings import Settings

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory import __version__
-from mcp_memory.errors import McpMemoryError, Refused
-from mcp_memory.integrations import commands, config_files, jsonc
+from mcp_memory.errors import Refused
+from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, Scope, config_file, explain_unread
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.config_tree import value_at
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 
 ANSWER_S = 20.0
@@ -123,11 +124,8 @@ def _claude_code(scope: Scope, place: ClientPaths) -> str:
     config = config_file("claude-code", "user", place)
     if scope == "user" or config is None or place.project is None:
         return TRUSTED
-    with suppress(McpMemoryError, UnicodeDecodeError, AttributeError):
-        value: Any = jsonc.value_of((config_files.read(config) or b"").decode())
-        if value.get("projects", {}).get(str(place.project), {}).get("hasTrustDialogAccepted"):
-            return TRUSTED
-    return UNTRUSTED
+    accepted = value_at(config_files.read_table(config), "projects", str(place.project), "hasTrustDialogAccepted")
+    return TRUSTED if accepted else UNTRUSTED
 
 
 def _codex(scope: Scope, file: Path, piece: HookEntries, place: ClientPaths) -> dict[str, str]:

@@ -12,7 +12,7 @@ import click
 
 from mcp_memory.cli.console import emit, head, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options, located
 from mcp_memory.hooks import hook_log, run
 from mcp_memory.hooks.hook_command import USAGE
 from mcp_memory.hooks.hook_report import LATE, HooksReport, SessionReport, report
@@ -47,9 +47,7 @@ def hooks() -> None:
 
 @hooks.command("report")
 @click.option("--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def hooks_report(common: CommonOptions, sessions: int, as_json: bool) -> None:
     """What each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
 

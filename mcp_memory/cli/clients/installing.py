@@ -16,7 +16,7 @@ from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import after_install
 from mcp_memory.cli.console import print_status
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
@@ -35,11 +35,10 @@ from mcp_memory.integrations.clients import (
     config_targets,
     entry_in,
     explain_unread,
-    helper_of,
     serves_another_vault,
     with_hook_trust,
 )
-from mcp_memory.integrations.config_entries import HookEntries, InstructionBlock
+from mcp_memory.integrations.config_entries import HookEntries, InstructionBlock, helper_of
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, plan_install, plan_uninstall
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.runtime.paths import absolute
@@ -62,9 +61,7 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 @click.option("--trust-hooks", is_flag=True, help="Codex: have it trust our hooks, as if you had accepted them there.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def install(
     common: CommonOptions,
     client: str,

@@ -12,7 +12,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.installing import expected_url
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations.plugin_bundle import BY_HAND, FOLDER, NAME, BundleValues, packages
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -27,9 +27,7 @@ CLIENTS = ("claude-code", "codex")
 @click.option("--write", metavar="DIR", type=click.Path(path_type=Path), help="Write all of it into this folder.")
 @click.option("--here", is_flag=True, help="With --write: with this machine's address, program and vault in it.")
 @click.option("--check", is_flag=True, help="Exit code 1 where a file is not what --write makes.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def plugin(common: CommonOptions, write: Path | None, here: bool, check: bool, as_json: bool) -> None:
     """The plugin for Claude Code, Codex and OpenClaw: hooks, tools and a skill, as their own shops take it.
 

@@ -22,8 +22,8 @@ from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import commands, config_files, envfile
-from mcp_memory.integrations.clients import ClientPaths, helper_of
-from mcp_memory.integrations.config_entries import EnvVariable
+from mcp_memory.integrations.clients import ClientPaths
+from mcp_memory.integrations.config_entries import EnvVariable, helper_of
 from mcp_memory.settings.settings import Settings
 
 HELPER_S = 45.0

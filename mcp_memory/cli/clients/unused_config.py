@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files, toml
+from mcp_memory.integrations import config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import TITLES, ClientPaths, config_file, explain_unread, overriding_file
 from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.config_tree import table_at, value_at
 from mcp_memory.integrations.permission import rule_for
 
 
@@ -32,7 +32,7 @@ def unused_server(client: str, name: str, entry: Mapping[str, Any], place: Clien
     if client == "claude-code":
         return ClaudeSettings.read(place).server_off(name, entry.get("url"))
     file = config_file(client, "project", place)
-    over: Mapping[str, Any] = _codex_server(file, name) if file else {}
+    over = table_at(config_files.read_table(file), "mcp_servers", name) if file else {}
     if {**entry, **over}.get("enabled") is False:
         return f"enabled = false in {file if 'enabled' in over else config_file(client, 'user', place)}"
     return None
@@ -44,8 +44,7 @@ def why_hooks_are_off(client: str, place: ClientPaths) -> str | None:
         return ClaudeSettings.read(place).hooks_off()
     for scope in ("project", "user"):
         file = config_file(client, scope, place)
-        features = _toml(file).get("features") if file else None
-        if isinstance(features, dict) and cast("dict[str, Any]", features).get("hooks") is False:
+        if file and value_at(config_files.read_table(file), "features", "hooks") is False:
             return f"features.hooks = false in {file}"
     return None
 
@@ -61,17 +60,3 @@ def rule_wanted(server: str, place: ClientPaths, remedy: str) -> str | None:
 def by_hand(server: str) -> str:
     """What to do where `install` cannot put the rule in."""
     return f"add {rule_for(server)!r} to permissions.allow in its settings.json"
-
-
-def _codex_server(file: Path, name: str) -> Mapping[str, Any]:
-    found: Any = _toml(file)
-    for key in ("mcp_servers", name):
-        found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _toml(file: Path) -> Mapping[str, Any]:
-    try:
-        return toml.value_of((config_files.read(file) or b"").decode())
-    except (McpMemoryError, UnicodeDecodeError):
-        return {}

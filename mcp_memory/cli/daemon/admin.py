@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.errors import InvalidInput
@@ -21,9 +21,7 @@ from mcp_memory.settings.settings import as_tree, shipped
 @click.option("--undo", is_flag=True, help="Take back what was handed over; what agents wrote stays theirs.")
 @click.option("--dry-run", is_flag=True, help="Say which, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask, where no path is named.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def adopt(common: CommonOptions, path: str | None, undo: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Hand notes in home that this installation did not write to the agents (after moving a vault, say).
 
@@ -58,9 +56,7 @@ def adopt(common: CommonOptions, path: str | None, undo: bool, dry_run: bool, ye
 
 
 @click.command()
-@located
-@as_json
-@click.pass_obj
+@command_options
 def reindex(common: CommonOptions, as_json: bool) -> None:
     """Read every file again, and index those that are not what the index was made from.
 
@@ -90,9 +86,7 @@ def config() -> None:
 
 
 @config.command("path")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def config_file(common: CommonOptions, as_json: bool) -> None:
     """Print the configuration file's path, whether it exists or not.
 
@@ -104,9 +98,7 @@ def config_file(common: CommonOptions, as_json: bool) -> None:
 
 
 @config.command("show")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def config_show(common: CommonOptions, as_json: bool) -> None:
     """Print the settings that count now: defaults, file, environment and flags together. Those that a running daemon
     does not go by yet are named first.
@@ -143,9 +135,7 @@ def config_default() -> None:
 @click.option("--client", default=DEFAULT_CLIENT, show_default=True, help="The client's name.")
 @click.option("--rotate", is_flag=True, help="Make a new token, also for a revoked client; refuse the old one.")
 @click.option("--revoke", is_flag=True, help="Refuse this client from now on, until it is rotated.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def token(common: CommonOptions, client: str, rotate: bool, revoke: bool, as_json: bool) -> None:
     """Print a client's bearer token, made at first use. Prefer `headers`: it shows it only to our own daemon.
 

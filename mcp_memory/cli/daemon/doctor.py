@@ -10,7 +10,7 @@ from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.engine.diagnostics import Finding, by_severity
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.settings.settings import Settings
@@ -20,9 +20,7 @@ from mcp_memory.settings.settings import Settings
 @click.option("--fix", is_flag=True, help="Do what is safe, and say what was done.")
 @click.option("--accept", is_flag=True, help="The vanished notes are really gone: take them out of the index.")
 @click.option("--clients", is_flag=True, help="Look at the clients instead: found, connected how, reached, hooks.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def doctor(common: CommonOptions, fix: bool, accept: bool, clients: bool, as_json: bool) -> None:
     """Say what is wrong or odd, each with its remedy. Exit code 0 if there is nothing to do, else 1.
 
@@ -75,9 +73,7 @@ def doctor(common: CommonOptions, fix: bool, accept: bool, clients: bool, as_jso
 @click.argument("entries", metavar="[ID]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every entry that is listed.")
 @click.option("--dismiss", is_flag=True, help="They were removed on purpose: list them no longer.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def recover(common: CommonOptions, entries: tuple[str, ...], everything: bool, dismiss: bool, as_json: bool) -> None:
     """List log entries that somebody's save took away, or add them again at the end of their log.
 

@@ -11,7 +11,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients.snippets import start_command
 from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.daemon.service import restarted_by_systemd
-from mcp_memory.cli.options import CommonOptions, as_json, located, port
+from mcp_memory.cli.options import CommonOptions, command_options, located, port
 from mcp_memory.cli.topics.tree_view import counted
 from mcp_memory.client.connection import Address
 from mcp_memory.client.versions import is_newer
@@ -23,9 +23,7 @@ from mcp_memory.settings.settings import Settings
 
 @click.command()
 @port
-@located
-@as_json
-@click.pass_obj
+@command_options
 def start(common: CommonOptions, port: int | None, as_json: bool) -> None:
     """Start the daemon in the background, or say where it already runs.
 
@@ -52,9 +50,7 @@ def start(common: CommonOptions, port: int | None, as_json: bool) -> None:
 
 
 @click.command()
-@located
-@as_json
-@click.pass_obj
+@command_options
 def stop(common: CommonOptions, as_json: bool) -> None:
     """Stop the daemon: running calls finish first. One that hangs is killed. A hook, or a client that connects, starts
     it again.
@@ -70,9 +66,7 @@ def stop(common: CommonOptions, as_json: bool) -> None:
 
 
 @click.command()
-@located
-@as_json
-@click.pass_obj
+@command_options
 def restart(common: CommonOptions, as_json: bool) -> None:
     """Stop the daemon, whatever it does, and start it with the configuration as it is now.
 
@@ -99,9 +93,7 @@ def _last_address(settings: Settings) -> Address | None:
 
 
 @click.command()
-@located
-@as_json
-@click.pass_obj
+@command_options
 def status(common: CommonOptions, as_json: bool) -> None:
     """Say whether the daemon runs, where, and how complete its index is. Exit code 3 if it does not run.
 

@@ -13,7 +13,7 @@ import click
 
 from mcp_memory.cli.clients.snippets import command_path, vault_option
 from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options, located
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
 from mcp_memory.integrations import config_files
@@ -53,9 +53,7 @@ def service() -> None:
 
 @service.command("install")
 @click.option("--dry-run", is_flag=True, help="Only show the unit.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def install(common: CommonOptions, dry_run: bool, as_json: bool) -> None:
     """Write the unit, enable it, and let systemd take over the daemon.
 
@@ -89,9 +87,7 @@ def install(common: CommonOptions, dry_run: bool, as_json: bool) -> None:
 
 
 @service.command("uninstall")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def uninstall(common: CommonOptions, as_json: bool) -> None:
     """Stop and disable the unit, and remove it. One that somebody has edited is kept beside itself, with a date.
 
@@ -119,9 +115,7 @@ def uninstall(common: CommonOptions, as_json: bool) -> None:
 
 
 @service.command("status")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def status(common: CommonOptions, as_json: bool) -> None:
     """Say whether the unit is there, enabled and active.
 

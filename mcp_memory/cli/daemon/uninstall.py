@@ -16,7 +16,7 @@ import click
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, uninstall_client
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.daemon.service import unit_file
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
 from mcp_memory.errors import InvalidInput, StorageFailed
@@ -42,9 +42,7 @@ class UninstallPlan:
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
 @click.option("--models", is_flag=True, help="With --purge: the compiled models too, though other vaults may use them.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def uninstall(
     common: CommonOptions,
     client: str | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcp_memory.cli.console import emit, print_status, say
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folders", metavar="SET...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the indexes here, for the next run.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def calibrate(common: CommonOptions, folders: tuple[Path, ...], state: Path | None, as_json: bool) -> None:
     """Fit how sure answers are to your model, on sets of questions.
 

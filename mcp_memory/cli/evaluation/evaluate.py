@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcp_memory.cli.console import emit, head, print_status, say
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ CAVEAT = (
     "--run", "run_file", type=click.Path(dir_okay=False, path_type=Path), help="Write what came back to this file."
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the index here, for the next run.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def evaluate(
     common: CommonOptions,
     folder: Path | None,

@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.client.connection import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import visible
@@ -24,9 +24,7 @@ from_then = click.option("--since", help="Only what was forgotten from then on, 
 @by_client
 @in_session
 @from_then
-@located
-@as_json
-@click.pass_obj
+@command_options
 def list_(
     common: CommonOptions, deleted: bool, client: str | None, session: str | None, since: str | None, as_json: bool
 ) -> None:
@@ -53,9 +51,7 @@ def list_(
 @from_then
 @click.option("--dry-run", is_flag=True, help="With --client, --session or --since: say what would come back.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def restore(
     common: CommonOptions,
     note: str | None,

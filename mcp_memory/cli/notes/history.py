@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import InvalidInput
 
 
@@ -16,9 +16,7 @@ from mcp_memory.errors import InvalidInput
 @click.argument("note", required=False)
 @click.option("--at", metavar="COMMIT", help="Print the note as it was in this commit.")
 @click.option("-n", "--limit", type=click.IntRange(1, 5000), default=20, show_default=True, help="How many commits.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def log(common: CommonOptions, note: str | None, at: str | None, limit: int, as_json: bool) -> None:
     """Show the history of the vault, or of one note (id or path) wherever it has been moved, from its git repository.
 

@@ -10,7 +10,7 @@ import click
 from mcp_memory.cli.console import emit, is_styled, print_status, say
 from mcp_memory.cli.engine_call import ask
 from mcp_memory.cli.notes.explain_table import explain_table, list_left_out
-from mcp_memory.cli.options import CommonOptions, TextCommand, as_json, located
+from mcp_memory.cli.options import CommonOptions, TextCommand, command_options
 from mcp_memory.cli.shell_hints import recall_to_commands, tools_to_commands
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
@@ -31,9 +31,7 @@ project = click.option("--project", help="This project's notes and those without
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--explain", is_flag=True, help="Draw a table of why each hit is where it is.")
 @project
-@located
-@as_json
-@click.pass_obj
+@command_options
 def search(
     common: CommonOptions,
     query: tuple[str, ...],
@@ -92,9 +90,7 @@ def search(
 @click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
 @click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
 @project
-@located
-@as_json
-@click.pass_obj
+@command_options
 def recall(
     common: CommonOptions,
     query: tuple[str, ...],
@@ -130,9 +126,7 @@ def recall(
 @click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
 @click.option("--path", help="A new file's exact path inside home.")
 @click.option("--project", help="The project it belongs to; default: none.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def append(
     common: CommonOptions,
     words: tuple[str, ...],
@@ -172,9 +166,7 @@ def append(
 @click.command()
 @click.argument("note")
 @click.option("--reason", help="Why, in a few words.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def forget(common: CommonOptions, note: str, reason: str | None, as_json: bool) -> None:
     """Take a note or log entry (id or path), also one of your own files, out of every answer; the file stays.
 
@@ -190,9 +182,7 @@ def forget(common: CommonOptions, note: str, reason: str | None, as_json: bool) 
 @click.command()
 @click.argument("note")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def erase(common: CommonOptions, note: str, yes: bool, as_json: bool) -> None:
     """Take a note or log entry (id or path) away for good: its bytes, and what we kept of it. There is no way back.
 

@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -24,9 +24,7 @@ _SUMS = ("messages", "leaves", "secrets", "unreadable")
 @click.option("--all", "everything", is_flag=True, help="Every session in the clients' folders, however old.")
 @click.option("--client", help="Whose transcript it is, or with --all whose: claude-code, codex or openclaw.")
 @click.option("--dry-run", is_flag=True, help="Say what there is to capture, and write nothing.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def capture(
     common: CommonOptions, file: str | None, everything: bool, client: str | None, dry_run: bool, as_json: bool
 ) -> None:

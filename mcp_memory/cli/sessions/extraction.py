@@ -17,7 +17,7 @@ from mcp_memory.capture.service import CapturedMessages
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.extraction.candidate import Candidate
@@ -45,9 +45,7 @@ _PLURALS = {"fix": "fixes"}
 )
 @click.option("--project", help="The project that it is about; default: that of the folder it was worked in, or none.")
 @click.option("--dry-run", is_flag=True, help="Show what is found; store nothing.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def extract(
     common: CommonOptions,
     transcript: str,
@@ -103,9 +101,7 @@ def extract(
 
 @click.command()
 @click.argument("transcript")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
     """What a transcript held that is worth remembering, and what of it memory does not hold: that would be lost.
 

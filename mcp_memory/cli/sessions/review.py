@@ -10,7 +10,7 @@ import click
 
 from mcp_memory.cli.console import emit, fail, head, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -29,9 +29,7 @@ QUIT = frozenset("q\x03\x04\x1b")
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Every candidate of this score or more that contradicts nothing.",
 )  # fmt: skip
-@located
-@as_json
-@click.pass_obj
+@command_options
 def review(
     common: CommonOptions,
     accepted: tuple[str, ...],

@@ -8,7 +8,7 @@ import click
 
 from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
@@ -18,9 +18,7 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="So many levels; 1 = the topics at the top.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
     """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed.
 
@@ -44,9 +42,7 @@ def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("note")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def show(common: CommonOptions, note: str, as_json: bool) -> None:
     """Print one note as it is on disk, and where in the topics it is. By id, by path, or a topic by its folder.
 
@@ -85,9 +81,7 @@ def show(common: CommonOptions, note: str, as_json: bool) -> None:
 @click.option("--topic", metavar="PATH", help="Only this topic, by its folder: its page, and what joins it.")
 @click.option("--undo", metavar="RUN", help="Take a run back: its notes return, its pages go.")
 @click.option("--runs", is_flag=True, help="List the runs that can be taken back.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def compact(
     common: CommonOptions, dry_run: bool, topic: str | None, undo: str | None, runs: bool, as_json: bool
 ) -> None:

@@ -14,7 +14,7 @@ import click
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.console import emit, say
 from mcp_memory.cli.engine_session import EngineSession
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NotePath, NoteState, Status
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -42,9 +42,7 @@ _NO_CHAPTERS = frozenset({NoteState.ARCHIVED.value, NoteState.INBOX.value})
 @click.option("--to", "target", type=click.Path(path_type=Path), metavar="FILE", required=True, help="A new file.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--forgotten", is_flag=True, help="Also what was forgotten (a tar has every file in any case).")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def export(common: CommonOptions, form: str | None, target: Path, force: bool, forgotten: bool, as_json: bool) -> None:
     """Write all notes to one file outside the vault.
 

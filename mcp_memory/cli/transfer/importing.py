@@ -13,7 +13,7 @@ import click
 
 from mcp_memory.cli.console import emit, print_status, say
 from mcp_memory.cli.engine_session import EngineSession
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow, Tick
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
@@ -34,9 +34,7 @@ SHOWN_ROWS, SHOWN_NAMES = 40, 5
 @click.option("--from", "kind", type=click.Choice(kinds()), help="What the source is; default: told by what is in it.")
 @click.option("--project", help="The project of notes that name none.")
 @click.option("--dry-run", is_flag=True, help="Say what would come where, and do nothing.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def import_(
     common: CommonOptions, source: Path, kind: str | None, project: str | None, dry_run: bool, as_json: bool
 ) -> None:

@@ -10,7 +10,7 @@ import click
 
 from mcp_memory.cli.console import emit, print_status, say
 from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, as_json, located
+from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.cli.topics.tree_view import counted
 
 
@@ -21,9 +21,7 @@ from mcp_memory.cli.topics.tree_view import counted
 )
 @click.option("--link", "linked", is_flag=True, help="Hard links to the vault's own files where that can be.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@located
-@as_json
-@click.pass_obj
+@command_options
 def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run: bool, as_json: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
