@@ -1,7 +1,7 @@
-"""Bookmarks: how far each transcript has been captured, durably, a small file each in the state folder.
+"""Records durably how far each transcript has been captured, in one small file each in the state folder.
 
-A bookmark holds what the next step needs: the place, what readers remember, and the turns of the leaves that still
-grow. It is replaced in one go after everything that it stands for is on disk.
+A checkpoint holds what the next step needs: the offset, what readers remember, and the turns of pages that can still
+grow. It is replaced atomically, after everything it covers is on disk.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.capture.readers.context import ReaderContext
-from mcp_memory.capture.segments import SessionSegment, SpokenTurn
+from mcp_memory.capture.readers.message import ReaderContext
+from mcp_memory.capture.transcript_store import SessionSegment, SpokenTurn
 from mcp_memory.errors import StorageFailed
 from mcp_memory.runtime.private_files import make_private, replace_file
 
@@ -24,30 +24,29 @@ DIGEST_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`name` is the transcript's, see `Place.name`."""
+    """`name` is `TranscriptPath.name`."""
 
     client: str
     name: str
     offset: int = 0
-    within: bool = False
-    """Whether `offset` lies in a line that is too long to be read."""
-    mark: str = ""
-    """Of the bytes before `offset`: a file that has others there is another one."""
+    in_long_line: bool = False
+    """Whether `offset` lies within a line that is too long to read."""
+    fingerprint: str = ""
+    """Hash of the bytes before `offset`; a file with another one has been replaced."""
     context: ReaderContext = field(default_factory=ReaderContext)
     threads: Mapping[str, SessionSegment] = field(default_factory=dict[str, SessionSegment])
-    seen: int = 0
-    """How many messages were captured; so many digests of them count."""
+    message_count: int = 0
+    """Messages captured so far, and so the number of valid digests."""
     restarts: int = 0
-    """How often the file was found cut short or replaced, and read again from its beginning."""
+    """How often the file was truncated or replaced, and read again from the start."""
     unreadable: int = 0
-    """Lines that are no JSON, or too long."""
+    """Lines that are not JSON, or too long."""
     captured_at: str | None = None
-    """ISO 8601; None as long as nothing was."""
+    """ISO 8601; None before the first capture."""
 
     def payload(self) -> dict[str, Any]:
         threads = {
-            name: [segment.number, [each.payload() for each in segment.spoken]]
-            for name, segment in self.threads.items()
+            name: [segment.number, [each.payload() for each in segment.turns]] for name, segment in self.threads.items()
         }
         plain = {name: getattr(self, name) for name in _PLAIN}
         return {**plain, "context": self.context.payload(), "threads": threads}
@@ -62,17 +61,27 @@ class Checkpoint:
         return cls(**plain, context=ReaderContext.from_payload(payload["context"]), threads=threads)
 
 
-_PLAIN = ("client", "name", "offset", "within", "mark", "seen", "restarts", "unreadable", "captured_at")
+_PLAIN = (
+    "client",
+    "name",
+    "offset",
+    "in_long_line",
+    "fingerprint",
+    "message_count",
+    "restarts",
+    "unreadable",
+    "captured_at",
+)
 
 
 class Checkpoints:
-    """All of them. One process at a time, which holds the vault's lock."""
+    """Used by one process at a time, which holds the vault's lock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, client: str, name: str) -> Checkpoint:
-        """A new one where there is none, or where it is no longer readable: leaves then come out as they were. Raises
+        """Returns a new one if there is none or it can't be read; capturing again yields the same pages. Raises
         StorageFailed."""
         file = self._file(name)
         try:
@@ -82,21 +91,23 @@ class Checkpoints:
         except OSError as error:
             raise _failed(error, file) from error
 
-    def keep(self, bookmark: Checkpoint) -> None:
-        """Make one durable where there is none yet, so that the transcript is not forgotten. Raises StorageFailed."""
-        if not self._file(bookmark.name).exists():
-            self.move(bookmark, ())
+    def save_if_new(self, checkpoint: Checkpoint) -> None:
+        """Saves a first checkpoint, so that the transcript is not forgotten. Raises StorageFailed."""
+        if not self._file(checkpoint.name).exists():
+            self.save(checkpoint, ())
 
-    def move(self, bookmark: Checkpoint, digests: Collection[bytes]) -> Checkpoint:
-        """Make it durable, with the digests of what was captured since; returns it with these counted. Raises
+    def save(self, checkpoint: Checkpoint, digests: Collection[bytes]) -> Checkpoint:
+        """Saves it durably with the digests of newly captured messages, and returns it with those counted. Raises
         StorageFailed."""
-        file = self._file(bookmark.name)
-        moved = replace(bookmark, seen=bookmark.seen + len(digests))
+        file = self._file(checkpoint.name)
+        moved = replace(checkpoint, message_count=checkpoint.message_count + len(digests))
         try:
             make_private(file.parent)
             if digests:
                 with open(file.with_suffix(".seen"), "ab", opener=_private) as seen:
-                    seen.truncate(bookmark.seen * DIGEST_BYTES)  # a step that was cut short may have left some
+                    seen.truncate(
+                        checkpoint.message_count * DIGEST_BYTES
+                    )  # a step that was cut short may have left some
                     seen.write(b"".join(digests))
                     seen.flush()
                     os.fsync(seen.fileno())
@@ -105,11 +116,11 @@ class Checkpoints:
             raise _failed(error, file) from error
         return moved
 
-    def seen(self, bookmark: Checkpoint) -> frozenset[bytes]:
-        """The digests of what was captured of it. Raises StorageFailed."""
-        file = self._file(bookmark.name).with_suffix(".seen")
+    def read_digests(self, checkpoint: Checkpoint) -> frozenset[bytes]:
+        """Returns the digests of all captured messages. Raises StorageFailed."""
+        file = self._file(checkpoint.name).with_suffix(".seen")
         try:
-            data = file.read_bytes()[: bookmark.seen * DIGEST_BYTES]
+            data = file.read_bytes()[: checkpoint.message_count * DIGEST_BYTES]
         except FileNotFoundError:
             return frozenset()
         except OSError as error:
@@ -117,19 +128,19 @@ class Checkpoints:
         return frozenset(data[at : at + DIGEST_BYTES] for at in range(0, len(data), DIGEST_BYTES))
 
     def read_all(self) -> Sequence[Checkpoint]:
-        """Those that can be read."""
+        """Returns all that can be read."""
         found: list[Checkpoint] = []
         for file in sorted(self._folder.glob("*.json")):
             try:
-                bookmark = _read(file)
+                checkpoint = _read(file)
             except OSError:
                 continue
-            found += [bookmark] if bookmark else []
+            found += [checkpoint] if checkpoint else []
         return found
 
-    def drop(self, bookmark: Checkpoint) -> None:
+    def delete(self, checkpoint: Checkpoint) -> None:
         """Raises StorageFailed."""
-        file = self._file(bookmark.name)
+        file = self._file(checkpoint.name)
         try:
             for suffix in (".seen", ".json"):
                 file.with_suffix(suffix).unlink(missing_ok=True)
@@ -141,7 +152,7 @@ class Checkpoints:
 
 
 def _read(file: Path) -> Checkpoint | None:
-    """None for what is no bookmark of this version. Raises OSError."""
+    """Returns None for a file that is not a checkpoint of this version. Raises OSError."""
     try:
         return Checkpoint.from_payload(json.loads(file.read_bytes()))
     except (ValueError, KeyError, TypeError):
@@ -153,4 +164,4 @@ def _private(path: str, flags: int) -> int:
 
 
 def _failed(error: OSError, file: Path) -> StorageFailed:
-    return StorageFailed(f"cannot keep how far a transcript was read: {error.strerror}", hint=str(file))
+    return StorageFailed(f"cannot record how far a transcript was read: {error.strerror}", hint=str(file))

@@ -10,7 +10,7 @@ SHIPPED_FOLDERS: Mapping[str, str] = {
     "codex": "~/.codex/sessions",
     "openclaw": "~/.openclaw/agents",
 }
-"""Where each client keeps its transcripts: nothing else is read."""
+"""Where each client keeps its transcripts; nothing else is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,15 @@ class CaptureConfig:
 
     enabled: bool = True
     tool_output: bool = False
-    """Whether leaves hold what tools gave back."""
+    """Whether captured pages include tool output."""
     min_bytes: int = 100_000
-    """So much more in a transcript is captured while a turn goes on …"""
+    """A transcript is captured during a turn once it has grown by this much …"""
     min_messages: int = 50
-    """… and so many more messages."""
+    """… or by this many messages."""
     keep_days: int = 90
     keep_bytes: int = 200_000_000
     folders: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The user's own take the place of the shipped ones."""
+    """Overrides the shipped ones."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folders", {**SHIPPED_FOLDERS, **self.folders})

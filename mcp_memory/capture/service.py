@@ -1,9 +1,9 @@
-"""The taker: takes transcripts step after step, one at a time, whoever asks for it."""
+"""Captures transcripts step by step, one step at a time."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
@@ -14,48 +14,35 @@ import anyio
 
 from mcp_memory.capture.checkpoint import Checkpoint, Checkpoints
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.readers.context import ReaderContext
-from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.capture.step import CaptureStep, step_of, without_removed
-from mcp_memory.capture.tail import Unread, read_new, sessions, waiting
+from mcp_memory.capture.readers.message import ReaderContext
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments
+from mcp_memory.capture.tail import Unread, list_sessions, measure_unread, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import TranscriptStore
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import TRANSCRIPTS
-from mcp_memory.runtime.project import project_of
 from mcp_memory.runtime.threads import in_thread, place_of
 
-
-@dataclass(frozen=True, slots=True)
-class CapturedMessages:
-    """New messages of a session, in their order, without secrets. `file` is the transcript's name, see `Place.name`."""
-
-    file: str
-    client: str
-    session: str
-    project: str | None
-    messages: Sequence[TranscriptMessage]
-
-
 Hear = Callable[[CapturedMessages], Awaitable[object]]
-"""After a crash the same messages may come once more. What it raises is tried again with the same messages."""
+"""Receives new messages. After a crash, or if it raises, it gets the same messages again."""
 
-MOST_TRIES = 3
-"""So often the hearer may fail on the same messages; then it goes on without."""
+MAX_TRIES = 3
+"""Attempts for the same messages; then they are skipped."""
 
 STEP_S = 60.0
 
 MOST_THREADS = 4
-"""For the steps of captures, those that overran their deadline included: no transcript takes the threads of others."""
+"""Worker threads for capture steps, including those past their deadline, so that other work keeps its threads."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureResult:
-    """One step: `offset` is where it ended, of `size`."""
+    """The result of one step, which ended at `offset` of `size`."""
 
-    place: TranscriptPath
+    path: TranscriptPath
     session: str
     offset: int
     size: int
@@ -65,14 +52,14 @@ class CaptureResult:
     unreadable: int
     at_end: bool
 
-    def then(self, more: CaptureResult) -> CaptureResult:
-        """Both together."""
+    def add(self, more: CaptureResult) -> CaptureResult:
+        """Adds the counts of the next step."""
         sums = {name: getattr(self, name) + getattr(more, name) for name in _COUNTED}
         return replace(more, **sums)
 
     def payload(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in self.__slots__ if name != "place"}
-        return {"file": self.place.name, "client": self.place.client, **plain}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "path"}
+        return {"file": self.path.name, "client": self.path.client, **plain}
 
 
 _COUNTED = ("messages", "leaves", "secrets", "unreadable")
@@ -88,10 +75,10 @@ class CaptureService:
         written: Callable[[], None],
         hear: Hear | None,
     ) -> None:
-        """What it keeps is in the folder `state`. `written` is called when there are other leaves than before."""
-        self.places = TranscriptPaths(config.folders)
-        self.shelf = TranscriptStore(state / TRANSCRIPTS, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
-        self.bookmarks = Checkpoints(state / "bookmarks")
+        """Stores everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages."""
+        self.paths = TranscriptPaths(config.folders)
+        self.store = TranscriptStore(state / TRANSCRIPTS, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
+        self.checkpoints = Checkpoints(state / "checkpoints")
         self._config = config
         self._zone = zone
         self._clock = clock
@@ -100,150 +87,151 @@ class CaptureService:
         self._taking = anyio.Lock()
         self._threads = anyio.CapacityLimiter(MOST_THREADS)
         self._deaf: dict[TranscriptPath, int] = {}
-        self.last: str | None = None
-        """When something was captured, ISO 8601."""
+        self.last_captured_at: str | None = None
+        """ISO 8601."""
 
-    async def capture_next(self, place: TranscriptPath, *, delegated: bool = False) -> CaptureResult:
-        """The next stretch of a transcript, with all that belongs to it: leaves, then the hearer, then the bookmark.
-        `delegated`: another agent runs the session; once said, that is remembered.
-        Raises NotFound, Refused, StorageFailed, and what the hearer raises."""
+    async def capture_next(self, path: TranscriptPath, *, delegated: bool = False) -> CaptureResult:
+        """Captures the next batch of a transcript: writes its pages, passes on its messages, moves the checkpoint.
+        `delegated`: another agent runs the session, which is remembered from then on.
+        Raises NotFound, Refused, StorageFailed, and what `hear` raises."""
 
         def read() -> tuple[CaptureStep, CaptureResult]:
-            before = without_removed(place, self.bookmarks.read(place.client, place.name), self.shelf.has)
+            before = drop_removed_segments(path, self.checkpoints.read(path.client, path.name), self.store.contains)
             before.context.delegated = before.context.delegated or delegated
-            step = self._step(place, before)
-            return step, self._taken(place, before, step, self.shelf.write(step.pages))
+            step = self._step(path, before)
+            return step, self._taken(path, before, step, self.store.write(step.pages))
 
         async with self._taking:
             step, taken = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
             if step.messages and self._hear:
-                await self._tell(self._hear, place, step)
+                await self._tell(self._hear, path, step)
             await in_thread(
-                lambda: self.bookmarks.move(step.bookmark, step.digests), deadline_s=STEP_S, what="moving a bookmark"
+                lambda: self.checkpoints.save(step.checkpoint, step.digests),
+                deadline_s=STEP_S,
+                what="saving a checkpoint",
             )
         if taken.leaves:
             self._written()
         if step.messages:
-            self.last = step.bookmark.captured_at
+            self.last_captured_at = step.checkpoint.captured_at
         return taken
 
-    async def would_take(self, place: TranscriptPath) -> CaptureResult:
-        """All that is new, without any trace of it. Raises as `take`, but for the hearer."""
-        bookmark = await in_thread(lambda: self.bookmarks.read(place.client, place.name), what="reading a bookmark")
+    async def preview(self, path: TranscriptPath) -> CaptureResult:
+        """Reports what `capture_next` would capture, and writes nothing. Raises NotFound, Refused, StorageFailed."""
+        checkpoint = await in_thread(lambda: self.checkpoints.read(path.client, path.name), what="reading a checkpoint")
         total: CaptureResult | None = None
         while total is None or not total.at_end:
             step = await in_thread(
-                partial(self._step, place, bookmark),
+                partial(self._step, path, checkpoint),
                 deadline_s=STEP_S,
                 what="reading a transcript",
                 limiter=self._threads,
             )
-            now = self._taken(place, bookmark, step, len(step.pages))
-            total = now if total is None else total.then(now)
-            bookmark = step.bookmark
+            now = self._taken(path, checkpoint, step, len(step.pages))
+            total = now if total is None else total.add(now)
+            checkpoint = step.checkpoint
         return total
 
-    def waiting(self, place: TranscriptPath, least_messages: int, size: int = -1) -> tuple[Unread, bool]:
-        """What is new, and whether that is so many messages; they are counted only where the size is another one than
+    def find_unread(self, path: TranscriptPath, least_messages: int, size: int = -1) -> tuple[Unread, bool]:
+        """Returns what is new, and whether it has at least `least_messages`, which are only counted if the size isn't
         `size`. For a worker thread. Raises NotFound, Refused, StorageFailed."""
-        bookmark = self.bookmarks.read(place.client, place.name)
-        found = waiting(self.places, place, bookmark)
+        checkpoint = self.checkpoints.read(path.client, path.name)
+        found = measure_unread(self.paths, path, checkpoint)
         if not found.new_bytes or found.size == size:
             return found, False
-        return found, len(self._step(place, bookmark).messages) >= least_messages
+        return found, len(self._step(path, checkpoint).messages) >= least_messages
 
-    def keep(self, place: TranscriptPath, *, delegated: bool = False) -> None:
-        """Remember durably that there is this transcript. For a worker thread. Raises StorageFailed."""
-        self.bookmarks.keep(Checkpoint(place.client, place.name, context=ReaderContext(delegated=delegated)))
+    def remember_transcript(self, path: TranscriptPath, *, delegated: bool = False) -> None:
+        """Records durably that a transcript exists. For a worker thread. Raises StorageFailed."""
+        self.checkpoints.save_if_new(Checkpoint(path.client, path.name, context=ReaderContext(delegated=delegated)))
 
-    def unfinished(self) -> list[TranscriptPath]:
-        """The transcripts that have grown since they were captured. For a worker thread."""
-        bookmarks = self.bookmarks.read_all()
-        self.last = max((each.captured_at for each in bookmarks if each.captured_at), default=None)
+    def list_grown(self) -> list[TranscriptPath]:
+        """Lists the transcripts that have grown since they were captured. For a worker thread."""
+        checkpoints = self.checkpoints.read_all()
+        self.last_captured_at = max((each.captured_at for each in checkpoints if each.captured_at), default=None)
         found: list[TranscriptPath] = []
-        for bookmark in bookmarks:
+        for checkpoint in checkpoints:
             try:
-                place = self.places.place(bookmark.client, bookmark.name)
-                is_new = waiting(self.places, place, bookmark).new_bytes > 0
-            except McpMemoryError:  # it is gone, or its client's folder is another one now
+                path = self.paths.locate(checkpoint.client, checkpoint.name)
+                is_new = measure_unread(self.paths, path, checkpoint).new_bytes > 0
+            except McpMemoryError:  # it is gone, or its client's folder has been reconfigured
                 continue
-            found += [place] if is_new else []
+            found += [path] if is_new else []
         return found
 
     async def prune(self) -> None:
-        """Takes out what is too old. Raises StorageFailed."""
+        """Removes pages that are too old or too many. Raises StorageFailed."""
         async with self._taking:
             gone = await in_thread(self._prune, what="pruning transcripts")
         if gone:
             self._written()
 
-    async def found(self, client: str | None = None) -> list[TranscriptPath]:
-        """Every transcript in the clients' folders, or in one client's, the latest last. Raises InvalidInput."""
+    async def list_transcripts(self, client: str | None = None) -> list[TranscriptPath]:
+        """Lists every transcript of all clients, or of one, newest last. Raises InvalidInput."""
 
         def look() -> list[TranscriptPath]:
-            clients = [client] if client else list(self.places.clients)
-            every = [place for name in clients for place in self.places.paths_of_client(name)]
-            return [each for place in every for each in sessions(self.places, place)]
+            clients = [client] if client else list(self.paths.clients)
+            every = [path for name in clients for path in self.paths.list_transcripts(name)]
+            return [each for path in every for each in list_sessions(self.paths, path)]
 
         return await in_thread(look, deadline_s=STEP_S, what="looking for transcripts")
 
-    async def paths_in(self, file: str, client: str | None = None) -> list[TranscriptPath]:
-        """The transcripts that a file holds, and those of its sub-agents. Raises InvalidInput, NotFound, Refused."""
+    async def list_in_file(self, file: str, client: str | None = None) -> list[TranscriptPath]:
+        """Lists the transcripts in a file, and those of its sub-agents. Raises InvalidInput, NotFound, Refused."""
 
         def look() -> list[TranscriptPath]:
-            place = self.places.place(client or self.places.client_of(file), file)
-            with self.places.opened(place):
+            path = self.paths.locate(client or self.paths.find_client(file), file)
+            with self.paths.open_transcript(path):
                 pass
-            return [*sessions(self.places, place), *self.places.beside(place)]
+            return [*list_sessions(self.paths, path), *self.paths.list_sub_agents(path)]
 
         return await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
 
     # -- below -------------------------------------------------------------------------------------------------
 
-    def _step(self, place: TranscriptPath, bookmark: Checkpoint) -> CaptureStep:
-        new = read_new(self.places, place, bookmark)
-        seen = self.bookmarks.seen(bookmark) if new.restarted or bookmark.restarts else frozenset[bytes]()
-        return step_of(
-            place, new, bookmark, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output
+    def _step(self, path: TranscriptPath, checkpoint: Checkpoint) -> CaptureStep:
+        new = read_new(self.paths, path, checkpoint)
+        seen = self.checkpoints.read_digests(checkpoint) if new.restarted or checkpoint.restarts else frozenset[bytes]()
+        return build_step(
+            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output
         )
 
-    async def _tell(self, hear: Hear, place: TranscriptPath, step: CaptureStep) -> None:
+    async def _tell(self, hear: Hear, path: TranscriptPath, step: CaptureStep) -> None:
         try:
-            session, project = step.session or place.inner.stem, project_of(step.bookmark.context.folder)
-            await hear(CapturedMessages(place.name, place.client, session, project, step.messages))
+            await hear(CapturedMessages.from_step(path, step))
         except Exception as error:
-            self._deaf[place] = self._deaf.get(place, 0) + 1
-            if self._deaf[place] < MOST_TRIES:
+            self._deaf[path] = self._deaf.get(path, 0) + 1
+            if self._deaf[path] < MAX_TRIES:
                 raise
-            log.error("capture: %d messages are heard by nobody: %s", len(step.messages), place_of(error))
-        self._deaf.pop(place, None)
+            log.error("capture: %d messages were skipped: %s", len(step.messages), place_of(error))
+        self._deaf.pop(path, None)
 
-    def _taken(self, place: TranscriptPath, before: Checkpoint, step: CaptureStep, leaves: int) -> CaptureResult:
-        size = waiting(self.places, place, step.bookmark).size
-        unreadable = step.bookmark.unreadable - before.unreadable
+    def _taken(self, path: TranscriptPath, before: Checkpoint, step: CaptureStep, leaves: int) -> CaptureResult:
+        size = measure_unread(self.paths, path, step.checkpoint).size
+        unreadable = step.checkpoint.unreadable - before.unreadable
         return CaptureResult(
-            place, step.session, step.bookmark.offset, size, len(step.messages), leaves, step.secrets, unreadable,
+            path, step.session, step.checkpoint.offset, size, len(step.messages), leaves, step.secret_count, unreadable,
             step.at_end,
         )  # fmt: skip
 
     def _prune(self) -> int:
-        """Bookmarks keep no word longer than leaves do."""
-        gone = self.shelf.prune()
-        for bookmark in self.bookmarks.read_all():
+        """Removes old pages, and their words from the checkpoints."""
+        gone = self.store.prune()
+        for checkpoint in self.checkpoints.read_all():
             try:
-                place = self.places.place(bookmark.client, bookmark.name)
-            except McpMemoryError:  # its client's folder is another one now
+                path = self.paths.locate(checkpoint.client, checkpoint.name)
+            except McpMemoryError:  # its client's folder has been reconfigured
                 continue
-            kept = without_removed(place, bookmark, self.shelf.has)
-            if self._is_gone(place) and not any(segment.spoken for segment in kept.threads.values()):
-                self.bookmarks.drop(bookmark)
-            elif kept != bookmark:
-                self.bookmarks.move(kept, ())
+            kept = drop_removed_segments(path, checkpoint, self.store.contains)
+            if self._is_gone(path) and not any(segment.turns for segment in kept.threads.values()):
+                self.checkpoints.delete(checkpoint)
+            elif kept != checkpoint:
+                self.checkpoints.save(kept, ())
         return gone
 
-    def _is_gone(self, place: TranscriptPath) -> bool:
+    def _is_gone(self, path: TranscriptPath) -> bool:
         try:
-            with self.places.opened(place):
+            with self.paths.open_transcript(path):
                 return False
         except McpMemoryError as error:
             return isinstance(error, NotFound)

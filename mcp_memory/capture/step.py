@@ -1,4 +1,4 @@
-"""A step: the next stretch of one transcript read, freed of secrets and cut into leaves. Writes nothing."""
+"""Builds a capture step: redacts the next lines of a transcript and splits them into pages. Writes nothing."""
 
 from __future__ import annotations
 
@@ -8,84 +8,83 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
-from mcp_memory.capture.readers.context import ReaderContext
 from mcp_memory.capture.readers.lines import TranscriptLine
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.capture.readers.registry import messages_of
-from mcp_memory.capture.segments import SegmentOrigin, SessionSegment, SpokenTurn, first_page_of, pages_of
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
+from mcp_memory.capture.transcript_store import SegmentOrigin, SessionSegment, SpokenTurn, first_path_of, render_segment
 from mcp_memory.runtime.project import project_of
 from mcp_memory.text.secrets.redaction import redact
 
 MOST_SAID_CHARS = 100_000
-"""Of one message; who pastes more pastes a document."""
+"""Per message; anything longer is a pasted document."""
 
 MOST_TOOL_CHARS = 4000
-"""Of what one call of a tool gave back."""
+"""Per tool result."""
 
 WENT_WELL = "ok"
-"""In place of what a tool gave back that nobody keeps."""
+"""Replaces the output of a tool call that succeeded, unless tool output is kept."""
 
 _SEAM_CHARS = 20_000
-"""Looked at behind the cut, so that no half of a secret is left before it: longer than any."""
+"""Redacted beyond the cut, so that the cut never leaves half a secret; longer than any secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureStep:
-    """What one stretch comes to. `bookmark` stands behind it, `digests` are of its messages, `secrets` were taken out.
-    `at_end`: nothing more is to be had now."""
+    """`checkpoint` is the position after it, `digests` those of its messages, `secret_count` the secrets redacted.
+    `at_end`: there is nothing more to read now."""
 
-    bookmark: Checkpoint
+    checkpoint: Checkpoint
     messages: tuple[TranscriptMessage, ...]
     pages: Mapping[str, bytes]
     digests: tuple[bytes, ...]
-    secrets: int
+    secret_count: int
     at_end: bool
 
     @property
     def session(self) -> str:
-        return self.bookmark.context.session
+        return self.checkpoint.context.session
 
 
-def step_of(
-    place: TranscriptPath,
+def build_step(
+    path: TranscriptPath,
     news: NewLines,
-    bookmark: Checkpoint,
+    checkpoint: Checkpoint,
     seen: Collection[bytes],
     *,
     zone: tzinfo,
     now: datetime,
     tool_output: bool,
 ) -> CaptureStep:
-    """`seen` are the digests of what was captured before, where the file has ever been another one."""
-    stretch = news.stretch
+    """`seen` holds the digests of earlier messages, if the file has ever been replaced."""
+    stretch = news.batch
     if news.restarted:
-        context = ReaderContext(delegated=bookmark.context.delegated)
-        bookmark = replace(bookmark, context=context, restarts=bookmark.restarts + 1)
-    context = ReaderContext.from_payload(bookmark.context.payload())
-    context.session = context.session or place.session
-    read = _Reading(place.client, context, seen, zone, tool_output=tool_output)
+        context = ReaderContext(delegated=checkpoint.context.delegated)
+        checkpoint = replace(checkpoint, context=context, restarts=checkpoint.restarts + 1)
+    context = ReaderContext.from_payload(checkpoint.context.payload())
+    context.session = context.session or path.session
+    read = _Reading(path.client, context, seen, zone, tool_output=tool_output)
     messages = [message for line in stretch.lines for message in read.new(line)]
-    threads = dict(bookmark.threads)
+    threads = dict(checkpoint.threads)
     pages: dict[str, bytes] = {}
     project = project_of(context.folder)
     for thread, spoken in _by_thread(messages, tool_output=tool_output).items():
-        segments = threads.get(thread, SessionSegment()).grown(spoken)
-        origin = SegmentOrigin(place.client, place.name, thread or place.inner.stem, project)
+        segments = threads.get(thread, SessionSegment()).extend(spoken)
+        origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, project)
         for segment in segments:
-            pages |= pages_of(segment, origin)
+            pages |= render_segment(segment, origin)
         threads[thread] = segments[-1]
     return CaptureStep(
         replace(
-            bookmark,
+            checkpoint,
             offset=stretch.next_offset,
-            within=stretch.within,
-            mark=news.mark,
+            in_long_line=stretch.in_long_line,
+            fingerprint=news.fingerprint,
             context=context,
             threads=threads,
-            unreadable=bookmark.unreadable + read.unreadable + stretch.too_long,
-            captured_at=now.isoformat(timespec="seconds") if messages else bookmark.captured_at,
+            unreadable=checkpoint.unreadable + read.unreadable + stretch.long_line_count,
+            captured_at=now.isoformat(timespec="seconds") if messages else checkpoint.captured_at,
         ),
         tuple(messages),
         pages,
@@ -95,16 +94,16 @@ def step_of(
     )
 
 
-def without_removed(place: TranscriptPath, bookmark: Checkpoint, has: Callable[[str], bool]) -> Checkpoint:
-    """Without the turns of leaves that somebody has removed since: they are not written again. `has`: whether a leaf is
-    there."""
+def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Callable[[str], bool]) -> Checkpoint:
+    """Drops the turns of pages that were deleted since, so that they are not written again. `has` tells whether a page
+    exists."""
 
     def kept(thread: str, segment: SessionSegment) -> SessionSegment:
-        origin = SegmentOrigin(place.client, place.name, thread or place.inner.stem, None)
-        is_gone = segment.spoken and not has(first_page_of(segment, origin))
+        origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, None)
+        is_gone = segment.turns and not has(first_path_of(segment, origin))
         return SessionSegment(segment.number + 1) if is_gone else segment
 
-    return replace(bookmark, threads={thread: kept(thread, each) for thread, each in bookmark.threads.items()})
+    return replace(checkpoint, threads={thread: kept(thread, each) for thread, each in checkpoint.threads.items()})
 
 
 class _Reading:
@@ -121,8 +120,8 @@ class _Reading:
         self.unreadable = 0
 
     def new(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
-        """What the line holds and was not captured before."""
-        messages = messages_of(self._client, line.data, line.offset, self._context)
+        """Returns the line's messages that were not captured before."""
+        messages = parse_line(self._client, line.data, line.offset, self._context)
         if messages is None:
             self.unreadable += 1
         return [each for message in messages or () if (each := self._unseen(self._clean(message)))]
@@ -131,7 +130,7 @@ class _Reading:
         turn = message.turn
         at = turn.at.astimezone(self._zone) if turn.at else None
         if message.role is Role.TOOL and not message.failed and not self._tool_output:
-            # Most of a transcript, and nobody asks for more than that it went well: secrets need not be looked for.
+            # Most of a transcript is tool output; replacing it saves looking for secrets in it.
             return replace(message, turn=replace(turn, text=WENT_WELL, at=at))
         most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_SAID_CHARS
         text, count = redact(turn.text[: most + _SEAM_CHARS])
@@ -149,7 +148,7 @@ class _Reading:
 
 
 def _digest(message: TranscriptMessage) -> bytes:
-    """Of what makes a message the same one wherever it stands."""
+    """Identifies a message wherever it stands in the file."""
     turn = message.turn
     at = turn.at.timestamp() if turn.at else ""
     said = "\0".join([message.role, turn.session or "", turn.speaker, str(at), turn.text])

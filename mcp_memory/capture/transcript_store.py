@@ -1,44 +1,154 @@
-"""The shelf: the folder in the state folder that is the source `@transcripts`. Private, never synced, never in git."""
+"""Splits sessions into pages and stores them in the folder behind `@transcripts`: private, never synced or in git.
+
+A segment ends where the next turn doesn't fit; later turns never change earlier segments. Each thread of a transcript
+(a session, or a sub-agent's part of one) has its own segments, counted from 1.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from time import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from mcp_memory.errors import StorageFailed
+from mcp_memory.errors import InvalidInput, StorageFailed
 from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.text.conversation.conversation_chunks import LEAF_TOKENS, Leaf, leaves_of
+from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
+
+MOST_CHARS = LEAF_TOKENS * CHARS_PER_TOKEN
+KIND = "transcript"
+
+_AROUND = 40
+"""Characters per turn besides its text: speaker, time, an occasional day heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTurn:
+    """A turn, and the byte of its transcript at which its line begins."""
+
+    turn: Turn
+    offset: int
+
+    def payload(self) -> list[Any]:
+        turn = self.turn
+        return [turn.speaker, turn.text, turn.at.isoformat() if turn.at else None, turn.session, self.offset]
+
+    @classmethod
+    def from_payload(cls, payload: Sequence[Any]) -> SpokenTurn:
+        speaker, text, at, session, offset = payload
+        return cls(Turn(speaker, text, datetime.fromisoformat(at) if at else None, session), offset)
+
+    @property
+    def length(self) -> int:
+        """Approximate characters in a page, where its lines are indented."""
+        return len(self.turn.text) + 2 * self.turn.text.count("\n") + _AROUND
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSegment:
+    """`number` counts from 1."""
+
+    number: int = 1
+    turns: tuple[SpokenTurn, ...] = ()
+
+    def extend(self, more: Iterable[SpokenTurn]) -> list[SessionSegment]:
+        """Returns this segment with the turns that fit, and the following ones; only the last can still grow."""
+        done: list[SessionSegment] = []
+        number, held = self.number, list(self.turns)
+        length = sum(each.length for each in held)
+        for each in more:
+            if held and length + each.length > MOST_CHARS:
+                done.append(SessionSegment(number, tuple(held)))
+                number, held, length = number + 1, [], 0
+            held.append(each)
+            length += each.length
+        return [*done, SessionSegment(number, tuple(held))]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentOrigin:
+    """`name` is the transcript's, `thread` the session or its sub-agent."""
+
+    client: str
+    name: str
+    thread: str
+    project: str | None
+
+    @property
+    def folder(self) -> str:
+        """Relative to the store, and unique to the thread and transcript."""
+        digest = hashlib.sha256(f"{self.client}\0{self.name}\0{self.thread}".encode("utf-8", "surrogatepass"))
+        plain = re.sub(r"[^A-Za-z0-9]+", "-", self.thread)[:60].strip("-")
+        return f"{self.client}/{plain or 'session'}-{digest.hexdigest()[:8]}"
+
+
+def first_path_of(segment: SessionSegment, origin: SegmentOrigin) -> str:
+    """Returns the path of a segment's first page, whether it exists or not."""
+    return f"{origin.folder}/{segment.number:04}.md"
+
+
+def render_segment(segment: SessionSegment, origin: SegmentOrigin) -> Mapping[str, bytes]:
+    """Renders a segment as pages by path: one, or several if a single turn is too long for one."""
+    leaves = leaves_of(each.turn for each in segment.turns)
+    return {
+        f"{origin.folder}/{segment.number:04}{f'-{part}' if part > 1 else ''}.md": _page(leaf, segment, origin)
+        for part, leaf in enumerate(leaves, 1)
+    }
+
+
+def _page(leaf: Leaf, segment: SessionSegment, origin: SegmentOrigin) -> bytes:
+    meta = {
+        "title": leaf.title,
+        "kind": KIND,
+        "project": origin.project,
+        "created": leaf.began.replace(microsecond=0) if leaf.began else None,
+        "updated": leaf.ended.replace(microsecond=0) if leaf.ended else None,
+        "source": origin.client,
+        "session": origin.thread,
+        "derived_from": [f"{origin.name}#{segment.turns[0].offset}"],
+    }
+    try:
+        return frontmatter.render(meta, leaf.content).encode("utf-8", "replace")
+    except InvalidInput:  # a name that YAML cannot hold
+        plain = {**meta, "title": f"Session, part {segment.number}", "session": None, "project": None}
+        return frontmatter.render({**plain, "derived_from": None}, leaf.content).encode("utf-8", "replace")
+
 
 DAY_S = 86_400.0
 
 
 class TranscriptStore:
-    """Written by captures alone; who reads it goes by way of the vault's sources."""
+    """Only captures write to it; it is read as one of the vault's sources."""
 
     def __init__(self, folder: Path, *, keep_days: int, keep_bytes: int) -> None:
         self.folder = folder
         self._keep_days = keep_days
         self._keep_bytes = keep_bytes
 
-    def make(self) -> None:
-        """Somebody may have removed the state folder: once that is back, so is this. Raises StorageFailed."""
+    def create_folder(self) -> None:
+        """Creates the folder, unless the state folder itself is missing. Raises StorageFailed."""
         try:
             with suppress(FileNotFoundError):
                 self.folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise StorageFailed(f"cannot make {self.folder}: {error.strerror}") from error
 
-    def has(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         return (self.folder / path).exists()
 
     def write(self, pages: Mapping[str, bytes]) -> int:
-        """Each whole or not at all; the same bytes again change nothing. Returns how many were new or other ones.
-        Raises StorageFailed."""
+        """Writes each page atomically, unless it has these bytes already. Returns how many changed. Raises
+        StorageFailed."""
         written = 0
         for path, data in pages.items():
             file = self.folder / path
@@ -53,8 +163,8 @@ class TranscriptStore:
         return written
 
     def prune(self) -> int:
-        """Remove what is too old, and, of what is too much, the oldest of whichever session is then the largest: one
-        that grew beyond all measure costs no other one its leaves. Returns how many leaves. Raises StorageFailed."""
+        """Removes pages that are too old, then, while the store is too large, the oldest page of the largest session,
+        so that one huge session doesn't cost others their pages. Returns how many. Raises StorageFailed."""
         try:
             sessions, gone = self._sessions(), 0
             oldest, left = time() - self._keep_days * DAY_S, sum(each.size for each in sessions)
@@ -73,11 +183,11 @@ class TranscriptStore:
                 else:
                     heappop(queue)
         except OSError as error:
-            raise StorageFailed(f"cannot look after {self.folder}: {error.strerror}") from error
+            raise StorageFailed(f"cannot remove old transcripts from {self.folder}: {error.strerror}") from error
         return gone
 
     def _sessions(self) -> list[_Session]:
-        """The oldest first. Raises OSError."""
+        """Lists the session with the oldest page first. Raises OSError."""
         found: list[_Session] = []
         for folder, _, names in os.walk(self.folder):
             leaves: list[_Leaf] = []
@@ -98,17 +208,17 @@ class _Leaf(NamedTuple):
 
 @dataclass(slots=True)
 class _Session:
-    """`leaves`: the latest first."""
+    """`leaves`: newest first."""
 
     leaves: list[_Leaf]
     size: int
 
     def remove_oldest(self) -> int:
-        """Returns how many bytes it had. Raises OSError."""
+        """Returns the bytes freed. Raises OSError."""
         leaf = self.leaves.pop()
         Path(leaf.path).unlink(missing_ok=True)
         self.size -= leaf.size
         if not self.leaves:
-            with suppress(OSError):  # others are in there
+            with suppress(OSError):  # it is not empty
                 Path(leaf.path).parent.rmdir()
         return leaf.size

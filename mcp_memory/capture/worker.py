@@ -1,4 +1,4 @@
-"""The capturer: hears from hooks which transcripts have grown, and captures them in the background."""
+"""Captures in the background the transcripts that hooks report as grown."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.service import MOST_TRIES, STEP_S, CaptureService
-from mcp_memory.capture.tail import sessions
+from mcp_memory.capture.service import MAX_TRIES, STEP_S, CaptureService
+from mcp_memory.capture.tail import list_sessions
 from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import Problem
@@ -22,16 +22,16 @@ from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.threads import in_thread, place_of
 
 LOOK_S = 20.0
-"""How often a transcript that grows is looked at while its turn goes on."""
+"""How often growing transcripts are checked during a turn."""
 
 FOLLOWED_S = 86_400.0
-"""A transcript that no hook has named for so long is looked at no more."""
+"""A transcript that no hook has reported for this long is no longer checked."""
 
 PRUNE_S = 3600.0
 MOST_FOLLOWED = 200
 
 BY_HAND_S = 2.0
-"""So long a person waits for a word of progress."""
+"""The longest that one call by a person takes, so that they see progress."""
 
 LULL_S, MOST_LULL_S = 0.2, 3.0
 
@@ -39,9 +39,9 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class FollowedTranscripts:
-    """A transcript that a hook has named. `due`: to be captured however little is new; `delegated`: another agent runs
-    the session. Times are monotonic."""
+class FollowedTranscript:
+    """A transcript that a hook has reported. `due`: to be captured however little is new; `delegated`: another agent
+    runs the session. Times are monotonic."""
 
     due: bool
     heard_at: float
@@ -51,61 +51,61 @@ class FollowedTranscripts:
 
 
 class CaptureWorker:
-    """One task of the engine."""
+    """A background task of the engine."""
 
     def __init__(
         self,
         config: CaptureConfig,
-        taker: CaptureService,
+        service: CaptureService,
         traffic: IdleDetector,
         health: Health,
         look_s: float = LOOK_S,
     ) -> None:
-        self.taker = taker
+        self.service = service
         self._config = config
         self._traffic = traffic
         self._health = health
         self._look_s = look_s
-        self._followed: dict[TranscriptPath, FollowedTranscripts] = {}
+        self._followed: dict[TranscriptPath, FollowedTranscript] = {}
         self._woken = anyio.Event()
         self._problems: dict[str, Problem] = {}
         self._pruned_at: float | None = None
 
-    # -- what hooks say ----------------------------------------------------------------------------------------
+    # -- for hooks ---------------------------------------------------------------------------------------------
 
-    def note(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
-        """A transcript has grown, or will. Touches no disk, and never fails: somebody's hook waits. None where it is
-        not captured: capture is off, or it is none that we know; then `problems` says so."""
-        if not self._config.enabled or client not in self.taker.places.clients:
+    def follow(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
+        """Follows a transcript that has grown, or will. Never touches the disk and never fails, because a hook waits.
+        Returns None if it isn't captured: capture is off, or the path is refused, which `problems` then tells."""
+        if not self._config.enabled or client not in self.service.paths.clients:
             return None
         try:
-            place = self.taker.places.place(client, file)
+            path = self.service.paths.locate(client, file)
         except McpMemoryError as error:
             self._problem(file, error.message)
             return None
-        self._follow(place, due=due, delegated=delegated)
-        return place
+        self._follow(path, due=due, delegated=delegated)
+        return path
 
-    async def keep(self, client: str, file: str, *, delegated: bool = False) -> None:
-        """As `note`, of what is due; it will be captured also where this process ends at once. Raises StorageFailed."""
-        place = self.note(client, file, due=True, delegated=delegated)
-        if place and (place.session or not place.is_database):
-            keep = partial(self.taker.keep, place, delegated=delegated)
-            await in_thread(keep, deadline_s=5, what="keeping a bookmark")
+    async def follow_durably(self, client: str, file: str, *, delegated: bool = False) -> None:
+        """Follows a transcript that is due, which is captured even if this process ends now. Raises StorageFailed."""
+        path = self.follow(client, file, due=True, delegated=delegated)
+        if path and (path.session or not path.is_database):
+            keep = partial(self.service.remember_transcript, path, delegated=delegated)
+            await in_thread(keep, deadline_s=5, what="saving a checkpoint")
 
-    # -- what a person asks ------------------------------------------------------------------------------------
+    # -- for the command line ----------------------------------------------------------------------------------
 
-    async def by_hand(self, names: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
-        """A report on each transcript that there was time for: what was taken, or why nothing could be."""
+    async def capture_files(self, names: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
+        """Reports on each transcript that there was time for: what was captured, or why nothing could be."""
         until, reports = monotonic() + BY_HAND_S, list[dict[str, Any]]()
         for name in names:
             if reports and monotonic() > until:
                 break
             try:
-                place = self.taker.places.place(self.taker.places.client_of(name), name)
-                taken = await (self.taker.would_take(place) if dry_run else self.taker.capture_next(place))
+                path = self.service.paths.locate(self.service.paths.find_client(name), name)
+                taken = await (self.service.preview(path) if dry_run else self.service.capture_next(path))
                 while not taken.at_end and monotonic() < until:
-                    taken = taken.then(await self.taker.capture_next(place))
+                    taken = taken.add(await self.service.capture_next(path))
                 reports.append(taken.payload())
                 self._problems.pop(name, None)
             except McpMemoryError as error:
@@ -113,92 +113,92 @@ class CaptureWorker:
         return reports
 
     def status(self) -> dict[str, Any]:
-        """Facts for `status`. `last`: when something was captured, ISO 8601."""
+        """Returns facts for `status`. `last`: time of the last capture, ISO 8601."""
         return {
             "enabled": self._config.enabled,
-            "last": self.taker.last,
+            "last": self.service.last_captured_at,
             "following": len(self._followed),
-            "folder": str(self.taker.shelf.folder),
+            "folder": str(self.service.store.folder),
             "problems": len(self._problems),
         }
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Transcripts that could not be read, and why."""
+        """Transcripts that couldn't be read, and why."""
         return list(self._problems.values())
 
     # -- the task ----------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """For ever. What went on while nobody was here comes first."""
+        """Runs forever, starting with what grew while no process ran."""
         if not self._config.enabled:
             return
         with self._health.watching("capture"):
-            for place in await in_thread(self.taker.unfinished, what="looking at transcripts"):
-                self._follow(place, due=True)
+            for path in await in_thread(self.service.list_grown, what="looking at transcripts"):
+                self._follow(path, due=True)
         while True:
             self._woken = anyio.Event()
             with self._health.watching("capture"):
-                await self._look()
+                await self._check_followed()
                 if self._pruned_at is None or monotonic() - self._pruned_at > PRUNE_S:
                     self._pruned_at = monotonic()
-                    await self.taker.prune()
+                    await self.service.prune()
             with anyio.move_on_after(self._look_s):
                 await self._woken.wait()
 
-    def _follow(self, place: TranscriptPath, *, due: bool, delegated: bool = False) -> None:
-        known = self._followed.pop(place, None) or FollowedTranscripts(due, 0.0)
+    def _follow(self, path: TranscriptPath, *, due: bool, delegated: bool = False) -> None:
+        known = self._followed.pop(path, None) or FollowedTranscript(due, 0.0)
         known.due, known.heard_at = known.due or due, monotonic()
         known.delegated = known.delegated or delegated
-        self._followed[place] = known  # the one that was heard of last comes last
+        self._followed[path] = known  # last, as the most recent
         while len(self._followed) > MOST_FOLLOWED:
             self._followed.pop(next(iter(self._followed)))
         if due:
             self._woken.set()
 
-    async def _look(self) -> None:
-        await in_thread(self.taker.shelf.make, what="looking after transcripts")
-        for place, followed in list(self._followed.items()):
+    async def _check_followed(self) -> None:
+        await in_thread(self.service.store.create_folder, what="looking after transcripts")
+        for path, followed in list(self._followed.items()):
             if not followed.due and monotonic() - followed.heard_at > FOLLOWED_S:
-                self._followed.pop(place, None)
+                self._followed.pop(path, None)
                 continue
             due, followed.due = followed.due, False
-            beside = await in_thread(partial(self.taker.places.beside, place), what="looking for sub-agents")
-            for each in (place, *beside):
-                known = followed if each == place else FollowedTranscripts(due, 0.0)
+            beside = await in_thread(partial(self.service.paths.list_sub_agents, path), what="looking for sub-agents")
+            for each in (path, *beside):
+                known = followed if each == path else FollowedTranscript(due, 0.0)
                 await self._attempt(each, known, due=due)
 
-    async def _attempt(self, place: TranscriptPath, followed: FollowedTranscripts, *, due: bool) -> None:
-        look = partial(sessions, self.taker.places, place)
+    async def _attempt(self, path: TranscriptPath, followed: FollowedTranscript, *, due: bool) -> None:
+        look = partial(list_sessions, self.service.paths, path)
         try:
             for each in await in_thread(look, what="looking at sessions"):
-                if due or await self._is_worth_it(each, followed):
-                    await self._whole(each, delegated=followed.delegated)
-        except NotFound:  # the client has not begun to write it, or has taken it away
+                if due or await self._has_grown_enough(each, followed):
+                    await self._capture_to_end(each, delegated=followed.delegated)
+        except NotFound:  # the client hasn't begun to write it, or has removed it
             return
         except McpMemoryError as error:
-            self._problem(place.name, error.message)
+            self._problem(path.name, error.message)
             followed.failures += 1
-            followed.due = followed.due or (due and followed.failures < MOST_TRIES)
-        except Exception as error:  # a fault of ours: it is said, and the other transcripts go on
-            self._problem(place.name, f"{type(error).__name__} in the capture")
+            followed.due = followed.due or (due and followed.failures < MAX_TRIES)
+        except Exception as error:  # a bug of ours: reported, and the other transcripts go on
+            self._problem(path.name, f"{type(error).__name__} in the capture")
             log.error("capture: %s", place_of(error))
         else:
             followed.failures = 0
-            self._problems.pop(place.name, None)
+            self._problems.pop(path.name, None)
 
-    async def _is_worth_it(self, place: TranscriptPath, followed: FollowedTranscripts) -> bool:
-        """Whether so much is new that it should not wait for the end of the turn."""
-        look = partial(self.taker.waiting, place, self._config.min_messages, followed.size)
+    async def _has_grown_enough(self, path: TranscriptPath, followed: FollowedTranscript) -> bool:
+        """Whether enough is new to capture it before the end of the turn."""
+        look = partial(self.service.find_unread, path, self._config.min_messages, followed.size)
         found, is_many = await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
         return is_many or found.new_bytes >= self._config.min_bytes
 
-    async def _whole(self, place: TranscriptPath, *, delegated: bool) -> None:
-        """To its end; whoever is being served comes first."""
+    async def _capture_to_end(self, path: TranscriptPath, *, delegated: bool) -> None:
+        """Captures to the end, yielding to requests being served."""
         while True:
             await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
-            if (await self.taker.capture_next(place, delegated=delegated)).at_end:
+            if (await self.service.capture_next(path, delegated=delegated)).at_end:
                 return
 
     def _problem(self, name: str, reason: str) -> None:

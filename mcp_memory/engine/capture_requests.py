@@ -15,7 +15,9 @@ async def grown(engine: Engine, arguments: Payload) -> Payload:
     agent runs the session, so that its prompts are no person's words."""
     if transcript := arguments.get("transcript"):
         delegated = arguments.get("delegated", False)
-        await engine.parts.capture_worker.keep(client_of(arguments["session"]), transcript, delegated=delegated)
+        await engine.parts.capture_worker.follow_durably(
+            client_of(arguments["session"]), transcript, delegated=delegated
+        )
     return {}
 
 
@@ -23,9 +25,9 @@ async def transcripts(engine: Engine, arguments: Payload) -> Payload:
     """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
     file, client = arguments.get("file"), arguments.get("client")
     found = await (
-        engine.parts.capture_worker.taker.paths_in(file, client)
+        engine.parts.capture_worker.service.list_in_file(file, client)
         if file
-        else engine.parts.capture_worker.taker.found(client)
+        else engine.parts.capture_worker.service.list_transcripts(client)
     )
     return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
 
@@ -34,7 +36,7 @@ async def capture(engine: Engine, arguments: Payload) -> Payload:
     """What is new in these transcripts, or with `dry_run` what it comes to; of as many as a moment is enough for. One
     that is not at its end, or has no report, is to be asked for again."""
     return {
-        "reports": await engine.parts.capture_worker.by_hand(
+        "reports": await engine.parts.capture_worker.capture_files(
             arguments["files"], dry_run=arguments.get("dry_run", False)
         )
     }

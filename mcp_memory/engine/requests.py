@@ -73,7 +73,7 @@ async def brief(engine: Engine, arguments: Payload) -> Payload:
     deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
     if transcript := arguments.get("transcript"):
         delegated = arguments.get("delegated", False)
-        engine.parts.capture_worker.note(client_of(session), transcript, due=False, delegated=delegated)
+        engine.parts.capture_worker.follow(client_of(session), transcript, due=False, delegated=delegated)
     prompt = arguments.get("prompt")
     if prompt is None:
         briefing = await engine.parts.briefer.start(session, project, deadline_s=deadline_s)

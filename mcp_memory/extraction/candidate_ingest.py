@@ -17,7 +17,7 @@ import anyio
 from ulid import ULID
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.capture.service import CapturedMessages
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, StatementKind
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.capture.service import CapturedMessages
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.text.markdown import frontmatter
 from tests.capture.taken import Desk
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.service import CapturedMessages, CaptureResult, CaptureService
+from mcp_memory.capture.service import CaptureResult, CaptureService
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.health import Health
@@ -53,7 +54,7 @@ class Desk:
     async def take(self, file: Path, client: str = "claude-code") -> list[CaptureResult]:
         """To the end of the file, by a taker of its own."""
         taker, found = self.taker(), list[CaptureResult]()
-        for place in await taker.paths_in(str(file), client):
+        for place in await taker.list_in_file(str(file), client):
             while True:
                 found.append(await taker.capture_next(place))
                 if found[-1].at_end:
@@ -82,6 +83,6 @@ def _fields(config: CaptureConfig) -> dict[str, object]:
     return {name: getattr(config, name) for name in config.__slots__}
 
 
-def bookmark(desk: Desk) -> dict[str, object]:
-    (file,) = (desk.state / "bookmarks").glob("*.json")
+def checkpoint(desk: Desk) -> dict[str, object]:
+    (file,) = (desk.state / "checkpoints").glob("*.json")
     return json.loads(file.read_text())

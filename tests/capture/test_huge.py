@@ -52,9 +52,11 @@ async def test_what_nobody_said_costs_next_to_nothing(tmp_path: Path, monkeypatc
     assert [text.partition(" ")[0] for text in desk.texts() if text != "ok"] == [f"message-{n}" for n in range(ROUNDS)]
     assert desk.texts().count("ok") == ROUNDS
     assert sum(len(told.messages) for told in desk.heard) == sum(each.messages for each in taken) == 2 * ROUNDS
-    bookmarks = sum(each.stat().st_size for each in (desk.state / "bookmarks").iterdir())
-    assert bookmarks < 20_000
-    assert sum(parsed) < size - ROUNDS * 500_000 + len(taken) * 2 * bookmarks, "requests of the program are not parsed"
+    checkpoints = sum(each.stat().st_size for each in (desk.state / "checkpoints").iterdir())
+    assert checkpoints < 20_000
+    assert sum(parsed) < size - ROUNDS * 500_000 + len(taken) * 2 * checkpoints, (
+        "requests of the program are not parsed"
+    )
     assert sum(looked_through) < ROUNDS * 400, "nor are tools' answers looked through for secrets"
     assert len(taken) < size / 2_000_000, "and a step goes farther for it"
 

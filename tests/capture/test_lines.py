@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.capture.readers.lines import LineBatch, read_stretch
+from mcp_memory.capture.readers.lines import LineBatch, read_lines
 
 MOST = 40
 
@@ -24,9 +24,9 @@ def stretches(data: bytes, sizes: list[int], **small: int) -> tuple[list[tuple[i
         for size in [*sizes, len(data)]:
             os.pwrite(file.fileno(), data[:size], 0)
             while True:
-                part: LineBatch = read_stretch(file.fileno(), offset, within=within, **small)
+                part: LineBatch = read_lines(file.fileno(), offset, within=within, **small)
                 found += [(line.offset, line.data) for line in part.lines]
-                offset, within, too_long = part.next_offset, part.within, too_long + part.too_long
+                offset, within, too_long = part.next_offset, part.in_long_line, too_long + part.long_line_count
                 if part.at_end:
                     break
     return found, too_long, offset
@@ -65,9 +65,9 @@ def test_a_huge_file_takes_no_memory(tmp_path: Path):
     try:
         offset, within, sizes, too_long = 0, False, list[int](), 0
         while True:
-            part = read_stretch(descriptor, offset, within=within)
+            part = read_lines(descriptor, offset, within=within)
             sizes += [len(line.data) for line in part.lines]
-            offset, within, too_long = part.next_offset, part.within, too_long + part.too_long
+            offset, within, too_long = part.next_offset, part.in_long_line, too_long + part.long_line_count
             if part.at_end:
                 break
     finally:

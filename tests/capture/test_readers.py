@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.capture.readers.context import ReaderContext
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.capture.readers.registry import READERS, is_silent, messages_of
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.registry import READERS, can_skip_line, parse_line
 from tests.capture.written import SAMPLES, line, result, use
 
 TABS = "We always use tabs"
@@ -22,7 +21,7 @@ NINE, NOWHERE = "the ferry leaves at nine", "No such file or directory"
 def read(client: str, file: Path | bytes, context: ReaderContext | None = None) -> list[TranscriptMessage]:
     context, offset, found = context or ReaderContext(), 0, list[TranscriptMessage]()
     for data in (file if isinstance(file, bytes) else file.read_bytes()).split(b"\n"):
-        found += messages_of(client, data, offset, context) or []
+        found += parse_line(client, data, offset, context) or []
         offset += len(data) + 1
     return found
 
@@ -245,14 +244,14 @@ VALUES = JSON | st.sampled_from(
 @given(st.sampled_from(sorted(READERS)), st.dictionaries(KEYS, VALUES | st.dictionaries(KEYS, VALUES, max_size=6)))
 def test_no_object_is_an_error(client: str, facts: dict[str, Any]):
     """A later version's line may hold anything, anywhere."""
-    messages = messages_of(client, json.dumps(facts).encode(), 0, ReaderContext())
+    messages = parse_line(client, json.dumps(facts).encode(), 0, ReaderContext())
     assert messages is not None
     assert all(each.turn.text for each in messages)
 
 
 @pytest.mark.parametrize("data", [b"no JSON", b"[1]", b'{"type": "user"', b"\xff\xfe", b"[" * 100_000, b"\0" * 50])
 def test_what_is_no_object_is_named_as_such(data: bytes):
-    assert messages_of("claude-code", data, 0, ReaderContext()) is None
+    assert parse_line("claude-code", data, 0, ReaderContext()) is None
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
@@ -264,8 +263,8 @@ def test_what_a_glance_takes_for_nothing_is_nothing(client: str):
         for data in file.read_bytes().splitlines():
             lines += 1
             before = context.payload()
-            found = messages_of(client, data, 0, context)
-            if is_silent(client, data):
+            found = parse_line(client, data, 0, context)
+            if can_skip_line(client, data):
                 silent += 1
                 assert (found, context.payload()) == ([], before)
     assert silent > lines // 4

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.readers.message import Role
-from mcp_memory.capture.service import CapturedMessages
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.errors import Busy, NotFound, Refused
-from tests.capture.taken import Desk, bookmark
+from tests.capture.taken import Desk, checkpoint
 from tests.capture.written import SAMPLES, line, result, use
 from tests.support.world import eventually, more
 from tests.text.secrets.test_redaction import SECRETS
@@ -49,7 +49,7 @@ async def test_a_real_session_becomes_leaves(desk: Desk):
     for client in ("claude-code", "codex", "openclaw"):
         shutil.copytree(SAMPLES / client, desk.root / "home" / client / "x")
     taker = desk.taker()
-    for place in await taker.found():
+    for place in await taker.list_transcripts():
         while not (await taker.capture_next(place)).at_end:
             pass
     leaves = desk.leaves()
@@ -114,7 +114,7 @@ def test_however_a_file_grows_the_same_leaves_come_of_it(texts: list[str], cuts:
             # The name of a leaf's folder is made from the transcript's path.
             named = {re.sub(r"-[0-9a-f]{8}/", "/", name): text for name, text in leaves.items()}
             assert len(named) == len(leaves)
-            return named, desk.texts(), bookmark(desk)["unreadable"]
+            return named, desk.texts(), checkpoint(desk)["unreadable"]
 
     whole = anyio.run(captured, [])
     assert [numbers(text)[0] for text in whole[1]] == list(range(len(texts)))
@@ -132,7 +132,7 @@ async def test_a_file_cut_short_and_written_on(desk: Desk):
     await desk.take(desk.file())
     assert numbers("".join(desk.texts())) == [*range(10), 20, 21, 22]
     assert numbers(desk.said().partition("\n## ")[2]) == [*range(10), 20, 21, 22]
-    assert bookmark(desk)["restarts"] == 1
+    assert checkpoint(desk)["restarts"] == 1
 
 
 async def test_another_file_in_its_place(desk: Desk):
@@ -155,7 +155,7 @@ async def test_the_same_bytes_under_another_inode_are_the_same_file(desk: Desk):
     copy.replace(desk.file())
     await desk.take(desk.file())
     assert numbers("".join(desk.texts())) == [*range(10), 30, 31]
-    assert bookmark(desk)["restarts"] == 0
+    assert checkpoint(desk)["restarts"] == 0
 
 
 async def test_nothing_new_writes_nothing(desk: Desk):
@@ -168,7 +168,7 @@ async def test_nothing_new_writes_nothing(desk: Desk):
 
 
 async def test_no_secret_is_ever_on_disk(desk: Desk):
-    """In leaves, bookmarks, and what the hearer gets: said by a person, a model and a tool."""
+    """In leaves, checkpoints, and what the hearer gets: said by a person, a model and a tool."""
     for number, (text, _) in enumerate(SECRETS.values()):
         said = f"Take this: {text}\nand go on."
         with desk.file().open("ab") as file:
@@ -211,7 +211,7 @@ async def test_only_the_user_can_read_what_is_kept(desk: Desk):
 
 
 async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
-    """The bookmark stands behind nothing that the hearer has not taken; after the third time it goes on without."""
+    """The checkpoint stands behind nothing that the hearer has not taken; after the third time it goes on without."""
     calls: list[list[int]] = []
 
     async def hear(heard: CapturedMessages) -> None:
@@ -233,15 +233,15 @@ async def test_a_hearer_that_fails_hears_it_again(desk: Desk):
 async def test_a_dry_run_leaves_no_trace(desk: Desk):
     desk.file().write_bytes(b"".join(session(9)))
     taker = desk.taker()
-    (place,) = await taker.paths_in(str(desk.file()))
-    told = await taker.would_take(place)
+    (place,) = await taker.list_in_file(str(desk.file()))
+    told = await taker.preview(place)
     assert (told.messages, told.leaves, told.at_end) == (9, 1, True)
     assert (desk.heard, list(desk.state.rglob("*"))) == ([], [])
 
 
 async def test_sub_agents_files_belong_to_their_session(desk: Desk):
     shutil.copytree(SAMPLES / "claude-code", desk.file("p/x").parent, dirs_exist_ok=True)
-    found = await desk.taker().paths_in(str(desk.file("p/85b5b496-51f8-47cb-a1d1-4c31e918f6d2.jsonl")))
+    found = await desk.taker().list_in_file(str(desk.file("p/85b5b496-51f8-47cb-a1d1-4c31e918f6d2.jsonl")))
     assert [place.file.name for place in found][1:] == ["agent-a864c3394c7be4298.jsonl"]
 
 
@@ -261,9 +261,9 @@ async def test_a_long_turn_is_captured_at_the_thresholds(desk: Desk, grown_by: l
     """A prompt was told of, and nothing since: little waits for the end of its turn, 50 messages or 100 KB do not."""
     capturer = desk.capturer(look_s=0.02)
     desk.file().write_bytes(b"".join(session(2)))
-    capturer.note("claude-code", str(desk.file()), due=False)
+    capturer.follow("claude-code", str(desk.file()), due=False)
     for _ in range(3):
-        await capturer._look()
+        await capturer._check_followed()
     assert desk.heard == []
     async with running(capturer):
         with desk.file().open("ab") as file:
@@ -273,7 +273,7 @@ async def test_a_long_turn_is_captured_at_the_thresholds(desk: Desk, grown_by: l
 
 async def test_what_was_due_when_the_process_ended_is_captured_at_its_next_start(desk: Desk):
     desk.file().write_bytes(b"".join(session(3)))
-    await desk.capturer().keep("claude-code", str(desk.file()))
+    await desk.capturer().follow_durably("claude-code", str(desk.file()))
     async with running(desk.capturer()):
         await eventually(lambda: len(desk.texts()) == 3)
 
@@ -281,7 +281,7 @@ async def test_what_was_due_when_the_process_ended_is_captured_at_its_next_start
 async def test_a_session_that_another_agent_runs_stays_that(desk: Desk):
     """Over a restart of the daemon, and where its file is written anew."""
     desk.file().write_bytes(b"".join(session(2)))
-    await desk.capturer().keep("claude-code", str(desk.file()), delegated=True)
+    await desk.capturer().follow_durably("claude-code", str(desk.file()), delegated=True)
     async with running(desk.capturer()):
         await eventually(lambda: len(desk.texts()) == 2)
     desk.file().write_bytes(line(7, "It began anew."))
@@ -290,9 +290,9 @@ async def test_a_session_that_another_agent_runs_stays_that(desk: Desk):
     other = desk.file("-home-ada-app/s-2.jsonl")
     other.write_bytes(b"".join(session(2)))
     capturer = desk.capturer(look_s=0.02)
-    capturer.note("claude-code", str(other), due=False, delegated=True)
-    capturer.note("claude-code", str(other), due=True)
-    await capturer._look()
+    capturer.follow("claude-code", str(other), due=False, delegated=True)
+    capturer.follow("claude-code", str(other), due=True)
+    await capturer._check_followed()
     assert {message.role for message in desk.heard[-1].messages} == {Role.ASSISTANT}
 
 
@@ -308,7 +308,7 @@ async def test_off_means_that_nothing_is_read(desk: Desk):
     desk.config = replace(desk.config, enabled=False)
     desk.file().write_bytes(b"".join(session(3)))
     capturer = desk.capturer(look_s=0.01)
-    await capturer.keep("claude-code", str(desk.file()))
+    await capturer.follow_durably("claude-code", str(desk.file()))
     assert capturer.status()["following"] == 0
     await capturer.run()  # has nothing to do, for ever
     assert (desk.heard, list(desk.state.rglob("*"))) == ([], [])
@@ -341,7 +341,7 @@ async def test_no_link_leads_out(desk: Desk):
     for name in ("linked.jsonl", "x/deep/s.jsonl", "pipe.jsonl", "folder.jsonl"):
         with pytest.raises(Refused):
             await desk.take(desk.file(name) if name != "x/deep/s.jsonl" else desk.root / "home/claude-code" / name)
-    assert [place.inner.name for place in await desk.taker().found()] == []
+    assert [place.inner.name for place in await desk.taker().list_transcripts()] == []
     assert not desk.leaves()
 
 
@@ -374,7 +374,7 @@ async def test_old_leaves_go_and_too_much_of_them(desk: Desk):
     now = leaves[0].stat().st_mtime
     for number, leaf in enumerate(leaves):
         os.utime(leaf, (now, now - (11 - number) * 86_400 + 3600))
-    assert desk.taker().shelf.prune() == 4  # one is too old, and then there are 35 kB
+    assert desk.taker().store.prune() == 4  # one is too old, and then there are 35 kB
     assert sorted({number for text in desk.leaves().values() for number in numbers(text)}) == [4, 5, 6, 7]
     assert len(list((desk.state / "transcripts/claude-code").iterdir())) == 4
 
@@ -386,11 +386,11 @@ async def test_where_there_is_too_much_the_largest_session_goes_first(desk: Desk
     await desk.take(honest)
     hostile.write_bytes(b"".join(line(number, f"message-{number} " + "word " * 1500) for number in range(2, 22)))
     await desk.take(hostile)
-    assert desk.taker().shelf.prune() > 0
+    assert desk.taker().store.prune() > 0
     kept = {number for text in desk.leaves().values() for number in numbers(text)}
     assert {1, 21} < kept, "the oldest of the largest have gone"
     assert sum(map(len, desk.leaves().values())) <= 60_000
-    assert desk.taker().shelf.prune() == 0
+    assert desk.taker().store.prune() == 0
 
 
 @pytest.mark.parametrize("marks", [4050, 8190, 90_000])
@@ -404,7 +404,7 @@ async def test_a_fence_of_thousands_of_marks_is_captured_and_takes_no_more_room_
 
 
 async def test_a_leaf_that_somebody_removes_does_not_come_back(desk: Desk):
-    """Nor do its words stay in a bookmark."""
+    """Nor do its words stay in a checkpoint."""
     desk.file().write_bytes(b"".join(session(5)))
     await desk.take(desk.file())
     (leaf,) = (desk.state / "transcripts").rglob("*.md")

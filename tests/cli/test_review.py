@@ -102,7 +102,7 @@ def test_keys_on_a_terminal(place: Place):
 @pytest.mark.parametrize("data", [b"\xff{", b"[]"])
 def test_what_is_no_transcript_is_named(tmp_path: Path, data: bytes):
     (tmp_path / "bad.jsonl").write_bytes(data)
-    with pytest.raises(InvalidInput, match="line 1 is no message"):
+    with pytest.raises(InvalidInput, match="line 1 is not a message"):
         read_transcript(str(tmp_path / "bad.jsonl"), Settings())
     with pytest.raises(NotFound):
         read_transcript(str(tmp_path / "none.jsonl"), Settings())

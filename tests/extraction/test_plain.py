@@ -8,7 +8,7 @@ from datetime import UTC
 import pytest
 
 from mcp_memory.capture.readers.message import Role
-from mcp_memory.capture.readers.plain import read_plain, written_plain
+from mcp_memory.capture.readers.plain import read_plain, write_plain
 from mcp_memory.errors import InvalidInput
 
 
@@ -23,7 +23,7 @@ def test_messages_with_their_places():
     assert (one.role, one.turn.text, one.turn.speaker, one.offset) == (Role.USER, "Grüße", "Ada", 0)
     assert one.turn.at is not None and one.turn.at.tzinfo is not None
     assert (two.tool, two.failed, two.offset) == ("Bash", True, len(lines[0].encode()) + 2)
-    assert read_plain(written_plain([one, two]).encode(), UTC) == [one, two]
+    assert read_plain(write_plain([one, two]).encode(), UTC) == [one, two]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Codex: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
+"""Reads Codex's `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
 
-Of a line, `response_item` holds an item of the model's interface; all else repeats it or describes the session. As
-seen with version 0.169.0.
+A line of type `response_item` holds an item of the model's API; other lines repeat it or describe the session. As seen
+with version 0.169.0.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from mcp_memory.capture.readers.context import ReaderContext
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import (
     Table,
-    given_back,
-    message_from,
-    parts,
-    table,
-    text,
-    without_memory,
-    words_of,
+    as_table,
+    as_text,
+    content_parts,
+    join_text,
+    make_message,
+    make_tool_message,
+    strip_memory,
 )
 
 _NOT_A_PERSON = (
@@ -35,78 +34,78 @@ _OTHER_TYPE = re.compile(
     rb'\{"timestamp":"[^"\\]{1,40}",(?:"ordinal":[0-9]{1,20},)?"type":"'
     rb'(?:(?!(?:session_meta|turn_context|response_item)")[a-z_]{1,40}"|response_item","payload":\{"type":"reasoning")'
 )
-"""How a line begins that repeats what another says, tells the program's state, or what the model thought."""
+"""Start of a line that repeats another, or holds the program's state or the model's reasoning."""
 
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]{1,10})\s*$", re.MULTILINE)
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 
-def is_silent(data: bytes) -> bool:
-    """Whether the first bytes of a line say already that nothing is in it."""
+def can_skip_line(data: bytes) -> bool:
+    """Whether the first bytes of a line show that it holds no message."""
     return _OTHER_TYPE.match(data) is not None
 
 
-def read(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """The messages of one line."""
-    kind, item = line.get("type"), table(line.get("payload"))
+def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
+    """Returns the messages of one line."""
+    kind, item = line.get("type"), as_table(line.get("payload"))
     if kind == "session_meta" and not context.session:  # a fork repeats its origin's
-        context.session = text(item.get("id")) or text(item.get("session_id"))
-        context.folder = text(item.get("cwd"))
+        context.session = as_text(item.get("id")) or as_text(item.get("session_id"))
+        context.folder = as_text(item.get("cwd"))
         source, thread = item.get("source"), item.get("thread_source")
-        is_sub_agent = source == "subagent" or "subagent" in table(source) or thread not in (None, "user")
+        is_sub_agent = source == "subagent" or "subagent" in as_table(source) or thread not in (None, "user")
         context.delegated = context.delegated or is_sub_agent
     elif kind == "turn_context":
-        context.folder = text(item.get("cwd")) or context.folder
+        context.folder = as_text(item.get("cwd")) or context.folder
     elif kind == "response_item":
         return _item(item, line.get("timestamp"), offset, context)
     return []
 
 
 def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    kind = text(item.get("type"))
+    kind = as_text(item.get("type"))
     if kind == "message":
-        role = _ROLES.get(text(item.get("role")))
-        if role is None:  # what a program tells the model
+        role = _ROLES.get(as_text(item.get("role")))
+        if role is None:  # from a program to the model
             return []
         by = ""
         if context.delegated:
             role, by = Role.ASSISTANT, "Sub-agent" if role is Role.ASSISTANT else ""
-        return message_from(role, _spoken(item), at, context.session, offset, by=by)
+        return make_message(role, _spoken(item), at, context.session, offset, by=by)
     if kind.endswith("_call_output"):
-        tool, (output, failed) = context.answered(item.get("call_id")), _output(item.get("output"))
-        return given_back(tool, output, at, context.session, offset, failed=failed)
+        tool, (output, failed) = context.pop_call(item.get("call_id")), _output(item.get("output"))
+        return make_tool_message(tool, output, at, context.session, offset, failed=failed)
     if kind.endswith("_call"):
-        context.call(item.get("call_id"), item.get("name") or kind.removesuffix("_call"))
+        context.remember_call(item.get("call_id"), item.get("name") or kind.removesuffix("_call"))
     return []
 
 
 def _spoken(item: Table) -> list[Table]:
-    """The parts that somebody said; newer versions tell who put in each."""
-    content = parts(item.get("content"))
+    """Returns the parts that were said; newer versions give the origin of each."""
+    content = content_parts(item.get("content"))
     if item.get("role") == "assistant":
         return content
-    kinds = table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
-    known = [text(kind) for kind in cast("list[object]", kinds)] if isinstance(kinds, list) else []
+    kinds = as_table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+    known = [as_text(kind) for kind in cast("list[object]", kinds)] if isinstance(kinds, list) else []
     if len(known) == len(content):
         content = [part for part, kind in zip(content, known, strict=True) if kind.startswith("user.")]
     return [
-        {**part, "text": without_memory(text(part.get("text")))} if "text" in part else part
+        {**part, "text": strip_memory(as_text(part.get("text")))} if "text" in part else part
         for part in content
-        if not text(part.get("text")).lstrip().startswith(_NOT_A_PERSON)
+        if not as_text(part.get("text")).lstrip().startswith(_NOT_A_PERSON)
     ]
 
 
 def _output(output: object) -> tuple[str, bool]:
-    """What a tool printed, and whether it failed. Older versions put that into a text of JSON."""
+    """Returns a tool's output and whether it failed. Older versions wrote both as JSON in a string."""
     if isinstance(output, str) and output.startswith("{"):
         with suppress(ValueError, RecursionError):
             output = cast("object", json.loads(output))
     if isinstance(output, Mapping):
         given = cast("Mapping[str, Any]", output)
-        code = table(given.get("metadata")).get("exit_code")
-        printed = text(given.get("output")) or words_of(given.get("content")) or text(given.get("body"))
+        code = as_table(given.get("metadata")).get("exit_code")
+        printed = as_text(given.get("output")) or join_text(given.get("content")) or as_text(given.get("body"))
         return printed, given.get("success") is False or code not in (None, 0)
-    printed = words_of(output)
+    printed = join_text(output)
     found = _EXIT_CODE.search(printed[:2000])
     _, has_head, shown = printed.partition("\nOutput:\n")
     return shown if found and has_head else printed, found is not None and int(found[1]) != 0

@@ -1,4 +1,4 @@
-"""Whole lines of a file that somebody else appends to, read from an offset, in bounded memory and time."""
+"""Reads whole lines of a growing file from an offset, in bounded memory and time."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 STEP_BYTES = 2_000_000
-"""Kept in one go; some tens of milliseconds with what is made of them."""
+"""Lines returned at once; processing them takes some tens of milliseconds."""
 
 FAR_BYTES = 16_000_000
-"""Read in one go at most, where most is passed over: ten milliseconds."""
+"""Read at once at most, where most lines are skipped: ten milliseconds."""
 
 MOST_LINE_BYTES = 16_000_000
-"""A longer line is passed over: none of a client's is, but for images."""
+"""Longer lines are skipped; only images make a line that long."""
 
 BLOCK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """`offset` is the byte at which it begins; `data` is without its line break."""
+    """`offset` is the byte at which it begins; `data` excludes the line break."""
 
     offset: int
     data: bytes
@@ -33,24 +33,24 @@ class LineBatch:
 
     lines: tuple[TranscriptLine, ...]
     next_offset: int
-    within: bool
-    too_long: int
+    in_long_line: bool
+    long_line_count: int
     at_end: bool
 
 
-def read_stretch(
+def read_lines(
     descriptor: int,
     offset: int,
     *,
     within: bool = False,
-    is_silent: Callable[[bytes], bool] = lambda _: False,
+    can_skip: Callable[[bytes], bool] = lambda _: False,
     step_bytes: int = STEP_BYTES,
     far_bytes: int = FAR_BYTES,
     most_line_bytes: int = MOST_LINE_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> LineBatch:
-    """A last line without a line break is left for later: it is still being written, and may end in half a character.
-    Lines that are silent are passed over. Ends behind `step_bytes` of others, or `far_bytes` of any.
+    """Reads up to `step_bytes` of lines that `can_skip` lets pass, or `far_bytes` of any. Leaves a last line without a
+    line break for later: it is still being written, and may end in half a character.
 
     Raises OSError.
     """
@@ -67,7 +67,7 @@ def read_stretch(
         if b"\n" in block:
             *whole, rest = bytes(held).split(b"\n")
             for data in whole:
-                if not is_silent(data):
+                if not can_skip(data):
                     lines.append(TranscriptLine(begins, data))
                     kept += len(data)
                 begins += len(data) + 1

@@ -1,9 +1,11 @@
-"""A message: what somebody said in a session, or what a tool gave back, with its place in the transcript."""
+"""What readers produce from a transcript, and what they remember from line to line."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from mcp_memory.text.conversation.messages import Turn
 
@@ -16,13 +18,50 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """`turn` is who spoke, when, and the words; of a tool what it gave back."""
+    """`turn` holds the speaker, the time and the text; for a tool, its output."""
 
     role: Role
     turn: Turn
     offset: int
-    """The byte in its file at which its line begins."""
+    """Byte in the file at which its line begins."""
     tool: str = ""
-    """The name of the tool, of the role `tool` alone."""
+    """Name of the tool, for the role `tool` only."""
     failed: bool = False
-    """Whether the tool says that it failed."""
+    """Whether the tool reported a failure."""
+
+
+MOST_CALLS = 200
+"""Tool calls without a result yet; the oldest are dropped first."""
+
+MOST_NAME_CHARS = 200
+
+
+@dataclass(slots=True)
+class ReaderContext:
+    """What later lines need from earlier ones; readers change it."""
+
+    session: str = ""
+    """The client's id of the session, once a line has given it."""
+    folder: str = ""
+    """The agent's working folder, as last given."""
+    delegated: bool = False
+    """Whether another agent gives the tasks, according to the transcript or the hook."""
+    calls: dict[str, str] = field(default_factory=dict[str, str])
+    """Id of a tool call → name of the tool."""
+
+    def remember_call(self, call_id: object, tool: object) -> None:
+        if isinstance(call_id, str) and isinstance(tool, str):
+            self.calls[call_id[:MOST_NAME_CHARS]] = tool[:MOST_NAME_CHARS]
+            while len(self.calls) > MOST_CALLS:
+                self.calls.pop(next(iter(self.calls)))
+
+    def pop_call(self, call_id: object) -> str:
+        """Removes a call that has been answered and returns the tool's name."""
+        return self.calls.pop(call_id[:MOST_NAME_CHARS], "") if isinstance(call_id, str) else ""
+
+    def payload(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> ReaderContext:
+        return cls(payload["session"], payload["folder"], payload["delegated"], dict(payload["calls"]))

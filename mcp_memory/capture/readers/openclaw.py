@@ -1,57 +1,118 @@
-"""OpenClaw: events in `~/.openclaw/agents/<agent>/agent/openclaw-agent.sqlite`; versions before 2026.9 wrote the same
-events as lines of `~/.openclaw/agents/<agent>/sessions/<session>.jsonl`.
+"""Reads OpenClaw's events from `~/.openclaw/agents/<agent>/agent/openclaw-agent.sqlite`; versions before 2026.9 wrote
+the same events as lines of `~/.openclaw/agents/<agent>/sessions/<session>.jsonl`.
 
-As seen with version 2026.9.6.
+An event's number serves as the offset of a line. The database is only read, without waiting for its writer. As seen
+with version 2026.9.6.
 """
 
 from __future__ import annotations
 
-from mcp_memory.capture.readers.context import ReaderContext
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from mcp_memory.capture.readers.lines import STEP_BYTES, LineBatch, TranscriptLine
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import (
     Table,
-    given_back,
-    message_from,
-    parts,
-    table,
-    text,
-    without_memory,
-    words_of,
+    as_table,
+    as_text,
+    content_parts,
+    join_text,
+    make_message,
+    make_tool_message,
+    strip_memory,
 )
 
 _NOT_A_PERSON = ("System: [", "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]")
 
 
-def read(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """The messages of one event."""
+def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
+    """Returns the messages of one event."""
     kind = line.get("type")
     if kind == "session":
-        context.session = context.session or text(line.get("id"))
-        context.folder = text(line.get("cwd")) or context.folder
+        context.session = context.session or as_text(line.get("id"))
+        context.folder = as_text(line.get("cwd")) or context.folder
     if kind != "message":
         return []
-    message, at = table(line.get("message")), line.get("timestamp")
-    content = parts(message.get("content"))
+    message, at = as_table(line.get("message")), line.get("timestamp")
+    content = content_parts(message.get("content"))
     match message.get("role"):
         case "user" if context.delegated or _is_by_somebody_else(message):
-            return message_from(Role.ASSISTANT, content, at, context.session, offset, by="Program")
+            return make_message(Role.ASSISTANT, content, at, context.session, offset, by="Program")
         case "user":
-            spoken = [{**part, "text": without_memory(text(part.get("text")))} for part in content if "text" in part]
+            spoken = [{**part, "text": strip_memory(as_text(part.get("text")))} for part in content if "text" in part]
             others = [part for part in content if "text" not in part]
-            return message_from(Role.USER, [*spoken, *others], at, context.session, offset)
+            return make_message(Role.USER, [*spoken, *others], at, context.session, offset)
         case "assistant":
-            return message_from(Role.ASSISTANT, content, at, context.session, offset)
+            return make_message(Role.ASSISTANT, content, at, context.session, offset)
         case "toolResult":
-            failed = message.get("isError") is True or table(message.get("details")).get("exitCode") not in (None, 0)
-            tool, output = text(message.get("toolName")), words_of(message.get("content"))
-            return given_back(tool, output, at, context.session, offset, failed=failed)
+            failed = message.get("isError") is True or as_table(message.get("details")).get("exitCode") not in (None, 0)
+            tool, output = as_text(message.get("toolName")), join_text(message.get("content"))
+            return make_tool_message(tool, output, at, context.session, offset, failed=failed)
         case _:
             return []
 
 
 def _is_by_somebody_else(message: Table) -> bool:
-    """Another session, a scheduled job, or a stranger in a chat that the agent reads."""
-    origin = table(message.get("provenance")).get("kind")
-    if origin not in (None, "external_user") or table(message.get("__openclaw")).get("senderIsOwner") is False:
+    """Whether another session, a scheduled job, or a stranger in a chat that the agent reads wrote it."""
+    origin = as_table(message.get("provenance")).get("kind")
+    if origin not in (None, "external_user") or as_table(message.get("__openclaw")).get("senderIsOwner") is False:
         return True
-    return words_of(message.get("content")).lstrip().startswith(_NOT_A_PERSON)
+    return join_text(message.get("content")).lstrip().startswith(_NOT_A_PERSON)
+
+
+MOST_EVENTS = 2000
+"""Per batch."""
+
+
+def list_session_ids(file: Path) -> Sequence[str]:
+    """Lists the sessions in a database. Raises OSError if it is busy or not OpenClaw's."""
+    with _opened(file) as database:
+        return [str(name) for (name,) in database.execute("SELECT DISTINCT session_id FROM transcript_events")]
+
+
+def measure_session(file: Path, session: str) -> tuple[int, int]:
+    """Returns the number after the last event, and the bytes of text. Raises as `list_session_ids`."""
+    query = (
+        "SELECT coalesce(max(seq) + 1, 0), coalesce(sum(coalesce(event_utf8_bytes, length(event_json))), 0)"
+        " FROM transcript_events WHERE session_id = ?"
+    )
+    with _opened(file) as database:
+        return database.execute(query, [session]).fetchone()
+
+
+def read_rows(file: Path, session: str, start: int) -> LineBatch:
+    """Reads the events from number `start` on; compressed ones count as too long. Raises as `list_session_ids`."""
+    lines: list[TranscriptLine] = []
+    left, number, too_long = STEP_BYTES, start, 0
+    query = "SELECT seq, event_json FROM transcript_events WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
+    with _opened(file) as database:
+        for seq, event in database.execute(query, [session, start, MOST_EVENTS]):
+            number = int(seq) + 1
+            if event is None:
+                too_long += 1
+                continue
+            data = str(event).encode("utf-8", "surrogatepass")
+            lines.append(TranscriptLine(int(seq), data))
+            left -= len(data)
+            if left <= 0:
+                break
+    is_all = left > 0 and len(lines) + too_long < MOST_EVENTS
+    return LineBatch(tuple(lines), number, in_long_line=False, long_line_count=too_long, at_end=is_all)
+
+
+@contextmanager
+def _opened(file: Path) -> Generator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=1)) as database:
+            yield database
+    except sqlite3.Error as error:
+        raise OSError(f"OpenClaw's database cannot be read: {_said(error)}") from error
+
+
+def _said(error: sqlite3.Error) -> Any:
+    return getattr(error, "sqlite_errorname", type(error).__name__)

@@ -1,8 +1,8 @@
-"""The plain form: a transcript of a message a line, as JSON, for programs that write one of their own.
+"""Reads and writes plain transcripts: one message per line as JSON, for programs that write their own.
 
-A line is an object: `role` is `user`, `assistant` or `tool`; `text` is what was said, or what the tool gave back; `at`
-(ISO 8601), `speaker`, `session`, and of a tool `tool` (its name) and `failed` may be there, and `offset` where the line
-was taken from another file; other keys are left alone.
+A line is an object: `role` is `user`, `assistant` or `tool`; `text` is what was said, or the tool's output. Optional
+keys: `at` (ISO 8601), `speaker`, `session`, for a tool `tool` (its name) and `failed`, and `offset` if the line comes
+from another file; other keys are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mcp_memory.text.dates import parse_when
 
 
 def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
-    """The messages that have words. A time without an offset is in `zone`. Raises InvalidInput that names the line."""
+    """Returns the messages with text. A time without an offset is in `zone`. Raises InvalidInput naming the line."""
     messages: list[TranscriptMessage] = []
     offset = 0
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -27,17 +27,17 @@ def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
             try:
                 message = _read(json.loads(line), offset, zone)
             except (ValueError, RecursionError, InvalidInput) as error:
-                why = error.message if isinstance(error, InvalidInput) else "it is no JSON"
-                hint = 'a message a line: {"role": "user", "text": "We use uv.", "at": "2026-11-21T09:30:00Z"}'
-                raise InvalidInput(f"line {number} is no message: {why}", hint=hint) from error
+                why = error.message if isinstance(error, InvalidInput) else "it is not JSON"
+                hint = 'one message per line: {"role": "user", "text": "We use uv.", "at": "2026-11-21T09:30:00Z"}'
+                raise InvalidInput(f"line {number} is not a message: {why}", hint=hint) from error
             if message.turn.text:
                 messages.append(message)
         offset += len(line) + 1
     return messages
 
 
-def written_plain(messages: Sequence[TranscriptMessage]) -> str:
-    """The same, the other way round: `read_plain` gives these messages again."""
+def write_plain(messages: Sequence[TranscriptMessage]) -> str:
+    """Writes messages so that `read_plain` returns them again."""
     return "\n".join(json.dumps(_said(message), ensure_ascii=False) for message in messages)
 
 
@@ -58,20 +58,20 @@ def _said(message: TranscriptMessage) -> dict[str, Any]:
 
 def _read(said: object, offset: int, zone: tzinfo) -> TranscriptMessage:
     if not isinstance(said, dict):
-        raise InvalidInput("no object")
+        raise InvalidInput("it is not an object")
     given = cast("dict[str, Any]", said)
     role, text = given.get("role"), given.get("text")
     if role not in tuple(Role):
-        raise InvalidInput(f"its role is none of {', '.join(Role)}")
+        raise InvalidInput(f"its role is not one of {', '.join(Role)}")
     if not isinstance(text, str):
-        raise InvalidInput("its text is no string")
+        raise InvalidInput("its text is not a string")
     at = given.get("at")
     if at is not None and not isinstance(at, str):
-        raise InvalidInput("its time is no string")
+        raise InvalidInput("its time is not a string")
     session = given.get("session")
     place = given.get("offset", offset)
     if not isinstance(place, int) or isinstance(place, bool) or place < 0:
-        raise InvalidInput("its offset is no whole number")
+        raise InvalidInput("its offset is not a whole number")
     turn = Turn(
         str(given.get("speaker") or str(role).capitalize()),
         text.strip("\n").replace("\r\n", "\n"),

@@ -1,4 +1,4 @@
-"""The readers by the client's name, and one line read by any of them."""
+"""Selects the reader for a client and parses a line with it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from mcp_memory.capture.readers import claude_code, codex, openclaw
-from mcp_memory.capture.readers.context import ReaderContext
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import Table
 
 Read = Callable[[Table, int, ReaderContext], list[TranscriptMessage]]
 
-READERS: Mapping[str, Read] = {"claude-code": claude_code.read, "codex": codex.read, "openclaw": openclaw.read}
+READERS: Mapping[str, Read] = {
+    "claude-code": claude_code.parse_line,
+    "codex": codex.parse_line,
+    "openclaw": openclaw.parse_line,
+}
 
-_SILENT: Mapping[str, Callable[[bytes], bool]] = {"claude-code": claude_code.is_silent, "codex": codex.is_silent}
+_SILENT: Mapping[str, Callable[[bytes], bool]] = {
+    "claude-code": claude_code.can_skip_line,
+    "codex": codex.can_skip_line,
+}
 
 
-def is_silent(client: str, data: bytes) -> bool:
-    """Whether a glance at a line says that it holds nothing: most of a transcript, and not worth parsing."""
+def can_skip_line(client: str, data: bytes) -> bool:
+    """Whether the first bytes show that a line holds no message, as in most of a transcript: saves parsing it."""
     return client in _SILENT and _SILENT[client](data)
 
 
-def messages_of(client: str, data: bytes, offset: int, context: ReaderContext) -> list[TranscriptMessage] | None:
-    """What one line holds; None for a line that is no JSON object."""
+def parse_line(client: str, data: bytes, offset: int, context: ReaderContext) -> list[TranscriptMessage] | None:
+    """Returns the messages of one line, or None if it is not a JSON object."""
     if not data.strip():
         return []
     try:

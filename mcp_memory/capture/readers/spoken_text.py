@@ -1,4 +1,4 @@
-"""What was said, out of the ways in which clients write it down: turns without what their programs put in. Pure."""
+"""Extracts what was said from the forms in which clients write it, without text their programs insert. Pure."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from mcp_memory.text.conversation.messages import Turn, read_turns
 Table = Mapping[str, Any]
 
 _MARKED = re.compile(r"<<<([0-9a-f]{8,64})\n")
-"""Where notes of ours begin that a hook or plugin put in front of a prompt …"""
+"""Start of notes of ours that a hook or plugin put in front of a prompt …"""
 _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
-"""… and where they end."""
+"""… and their end."""
 
 MOST_OUTPUT_CHARS = 24_000
-"""Of what a tool gave back, looked at: six times what is kept of it, with room for a secret on the cut."""
+"""Tool output read: six times what is kept, with room for a secret at the cut."""
 
 SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
 
-def table(value: object) -> Table:
-    """The value where it is a table, else an empty one."""
+def as_table(value: object) -> Table:
+    """Returns the value if it is a table, else an empty one."""
     return cast("Table", value) if isinstance(value, Mapping) else {}
 
 
-def text(value: object) -> str:
-    """The value where it is a text, else an empty one."""
+def as_text(value: object) -> str:
+    """Returns the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
-def parts(content: object) -> list[Table]:
-    """The parts of a message's content, a text being one part."""
+def content_parts(content: object) -> list[Table]:
+    """Returns the parts of a message's content; a string is one part."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, Sequence):
@@ -44,36 +44,36 @@ def parts(content: object) -> list[Table]:
     return [cast("Table", part) for part in cast("Sequence[object]", content) if isinstance(part, Mapping)]
 
 
-def words_of(content: object) -> str:
-    """All text in it, as of a tool's output."""
-    return "\n".join(said for part in parts(content) if (said := text(part.get("text"))))
+def join_text(content: object) -> str:
+    """Joins all text in a content."""
+    return "\n".join(said for part in content_parts(content) if (said := as_text(part.get("text"))))
 
 
-def message_from(
+def make_message(
     role: Role, content: Sequence[Table], at: object, session: str, offset: int, *, by: str = ""
 ) -> list[TranscriptMessage]:
-    """One message, or none where nothing was said."""
+    """Returns one message, or none if it has no text."""
     turn = _turn(by or SPEAKERS[role], list(content), at, session)
     return [TranscriptMessage(role, turn, offset)] if turn else []
 
 
-def given_back(
+def make_tool_message(
     tool: str, output: str, at: object, session: str, offset: int, *, failed: bool
 ) -> list[TranscriptMessage]:
-    """What a tool answered; none where it said nothing and all went well. Our own tools' answers are none: they would
-    be remembered again and again."""
-    if is_ours(tool):
+    """Returns a tool's answer; none if it succeeded silently. Our own tools' answers are left out, because they would
+    be stored again and again."""
+    if is_memory_tool(tool):
         return []
     turn = _turn(tool or "tool", output[:MOST_OUTPUT_CHARS] or ("failed" if failed else ""), at, session)
     return [TranscriptMessage(Role.TOOL, turn, offset, tool or "tool", failed)] if turn else []
 
 
-def is_ours(tool: str) -> bool:
+def is_memory_tool(tool: str) -> bool:
     return tool.rpartition("__")[2] in {"memory_search", "memory_recall", "memory_append", "memory_forget"}
 
 
-def without(said: str, tag: str) -> str:
-    """Without what stands between `<tag>` and `</tag>`; an end that is missing is the text's."""
+def strip_tag(said: str, tag: str) -> str:
+    """Removes what is between `<tag>` and `</tag>`, or the end of the text."""
     kept: list[str] = []
     opened, closed = f"<{tag}>", f"</{tag}>"
     at = 0
@@ -86,8 +86,8 @@ def without(said: str, tag: str) -> str:
     return "".join([*kept, said[at:]])
 
 
-def without_memory(said: str) -> str:
-    """Without notes of ours: what memory has told is not told to it again. In time that grows with the text alone."""
+def strip_memory(said: str) -> str:
+    """Removes notes of ours, so that memory doesn't store its own answers. Linear in the text."""
     ends: dict[str, list[int]] = {}
     for match in _MARK_END.finditer(said):
         ends.setdefault(match[1], []).append(match.start())
@@ -103,7 +103,7 @@ def without_memory(said: str) -> str:
 
 
 def _turn(speaker: str, content: object, at: object, session: str) -> Turn | None:
-    """A time that is none does not count."""
+    """An invalid time is ignored."""
     message = {"speaker": speaker, "content": content}
     for when in (at, None):
         try:

@@ -11,9 +11,8 @@ from typing import Any
 import click
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.capture.readers.plain import read_plain, written_plain
-from mcp_memory.capture.reading import place_named, read_whole
-from mcp_memory.capture.service import CapturedMessages
+from mcp_memory.capture.readers.plain import read_plain, write_plain
+from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.console import emit, head, print_status, say
 from mcp_memory.cli.engine_call import ask
@@ -79,7 +78,7 @@ def extract(
     for batch in _batches(heard.messages):
         asked = {
             "file": heard.file, "client": client or heard.client, "session": session or heard.session,
-            "project": project or heard.project, "messages": written_plain(batch),
+            "project": project or heard.project, "messages": write_plain(batch),
         }  # fmt: skip
         answer = ask(common.settings(), "extract", asked)
         taken = {
@@ -106,7 +105,7 @@ def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
     """What a transcript held that is worth remembering, and what of it memory does not hold: that would be lost.
 
     Ends with exit code 5 where something would be. What waits for review counts as held, and is named as waiting.
-    TRANSCRIPT is a client's file, the id of a session, or a file with a message a line, as JSON; mcp-memory extract
+    TRANSCRIPT is a client's file, the id of a session, or a file with one message per line, as JSON; mcp-memory extract
     stores what is missing.
 
     \b
@@ -135,7 +134,7 @@ def read_transcript(named: str, settings: Settings) -> CapturedMessages:
     assert zone is not None
     places = TranscriptPaths(settings.capture.folders)
     try:
-        return read_whole(places, place_named(places, named), zone)
+        return read_session(places, find_transcript(places, named), zone)
     except Refused:
         file = Path(named).expanduser().resolve()
         return CapturedMessages(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(_bytes_of(named), zone))

@@ -1,0 +1,70 @@
+"""Finds a transcript by its path or session and reads it whole, without writing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from mcp_memory.capture.checkpoint import Checkpoint
+from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.step import CaptureStep, build_step
+from mcp_memory.capture.tail import list_sessions, read_new
+from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
+from mcp_memory.errors import NotFound
+from mcp_memory.runtime.project import project_of
+
+LEAST_ID_CHARS = 6
+"""A shorter id would match the end of an arbitrary session's."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedMessages:
+    """New messages of a session, in order, without secrets. `file` is `TranscriptPath.name`."""
+
+    file: str
+    client: str
+    session: str
+    project: str | None
+    messages: Sequence[TranscriptMessage]
+
+    @classmethod
+    def from_step(cls, path: TranscriptPath, step: CaptureStep) -> CapturedMessages:
+        session, project = step.session or path.inner.stem, project_of(step.checkpoint.context.folder)
+        return cls(path.name, path.client, session, project, step.messages)
+
+
+def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
+    """Finds a file in a client's folder by its path, or a session by its id or the end of it. Raises NotFound, and
+    Refused for a file elsewhere."""
+    file = Path(named).expanduser()
+    if file.is_file():
+        return paths.locate(paths.find_client(str(file.absolute())), str(file.absolute()))
+    for client in paths.clients if len(named) >= LEAST_ID_CHARS else ():
+        for path in _sessions_of(paths, client):
+            if (path.session or path.inner.stem).endswith(named):
+                return path
+    raise NotFound(
+        f"no transcript or session is called {named[:200]!r}",
+        hint="pass a file, or the id of a session in a client's folder ([capture.folders])",
+    )
+
+
+def read_session(paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo) -> CapturedMessages:
+    """Returns the messages as a capture would pass them on. Raises as `read_new`."""
+    checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
+    now = datetime.now(zone)
+    while True:
+        new = read_new(paths, path, checkpoint)
+        step = build_step(path, new, checkpoint, frozenset(), zone=zone, now=now, tool_output=False)
+        messages += step.messages
+        checkpoint = step.checkpoint
+        if step.at_end:
+            return replace(CapturedMessages.from_step(path, step), messages=messages)
+
+
+def _sessions_of(paths: TranscriptPaths, client: str) -> Iterator[TranscriptPath]:
+    """Newest first."""
+    for file in reversed(paths.list_transcripts(client)):
+        yield from list_sessions(paths, file)
