@@ -76,7 +76,7 @@ def test_a_session_is_extracted_as_it_would_be_captured(place: Place):
     file.parent.mkdir(parents=True)
     file.write_bytes(lately(line(1, "We decided to use Redis for the queue.", cwd=str(repository))))
     for named in ("", "1"):
-        assert "no session is called" in place.run("extract", named).err, "the end of any session"
+        assert "no transcript or session is called" in place.run("extract", named).err, "the end of any session"
     (note,) = said(place, "extract", "c-77d1")["active"]
     (found,) = (place.vault / "notes" / "decision").iterdir()
     text = found.read_text()
