@@ -158,7 +158,7 @@ class RunJournal:
                     found[key] = JobEntry(key, said["about"], steps, said["audit"])
                 else:
                     known = found[key]
-                    found[key] = replace(known, fate=JobOutcome(said["outcome"]))
+                    found[key] = replace(known, outcome=JobOutcome(said["outcome"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
@@ -193,9 +193,9 @@ class RunJournal:
         steps = [step_to_json(step) for step in entry.steps]
         self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "audit": dict(entry.audit)})
 
-    def end_job(self, run: str, key: str, fate: JobOutcome) -> None:
+    def end_job(self, run: str, key: str, outcome: JobOutcome) -> None:
         """Raises StorageFailed; then the next start does the job's steps again, which does nothing."""
-        self._append(run, {"key": key, "outcome": fate})
+        self._append(run, {"key": key, "outcome": outcome})
 
     def runs_mentioning(self, ids: Collection[NoteId]) -> list[str]:
         """The runs that may hold words of one of these notes: that moved it, wrote a page from it, or a page from such

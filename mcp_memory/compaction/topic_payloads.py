@@ -105,13 +105,13 @@ def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
     """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done. `facts`: of
     all that the sources of its pages state, how many the pages tell; which ones is not said, since they are words of
     notes that may be forgotten by now."""
-    fates = [entry.outcome for entry in entries]
+    outcomes = [entry.outcome for entry in entries]
     return {
         "run": run,
         "jobs": len(entries),
-        "done": fates.count(JobOutcome.DONE),
-        "undone": fates.count(JobOutcome.UNDONE),
-        "unfinished": fates.count(JobOutcome.ANNOUNCED),
+        "done": outcomes.count(JobOutcome.DONE),
+        "undone": outcomes.count(JobOutcome.UNDONE),
+        "unfinished": outcomes.count(JobOutcome.ANNOUNCED),
         "facts": _facts(entries),
         "about": [entry.about for entry in entries if entry.outcome is not JobOutcome.ABORTED],
     }

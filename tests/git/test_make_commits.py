@@ -384,7 +384,7 @@ def test_killed_between_index_and_branch(repo: Repo, where: str, again: str) -> 
     code = """
 import os, signal, sys
 from pathlib import Path
-from mcp_memory.git import committing
+from mcp_memory.git import make_commits
 from mcp_memory.git.repository import find
 from mcp_memory.git.git_command import Git
 ran = Git.run
@@ -396,7 +396,7 @@ def run(self, *arguments, **more):
         os.kill(os.getpid(), signal.SIGKILL)
     return out
 Git.run = run
-committing.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [committing.CommitPart("memory: test", c)])
+make_commits.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [make_commits.CommitPart("memory: test", c)])
 """
     done = subprocess.run([sys.executable, "-c", code, str(repo.root), where])
     assert done.returncode == -signal.SIGKILL
