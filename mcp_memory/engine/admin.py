@@ -63,7 +63,7 @@ class Admin:
             self._vault.shared.compare()
             if not self._indexer.pruning_paused:
                 standing = self._writer.indexed_etags
-                self._vault.prune_undo(set(standing.values()), standing.keys())
+                self._vault.prune_tombstones(set(standing.values()), standing.keys())
             with suppress(IndexUnavailable):  # the next sweep tries again, and tells who asks the index
                 self._index.cut_log()
 
@@ -105,7 +105,7 @@ class Admin:
             adopted: list[NotePath] = []
             for each in wanted:
                 try:
-                    if self._vault.adopt(each, dry_run=dry_run):
+                    if self._vault.provenance.adopt(self._vault.read(each), dry_run=dry_run):
                         adopted.append(each)
                 except McpMemoryError:
                     if each == path:
@@ -125,7 +125,7 @@ class Admin:
             places: list[tuple[NotePath, NoteId]] = []
             for each in wanted:
                 try:
-                    found = vault.adopted(each)
+                    found = vault.provenance.adopted_places(vault.read(each))
                 except McpMemoryError:
                     continue  # by its place, below
                 if found:
@@ -135,7 +135,7 @@ class Admin:
             if path is not None and not wanted and not absent:
                 raise self._not_in_home(path)
             if not dry_run:
-                vault.revoke([*places, *absent])
+                vault.provenance.revoke([*places, *absent])
             return list(dict.fromkeys([*given, *(place for place, _ in absent)]))
 
         return await in_thread(give_back, deadline_s=600, what="giving notes back")

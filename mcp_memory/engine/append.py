@@ -18,10 +18,9 @@ from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.near_duplicates import NearDuplicates
-from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.kinds import LOG
+from mcp_memory.vault.config import LOG
+from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.write_result import WriteResult
 
 MOST_SIMILAR = 5
 

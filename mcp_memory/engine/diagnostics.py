@@ -12,8 +12,8 @@ from typing import Any, Literal
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.topics.page import PAGE, PROPOSAL
-from mcp_memory.vault.conflict_copies import original_of
 from mcp_memory.vault.lost_entries import LostEntry, Why
+from mcp_memory.vault.note_file import original_of
 
 Severity = Literal["error", "warning", "info"]
 

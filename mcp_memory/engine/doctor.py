@@ -64,7 +64,7 @@ def gathered(engine: Engine) -> VaultFacts:
         ignored=indexer.ignored,
         open_objects=_open_objects(engine),
         commits=engine.parts.health.commits() if engine.parts.health.commits else None,
-        damaged_undo=vault.damaged_undo,
+        damaged_undo=vault.damaged_tombstones,
         damaged_ledger_lines=vault.ledger.damaged_lines,
         compaction=engine.parts.auto_compactor.trouble,
         uncaptured=engine.parts.capture_worker.problems,

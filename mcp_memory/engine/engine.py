@@ -14,9 +14,9 @@ from mcp_memory.models import NoteId, NotePath, NoteRecord, Receipt, SearchResul
 from mcp_memory.recall.request import recall_request
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query, moment_of
+from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.draft import Draft, creation, expiry
-from mcp_memory.vault.kinds import NoteKinds
-from mcp_memory.vault.marks import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
 Mode = Literal["hybrid", "semantic", "keyword"]

@@ -24,9 +24,7 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, with_related
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.transfer.share.shared_folders import SharedFolders
-from mcp_memory.vault import marks
-from mcp_memory.vault.conflict_copies import original_of
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import NoteFile, original_of
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
@@ -106,7 +104,7 @@ class Eraser:
             raise Refused(f"{path} belongs to a read-only source", hint="erase it where it comes from")
         holders = self._holders(path, entry)
         ids = self._ids(path, entry)
-        traces = self._vault.traces(path, entry, ids)
+        traces = self._vault.describe_traces(path, entry, ids)
         if runs := self._runs.runs_mentioning(ids):
             traces.append(f"the journal of {counted(len(runs), 'compaction')}, which no one can undo then")
         if not holders and not traces:
@@ -181,12 +179,12 @@ class Eraser:
         """The file, and the conflict copies of it, as far as they hold what is to go."""
         copies = [each for each in sorted(self._vault.list().files) if original_of(each) == path]
         files = {each: self._read(each) for each in (path, *copies)}
-        return [each for each, file in files.items() if file and (entry is None or marks.holds_entry(file, entry))]
+        return [each for each, file in files.items() if file and (entry is None or file.has_entry(entry))]
 
     def _ids(self, path: NotePath, entry: str | None) -> set[NoteId]:
         if entry:
             return set()
-        return self._vault.ids_of(path, self._read(path), lambda each: bool(self._index.note_by_id(each)))
+        return self._vault.provenance.known_ids(path, self._read(path), lambda each: bool(self._index.note_by_id(each)))
 
     def _read(self, path: NotePath) -> NoteFile | None:
         try:

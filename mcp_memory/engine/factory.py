@@ -26,14 +26,11 @@ from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.backends import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
-from mcp_memory.vault.append_journal import AppendJournal
-from mcp_memory.vault.kinds import NoteKinds
-from mcp_memory.vault.ledger import Ledger
+from mcp_memory.vault.config import NoteKinds
+from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.tombstones import Tombstones
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.welcome import write_welcome
 
 Clock = Callable[[], datetime]
 
@@ -118,16 +115,14 @@ def _open_vault(
         leftovers=prepared.leftovers,
         layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
         kinds=NoteKinds(config.kinds),
-        ledger=Ledger(config.state / "ledger.jsonl"),
-        undo=Tombstones(config.state / "undo"),
-        recovery=AppendJournal(config.state / "recovery"),
+        journals=NoteJournals(config.state),
         config=config.vault,
         clock=clock,
         guard=guard,
         roots={"": root, **{f"@{name}/": folder for name, folder in folders.items()}},
     )
     if marker.made:
-        write_welcome(vault)
+        vault.write_readme()
     return vault
 
 

@@ -17,7 +17,7 @@ from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.draft import one_line
-from mcp_memory.vault.marks import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -100,7 +100,7 @@ class Forgetter:
 
     def _twins(self, file: NoteFile) -> list[NotePath]:
         """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
-        bytes_of = {self._vault.original(file), file.record.etag}
+        bytes_of = {self._vault.original_etag(file), file.record.etag}
         return [
             path for path, etag in self._writer.indexed_etags.items() if etag in bytes_of and path != file.record.path
         ]

@@ -30,7 +30,7 @@ from mcp_memory.recall.flush import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
 from mcp_memory.transfer.porting import ImportDestination, facts_of, incoming_of
-from mcp_memory.vault.marks import Caller
+from mcp_memory.vault.journals.tombstones import Caller
 
 BRIEF_MS = 5000
 """Where nobody says how long they can wait."""

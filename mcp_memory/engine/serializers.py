@@ -7,8 +7,8 @@ from typing import Any
 
 from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
 from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.lost_entries import LostEntry
-from mcp_memory.vault.marks import Tombstone
 
 Payload = dict[str, Any]
 

@@ -25,11 +25,11 @@ from mcp_memory.storage.backends import open_storage
 from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.text.language.terms import STOP_WORDS
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.kinds import NoteKinds
+from mcp_memory.vault.config import NoteKinds
+from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import home_of
 from mcp_memory.vault.note_file import Layout
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.tombstones import Tombstones
 
 TITLE, SHORTENED, REWORDED = "title", "shortened", "reworded"
 
@@ -74,7 +74,7 @@ def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
         layout=layout,
         kinds=kinds,
         max_note_bytes=config.vault.max_note_bytes,
-        undo=Tombstones(forgotten) if forgotten.is_dir() else None,
+        tombstones=Tombstones(forgotten) if forgotten.is_dir() else None,
     )
     return reader, filters_from(now=now, tz=zone)
 

@@ -16,8 +16,8 @@ from mcp_memory.search.note_lookup import named_by
 from mcp_memory.storage.paths import validate_existing
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
-from mcp_memory.vault import marks
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.retirement import remove_entry
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, sources_of
 
@@ -121,9 +121,9 @@ def as_it_was(vault: Vault, index: Index, target: str, commit: str) -> tuple[str
                     f"{path} was a note that is not there now: it may have been forgotten",
                     hint=f"git show {commit}:./{path}, in the vault's folder",
                 )
-            for entry in marks.forgotten(note.file) if note.file else ():
+            for entry in note.file.forgotten_entries if note.file else ():
                 with suppress(NotFound):
-                    data = marks.without_entry(NotePath(path), data, entry)  # noqa: PLW2901 -- less and less of it
+                    data = remove_entry(NotePath(path), data, entry)  # noqa: PLW2901 -- less and less of it
             text = frontmatter.decode(data).text or ""
             if sources_of(text) and quotes_forgotten(text, vault, index):
                 raise Refused(f"{path} quoted then what is forgotten or gone", hint=f"mcp-memory show {path}")

@@ -20,8 +20,7 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import overlap, telling
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.conflict_copies import original_of
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import NoteFile, original_of
 from mcp_memory.vault.vault import Vault
 
 MOST_NAMED = 5
@@ -147,7 +146,7 @@ class Freshness:
                 return None
             now = self._now(record.path, signature)
         except (NotFound, PathRefused):
-            return None if self._is_lost() else _Changed(self._vault.filed(record), self._cut)
+            return None if self._is_lost() else _Changed(self._vault.provenance.find_note(record.id), self._cut)
         except McpMemoryError:
             return None
         return None if now.etag == record.etag else now

@@ -88,7 +88,7 @@ class IndexWriter:
         self._known.clear()
         for record in self.scan(active):
             # A forget that a crash cut short may be known to the vault alone: such a note is looked at again.
-            signature = record.signature if self._vault.shows(record) else ""
+            signature = record.signature if self._vault.agrees_with_tombstones(record) else ""
             self._known[record.path] = IndexedFile(signature, record.etag)
             if record.problem:
                 self.problems[record.path] = Problem(record.path, record.problem)

@@ -174,7 +174,11 @@ class RecallAnswerer:
         excerpts = [excerpt for file, entry in files for excerpt in _excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self._index.note(path)) and note.state is not NoteState.DELETED]
-        heads = [(file.record.path, head.record) for file, _ in files if (head := self._vault.head_of(file))]
+        heads = [
+            (file.record.path, head.record)
+            for file, _ in files
+            if (head := self._vault.provenance.find_successor(file))
+        ]
         replaced = [in_line(f"Note: {path} was superseded by {head.id} ({head.path}).") for path, head in heads]
         return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
 

@@ -12,7 +12,7 @@ from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import named_again
 from mcp_memory.text.markdown.logs import is_log_path
-from mcp_memory.vault.ledger import Ledger
+from mcp_memory.vault.journals.ledger import Ledger
 
 LOOK_S = 10.0
 

@@ -23,7 +23,7 @@ from mcp_memory.server.result_text import append_text, forget_text, search_text
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.marks import Caller
+from mcp_memory.vault.journals.tombstones import Caller
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""The bytes of an imported note: the text as it is in its source, our keys and the seal (`vault/import_seal.py`) in its
+"""The bytes of an imported note: the text as it is in its source, our keys and the seal (`vault/note_import.py`) in its
 frontmatter. Pure."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mcp_memory.models import NoteId
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.transfer.item import ImportItem, ImportSource
-from mcp_memory.vault.import_seal import BASE32, KEY, NO_TIME, OPEN
+from mcp_memory.vault.note_import import BASE32, NO_TIME, SEAL_BLANK, SEAL_KEY
 
 
 def mark_of(source: ImportSource) -> str:
@@ -39,14 +39,14 @@ def sealed(item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str
     except InvalidInput:
         text = frontmatter.patch("", _changes(item, source, note_id, home_of, {})) + item.text
     data = text.encode("utf-8")
-    before, opened, after = data.partition(f"{KEY}: {_opened(item)}".encode())
-    return before + opened[: -len(OPEN)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
+    before, opened, after = data.partition(f"{SEAL_KEY}: {_opened(item)}".encode())
+    return before + opened[: -len(SEAL_BLANK)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
 
 
 def _changes(
     item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str, meta: Mapping[str, Any]
 ) -> dict[str, Value | None]:
-    changes: dict[str, Value | None] = {"id": note_id, KEY: _opened(item)}
+    changes: dict[str, Value | None] = {"id": note_id, SEAL_KEY: _opened(item)}
     if meta.get("id") is not None:
         changes["source_id"] = str(meta["id"])
     absent = {**item.properties, "source": source.kind.value}
@@ -61,7 +61,7 @@ def _changes(
 
 
 def _opened(item: ImportItem) -> str:
-    return f"v1-{item.digest}-{OPEN}"
+    return f"v1-{item.digest}-{SEAL_BLANK}"
 
 
 def _texts(value: object) -> list[str]:

@@ -12,8 +12,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import LONG_S, in_thread
-from mcp_memory.vault.import_seal import mark_in
-from mcp_memory.vault.note_import import WRITTEN, ImportResult, IncomingNote
+from mcp_memory.vault.note_import import WRITTEN, ImportResult, IncomingNote, mark_in
 from mcp_memory.vault.vault import Vault
 
 PAGE_NOTES = 2000

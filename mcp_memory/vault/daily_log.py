@@ -11,13 +11,11 @@ from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Precondit
 from mcp_memory.models import NotePath, Outcome
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault import marks
-from mcp_memory.vault.append_journal import AppendJournal, AppendOutcome, JournaledAppend
-from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.patching import FrontmatterPatcher
+from mcp_memory.vault.draft import Draft, WriteResult
+from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
+from mcp_memory.vault.note_file import NoteFile, editable_text
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.write_result import ATTEMPTS, WriteResult
+from mcp_memory.vault.retirement import ATTEMPTS, Retirement
 
 SAME_MINUTE_S = 60.0
 
@@ -50,27 +48,27 @@ class DailyLog:
         backend: StorageBackend,
         reader: Reader,
         journal: AppendJournal,
-        patcher: FrontmatterPatcher,
+        retirement: Retirement,
         clock: Callable[[], datetime],
     ) -> None:
         self._backend = backend
         self._reader = reader
         self._journal = journal
-        self._patcher = patcher
+        self._retirement = retirement
         self._clock = clock
 
     def append(self, draft: Draft) -> WriteResult:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._clock()
-        said = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)))
-        text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, said)
+        labels = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)))
+        text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, labels)
         path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
         file = self._file(path)
-        if again := self._recent_entry(draft, now) or self._remembered_entry(file, marks.hash_of(text)):
+        if again := self._recent_entry(draft, now) or self._remembered_entry(file, entry_hash(text)):
             return again
         before = file.record.etag if file else None
         added = JournaledAppend(
-            path, marks.hash_of(text), before, now.timestamp(), draft.content_hash, draft.project, draft.session
+            path, entry_hash(text), before, now.timestamp(), draft.content_hash, draft.project, draft.session
         )
         self._journal.announce(added, text)
         try:
@@ -93,7 +91,7 @@ class DailyLog:
         for _ in range(ATTEMPTS):
             try:
                 blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
-                before, etag = marks.patchable(path, blob.data), blob.etag
+                before, etag = editable_text(path, blob.data), blob.etag
             except NotFound:
                 before, etag = logs.new_log(logs.is_log_path(path) or self._clock().date()), None
             data = logs.append_entry(before, text).encode("utf-8", "surrogateescape")
@@ -108,7 +106,7 @@ class DailyLog:
                     raise  # not a faster writer: another name stands where ours would
                 continue
             file = self._reader.note(path, data, written.etag, written.stat)
-            return WriteResult(file, Outcome.CREATED, marks.hash_of(text), written.conflict)
+            return WriteResult(file, Outcome.CREATED, entry_hash(text), written.conflict)
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
 
     def _parts(self, day: date) -> Iterator[_Part]:
@@ -152,13 +150,18 @@ class DailyLog:
             if (known.session, known.project) != (draft.session, draft.project) or known.at > now.timestamp():
                 continue
             file = self._file(known.path)
-            if file and known.entry not in marks.forgotten(file) and marks.holds_entry(file, known.entry):
+            if file and known.entry not in file.forgotten_entries and file.has_entry(known.entry):
                 return WriteResult(file, Outcome.DUPLICATE, known.entry)
         return None
 
     def _remembered_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
         """The very entry that was forgotten in this minute, said again: it is shown again, since its twin would
         have the same hash and be as forgotten."""
-        if file is None or entry not in marks.forgotten(file) or not marks.holds_entry(file, entry):
+        if file is None or entry not in file.forgotten_entries or not file.has_entry(entry):
             return None
-        return WriteResult(self._patcher.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
+        return WriteResult(self._retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
+
+
+def entry_hash(entry: str) -> str:
+    """The hash of a rendered log entry."""
+    return logs.entries(entry)[0].hash

@@ -1,4 +1,4 @@
-"""A note about to be written: arguments checked, then rendered. Pure."""
+"""Checks and renders a note that is about to be written. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
-from mcp_memory.models import NoteId
+from mcp_memory.models import NoteId, NotePath, Outcome
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.due_dates import due_date
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.vault.kinds import LOG, NoteKind
-from mcp_memory.vault.note_file import content_hash, derive_title
+from mcp_memory.vault.config import LOG, NoteKind
+from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
 CLOCKS_DIFFER = timedelta(days=1)
@@ -59,6 +59,16 @@ class Draft:
         return self.title or derive_title(self.content)
 
 
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """A note as it stands after a write; `entry` is the hash of the log entry that was written."""
+
+    file: NoteFile
+    outcome: Outcome
+    entry: str | None = None
+    conflict: NotePath | None = None
+
+
 def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
     """Raises InvalidInput or Refused; both say what to pass instead."""
     content = draft.content
@@ -79,8 +89,8 @@ def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
     for name, value in (("project", draft.project), ("session", draft.session), ("source", draft.source)):
         if value is not None:
             one_line(name, value)
-    said = [draft.title, content, *draft.tags, draft.project, draft.session, draft.path]
-    if not secrets_allowed and (found := find_secret("\n".join(each for each in said if each))):
+    texts = [draft.title, content, *draft.tags, draft.project, draft.session, draft.path]
+    if not secrets_allowed and (found := find_secret("\n".join(text for text in texts if text))):
         raise Refused(
             f"this seems to hold a secret ({found})",
             hint="name where the secret is kept instead of storing it; a person may set vault.secrets = 'allow'",

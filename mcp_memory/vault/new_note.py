@@ -17,13 +17,12 @@ from mcp_memory.text.instruction_files import are_orders, plain_name
 from mcp_memory.topics.page import is_page
 from mcp_memory.topics.plan import FRESH
 from mcp_memory.vault import draft as drafts
-from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.ledger import Ledger
-from mcp_memory.vault.marks import retired_at
+from mcp_memory.vault.draft import Draft, WriteResult
+from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.note_file import ALWAYS_LOAD, INBOX, NoteFile, file_stem
-from mcp_memory.vault.provenance import Provenance
+from mcp_memory.vault.ownership import Provenance
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.write_result import WriteResult
+from mcp_memory.vault.retirement import retired_at
 
 OTHER_NAME = "choose another name"
 
@@ -39,13 +38,13 @@ class NotePublisher:
         backend: StorageBackend,
         reader: Reader,
         ledger: Ledger,
-        vouching: Provenance,
+        provenance: Provenance,
         clock: Callable[[], datetime],
     ) -> None:
         self._backend = backend
         self._reader = reader
         self._ledger = ledger
-        self._vouching = vouching
+        self._provenance = provenance
         self._clock = clock
         self._numbering = threading.Lock()
         self._last_numbers: dict[str, int] = {}
@@ -81,7 +80,7 @@ class NotePublisher:
         tails = [""] if draft.path else _tails(note_id)
         for tail in tails:
             path = self._place(draft, tail)
-            self._vouching.announce(draft, note_id, path, now)
+            self._provenance.announce(draft, note_id, path, now)
             try:
                 written = self._backend.write(path, data, None)
             except AlreadyExists:

@@ -1,4 +1,4 @@
-"""One file read as a note: pure functions from bytes to a record."""
+"""Reads the bytes of one file as a note. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from mcp_memory.errors import PathRefused
+from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.models import TRANSCRIPTS, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.text import dates
@@ -19,7 +19,7 @@ from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
-from mcp_memory.vault.kinds import LOG, NoteKinds
+from mcp_memory.vault.config import LOG, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MAX_ID = 200
@@ -71,6 +71,15 @@ class NoteFile:
     def body(self) -> str:
         return self.text[self.body_start :]
 
+    @property
+    def forgotten_entries(self) -> list[str]:
+        """The hashes of a log's forgotten entries."""
+        return [str(entry) for entry in self.record.meta.get("forgotten", [])]
+
+    def has_entry(self, entry: str) -> bool:
+        """Whether a log holds the entry with this hash."""
+        return any(known.hash == entry for known in logs.entries(self.text, self.body_start))
+
 
 def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: NoteKinds) -> NoteFile:
     """Any bytes are a note; what could not be understood is named in `record.problem`."""
@@ -109,6 +118,17 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         meta=_kept(meta, layout.tz),
     )
     return NoteFile(record, text, document.body_start)
+
+
+def editable_text(path: NotePath, data: bytes) -> str:
+    """The text to be changed; undecodable bytes travel through it as surrogates, so that they come out as they were.
+
+    Raises Refused for a file that holds no text.
+    """
+    decoded = frontmatter.decode(data)
+    if decoded.text is None:
+        raise Refused(f"{path} cannot be changed: {decoded.problem}", hint="repair the file by hand first")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def content_hash(body: str) -> str:
@@ -161,6 +181,21 @@ def file_stem(title: str) -> str:
 def short_slug(title: str) -> str:
     """A folder's name: of the title's first phrase, at most 40 characters."""
     return slug(title.partition(",")[0])[:40].strip("-")
+
+
+# What Dropbox and its kin, Syncthing and our own writes put into the name of a second version of a file.
+CONFLICT_COPY = re.compile(
+    r" \([^()]*(?:conflicted copy|conflict \d)[^()]*\)|\.sync-conflict-[0-9]+-[0-9]+(?:-[A-Z0-9]+)?"
+    r"|[ _-]*conflicted copy[^./]*",
+    re.IGNORECASE,
+)
+
+
+def original_of(path: str) -> str | None:
+    """The path of the file whose second version this is, to judge by its name; None for any other file."""
+    folder, slash, name = path.rpartition("/")
+    plain = CONFLICT_COPY.sub("", name)
+    return f"{folder}{slash}{plain}" if plain != name else None
 
 
 def _when(value: object, zone: tzinfo) -> datetime | None:

@@ -1,8 +1,14 @@
-"""Importing: many notes of another program, or files of an exported vault, put where they belong. Whole files only, and
-none that anybody has edited is ever written over."""
+"""Imports notes of another program or of an exported vault, whole files only, and never overwrites an edited one.
+
+The line `import_check: v1-<of the source>-<of the note>` in an imported note says which version of its source it comes
+from, and whether anybody has edited it since. Each part is 16 hexadecimal digits of a sha256: of the source's bytes,
+and of the note's own with these digits as zeros. So an edit is noticed on every device, and without any state.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,10 +22,54 @@ from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.paths import beside, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
-from mcp_memory.vault.import_seal import ImportSeal, mark_in
-from mcp_memory.vault.ledger import Ledger, LedgerEntry
+from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import NoteFile, read_note
 from mcp_memory.vault.reader import Reader
+
+SEAL_KEY = "import_check"
+
+
+SEAL_BLANK = "0" * 16
+"""Stands for the note's own digits while they are computed."""
+
+
+BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+NO_TIME = "0" * 10
+"""The part of a ULID that tells when it was made: an import makes the same id each time."""
+
+
+_FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]*\r?$", re.MULTILINE)
+
+
+_HEAD_BYTES = 80 * 1024
+"""More than any frontmatter that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSeal:
+    """`source` is the digest of the version that was imported."""
+
+    source: str
+    unbroken: bool
+
+    @staticmethod
+    def read(data: bytes) -> ImportSeal | None:
+        """None for a note that was not imported, or whose seal is gone."""
+        found = _FORM.search(data[:_HEAD_BYTES])
+        if found is None:
+            return None
+        start, end = found.span(2)
+        opened = data[:start] + SEAL_BLANK.encode() + data[end:]
+        return ImportSeal(found[1].decode(), hashlib.sha256(opened).hexdigest()[:16].encode() == found[2])
+
+
+def mark_in(note_id: str) -> str | None:
+    """The mark of the source that a note with this id was imported from, if it was."""
+    is_ours = len(note_id) == 26 and note_id.startswith(NO_TIME) and set(note_id) <= set(BASE32)
+    return note_id[10:16] if is_ours else None
+
 
 WRITERS = 4
 """Threads that write at once: a disk syncs several files in little more than the time of one."""

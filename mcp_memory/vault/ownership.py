@@ -1,12 +1,20 @@
-"""Who may change a note: decided by its place and by the ledger, never by what the file says of itself."""
+"""Decides who may change a note: by its path and by the ledger, never by what the file says about itself."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime
 from enum import StrEnum
 
-from mcp_memory.errors import Refused
+from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.topics.page import is_page
-from mcp_memory.vault.note_file import ALWAYS_LOAD, Layout
+from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
+from mcp_memory.vault.note_file import ALWAYS_LOAD, Layout, NoteFile
+from mcp_memory.vault.reader import Reader
+from mcp_memory.vault.retirement import superseded_by
 
 
 class OwnershipTier(StrEnum):
@@ -50,3 +58,97 @@ def may_retire(path: str, tier: OwnershipTier, *, layout: Layout, by_person: boo
         raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction makes the page anew")
     if path == "MEMORY.md":
         raise Refused("MEMORY.md is curated by a person", hint="edit the file by hand")
+
+
+class Provenance:
+    """Which notes this installation wrote or took over, and where they are now, by the ledger. Thread-safe."""
+
+    def __init__(self, ledger: Ledger, reader: Reader, clock: Callable[[], datetime]) -> None:
+        self._ledger = ledger
+        self._reader = reader
+        self._clock = clock
+
+    def announce(self, draft: Draft, note_id: NoteId, path: NotePath, now: datetime) -> None:
+        """To be called before a draft is published. Raises StorageFailed."""
+        content, kind, at = draft.content_hash, draft.kind.name, now.timestamp()
+        self._ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
+
+    def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
+        """Vouch from now on for a note in the managed folder that this installation did not write; None where it needs
+        no adoption. Raises Refused for a note elsewhere, StorageFailed."""
+        record, path = file.record, file.record.path
+        layout = self._reader.layout
+        if path.startswith("@") or layout.below_home(path) is None:
+            raise Refused(
+                f"{path} is outside the managed folder", hint=f"move it below {layout.home or 'the vault'} first"
+            )
+        if record.is_log or self.vouches(path, record.id):
+            return None  # a log is everybody's, wherever it lies
+        if not dry_run:
+            content, at = record.content_hash, self._clock().timestamp()
+            entry = LedgerEntry(record.id, path, content, record.kind, record.project, None, at, standing="adopted")
+            self._ledger.record(entry)
+        return record.id
+
+    def adopted_places(self, file: NoteFile) -> list[tuple[NotePath, NoteId]]:
+        """The places to `revoke` so that the note is no longer the agents'; none where we wrote it or never
+        adopted it. A place that the note has left goes along; one that holds a copy of it does not."""
+        path, note_id = file.record.path, file.record.id
+        standings = self._ledger.standings(note_id)
+        if not self.vouches(path, note_id) or standings.get(path, max_standing(standings.values())) == "written":
+            return []
+        return [
+            (place, note_id)
+            for place, standing in standings.items()
+            if standing == "adopted" and (place == path or not self._holds(place, note_id))
+        ]
+
+    def revoke(self, places: Iterable[tuple[NotePath, NoteId]]) -> None:
+        """From now on adoption vouches for these no longer. Raises StorageFailed."""
+        at = self._clock().timestamp()
+        self._ledger.record(
+            *(LedgerEntry(note_id, path, "", "", None, None, at, standing="revoked") for path, note_id in places)
+        )
+
+    def vouches(self, path: NotePath, note_id: NoteId) -> bool:
+        """Whether the ledger knows the note: its id, at the place where it was put, or moved from there, unless that
+        was revoked. A file with the id of a note that is still in its place is a copy, whoever made it."""
+        places = self._ledger.standings(note_id)
+        if path in places:
+            return places[path] != "revoked"
+        known = self._ledger.places_of(note_id)
+        return bool(known) and not any(self._holds(place, note_id) for place in known)
+
+    def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
+        """The ids under which we know what is (`file`) or was at `path`; not those of a note that is a copy of
+        another, nor of one that has moved away. `is_known`: whether a note with this id is anywhere."""
+        if file:
+            return {file.record.id} if self.vouches(path, file.record.id) else set()
+        return {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
+
+    def find_note(self, note_id: NoteId) -> NoteFile | None:
+        """The note where we have put it last, if it is there."""
+        for place in reversed(self._ledger.places_of(note_id)):
+            with suppress(McpMemoryError):
+                if (file := self._reader.read(place)).record.id == note_id:
+                    return file
+        return None
+
+    def find_successor(self, file: NoteFile) -> NoteFile | None:
+        """The note that replaces a superseded one now: the last that exists in the chain of those that superseded it.
+        None for a note that nothing superseded, or nothing that is left."""
+        head, seen = file, {file.record.id}
+        while (later := superseded_by(head)) and head.record.state is NoteState.ARCHIVED:
+            notes = (self.find_note(note_id) for note_id in reversed(later) if note_id not in seen)
+            found = next((note for note in notes if note and note.record.state is not NoteState.DELETED), None)
+            if found is None:
+                break
+            head = found
+            seen.add(found.record.id)
+        return None if head is file else head
+
+    def _holds(self, path: NotePath, note_id: NoteId) -> bool:
+        try:
+            return self._reader.read(path).record.id == note_id
+        except (NotFound, Refused, PathRefused, StorageFailed):
+            return False

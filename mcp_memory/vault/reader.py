@@ -1,4 +1,4 @@
-"""Reading a vault and its sources as one tree: the vault at the root, each source under `@name/`."""
+"""Reads a vault and its sources as one tree: the vault at the root, each source under `@name/`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mcp_memory.models import Etag, FileStat, NotePath, NoteState, Problem
 from mcp_memory.storage.base import Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault.kinds import NoteKinds
+from mcp_memory.vault.config import NoteKinds
+from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.note_file import Layout, NoteFile, read_note
-from mcp_memory.vault.tombstones import Tombstones
 
 
 class Reader:
@@ -26,15 +26,15 @@ class Reader:
         layout: Layout,
         kinds: NoteKinds,
         max_note_bytes: int,
-        undo: Tombstones | None,
+        tombstones: Tombstones | None,
     ) -> None:
-        """Without an `undo` nothing is known to be forgotten but what files say of themselves."""
+        """Without `tombstones` nothing is known to be forgotten but what files say of themselves."""
         self.layout = layout
         self.kinds = kinds
         self._backend = backend
         self._sources = dict(sources)
         self.max_note_bytes = max_note_bytes
-        self._undo = undo
+        self._tombstones = tombstones
 
     def list(self) -> Listing:
         """The vault's files and those of every source.
@@ -107,10 +107,10 @@ class Reader:
         """The note that these bytes are; what was forgotten is, also where somebody brought the very bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
         record = file.record
-        if self._undo and not path.startswith("@"):
-            if self._undo.hides(etag):
+        if self._tombstones and not path.startswith("@"):
+            if self._tombstones.hides(etag):
                 record = replace(record, state=NoteState.DELETED)
-            if record.is_log and (hidden := self._undo.entries(path)):
+            if record.is_log and (hidden := self._tombstones.entries(path)):
                 said = record.meta.get("forgotten", [])
                 all_of_them = list(dict.fromkeys([*said, *sorted(hidden)]))
                 record = replace(record, meta={**record.meta, "forgotten": all_of_them})

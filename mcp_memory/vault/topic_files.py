@@ -12,10 +12,9 @@ from mcp_memory.storage.paths import validate_new
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
-from mcp_memory.vault.ledger import Ledger, LedgerEntry
+from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import NoteFile, content_hash
-from mcp_memory.vault.ownership import OwnershipTier, tier_of
-from mcp_memory.vault.provenance import Provenance
+from mcp_memory.vault.ownership import OwnershipTier, Provenance, tier_of
 from mcp_memory.vault.reader import Reader
 
 PAGE_KIND = "summary"
@@ -30,7 +29,7 @@ class TopicFiles:
         backend: StorageBackend,
         reader: Reader,
         ledger: Ledger,
-        vouching: Provenance,
+        provenance: Provenance,
         clock: Callable[[], datetime],
         must_be_there: Callable[[], None],
     ) -> None:
@@ -38,7 +37,7 @@ class TopicFiles:
         self._backend = backend
         self._reader = reader
         self._ledger = ledger
-        self._vouching = vouching
+        self._provenance = provenance
         self._clock = clock
         self._must_be_there = must_be_there
 
@@ -54,7 +53,7 @@ class TopicFiles:
             if moved := self._at(target, note_id):
                 return moved
             raise NotFound(f"{source} is not what it was", hint="the next compaction sees what became of it")
-        if not self._vouching.vouches(source, note_id):
+        if not self._provenance.vouches(source, note_id):
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
         kind = PAGE_KIND if record.state is NoteState.SUMMARY else record.kind
@@ -70,7 +69,7 @@ class TopicFiles:
             return self.is_as_we_wrote(file)
         if record.problem or record.is_log or record.state is NoteState.DELETED:
             return False
-        vouched = self._vouching.vouches(record.path, record.id)
+        vouched = self._provenance.vouches(record.path, record.id)
         return tier_of(record.path, layout=self._reader.layout, vouched=vouched) is OwnershipTier.AGENT
 
     def relink(self, path: NotePath, before: str, after: str, redirects: Iterable[Redirect]) -> NoteFile:
@@ -145,7 +144,7 @@ class TopicFiles:
         wrote elsewhere, since a person gave the folder another name."""
         if PAGE_KIND in self._ledger.kinds_at(path):
             return True
-        return page is not None and self._is_page(page.id) and self._vouching.vouches(path, page.id)
+        return page is not None and self._is_page(page.id) and self._provenance.vouches(path, page.id)
 
     def is_named_by_us(self, page: NoteRecord) -> bool:
         """Whether the page has never been where we did not put it, so that its folder's name is ours."""
@@ -157,7 +156,7 @@ class TopicFiles:
             validate_new(path)
         except PathRefused:
             return False
-        return self._vouching.vouches(path, note_id)
+        return self._provenance.vouches(path, note_id)
 
     def _is_page(self, page_id: NoteId) -> bool:
         places = self._ledger.places_of(page_id)

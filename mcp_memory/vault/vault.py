@@ -1,4 +1,4 @@
-"""The vault: Markdown in files, and the only door through which a note is written.
+"""Reads and writes the notes of a vault; nothing else writes them.
 
 Verbs are synchronous and thread-safe; the engine runs them in worker threads.
 """
@@ -6,7 +6,7 @@ Verbs are synchronous and thread-safe; the engine runs them in worker threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -15,35 +15,25 @@ from pathlib import Path
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, StorageBackend
-from mcp_memory.text.markdown import logs
 from mcp_memory.vault import draft as drafts
-from mcp_memory.vault import marks
-from mcp_memory.vault.append_journal import AppendJournal
-from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.config import LOG, NoteKinds, VaultConfig
 from mcp_memory.vault.daily_log import DailyLog
-from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.erase_state import EraseState
-from mcp_memory.vault.kinds import LOG, NoteKinds
-from mcp_memory.vault.ledger import Ledger
-from mcp_memory.vault.marker import MarkerGuard
+from mcp_memory.vault.draft import Draft, WriteResult
+from mcp_memory.vault.journals.note_journals import NoteJournals
+from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.lost_entries import SharedFiles
+from mcp_memory.vault.marker import WELCOME, MarkerGuard
 from mcp_memory.vault.new_note import NotePublisher
-from mcp_memory.vault.note_file import Layout, NoteFile, derive_title
+from mcp_memory.vault.note_file import Layout, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
-from mcp_memory.vault.ownership import OwnershipTier, may_retire, tier_of
-from mcp_memory.vault.patching import FrontmatterPatcher
-from mcp_memory.vault.provenance import Provenance
+from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
 from mcp_memory.vault.reader import Reader
-from mcp_memory.vault.retiring import Retirement
-from mcp_memory.vault.shared_files import SharedFiles
-from mcp_memory.vault.tombstones import Tombstones
+from mcp_memory.vault.retirement import Retirement, remove_entry
 from mcp_memory.vault.topic_files import TopicFiles
-from mcp_memory.vault.write_result import WriteResult
-
-__all__ = ["Vault", "WriteResult"]
 
 
 class Vault:
-    """One writable back end at the root, read-only ones under `@name/`."""
+    """One writable back end at the root, read-only ones under `@name/`; `guard` says whether it may be written."""
 
     def __init__(
         self,
@@ -52,9 +42,7 @@ class Vault:
         *,
         layout: Layout,
         kinds: NoteKinds,
-        ledger: Ledger,
-        undo: Tombstones,
-        recovery: AppendJournal,
+        journals: NoteJournals,
         config: VaultConfig,
         clock: Callable[[], datetime],
         guard: MarkerGuard | None = None,
@@ -62,34 +50,37 @@ class Vault:
         leftovers: Sequence[Problem] = (),
         roots: Mapping[str, Path] | None = None,
     ) -> None:
-        """`guard` says whether the vault is there, so that it may be written."""
         self.warnings = tuple(warnings)
         """What this file system cannot do, in plain words."""
         self.leftovers = tuple(leftovers)
         """Temporary files of interrupted writes; never removed, since they may hold somebody's save."""
         self.layout = layout
         self.kinds = kinds
-        self.ledger = ledger
+        self.ledger = journals.ledger
         self._backend = backend
         self._config = config
         self._clock = clock
         self._guard = guard
         self._roots = dict(roots or {})
-        self._undo = undo
-        self._traces = EraseState(ledger, undo, recovery)
-        self._reader = Reader(
-            backend, sources, layout=layout, kinds=kinds, max_note_bytes=config.max_note_bytes, undo=undo
+        self._journals = journals
+        self._tombstones = journals.tombstones
+        self._reader = reader = Reader(
+            backend,
+            sources,
+            layout=layout,
+            kinds=kinds,
+            max_note_bytes=config.max_note_bytes,
+            tombstones=journals.tombstones,
         )
-        self._vouching = Provenance(ledger, self._reader)
-        self._patcher = FrontmatterPatcher(backend, self._reader, undo)
-        self._publisher = NotePublisher(backend, self._reader, ledger, self._vouching, clock)
-        self._retiring = Retirement(self._patcher, undo, self._now)
-        self._daily_log = DailyLog(backend, self._reader, recovery, self._patcher, clock)
-        self.filing = TopicFiles(backend, self._reader, ledger, self._vouching, clock, self._must_be_there)
+        self.provenance = Provenance(self.ledger, reader, clock)
+        self._publisher = NotePublisher(backend, reader, self.ledger, self.provenance, clock)
+        self._retirement = Retirement(backend, reader, self._tombstones, lambda: clock().replace(microsecond=0))
+        self._daily_log = DailyLog(backend, reader, journals.appends, self._retirement, clock)
+        self.filing = TopicFiles(backend, reader, self.ledger, self.provenance, clock, self._require_vault)
         self.importing = NoteImporter(
-            backend, self._reader, ledger, clock, self._must_be_there, secrets_allowed=self.secrets_allowed
+            backend, reader, self.ledger, clock, self._require_vault, secrets_allowed=self.secrets_allowed
         )
-        self.shared = SharedFiles(self._reader, recovery, self._daily_log, lambda: not self.is_away)
+        self.shared = SharedFiles(reader, journals.appends, self._daily_log, lambda: not self.is_away)
         # One lock a content, so that two sessions that say the same thing make one note.
         self._appending = [threading.Lock() for _ in range(64)]
         # And one for all that replaces a note, so that of two at once the second hears of the first.
@@ -150,32 +141,8 @@ class Vault:
         """Whether there is surely no note any more, rather than one that cannot be looked at now."""
         return self._reader.is_gone(path)
 
-    def filed(self, record: NoteRecord) -> NoteFile | None:
-        """The note where we have put it since, if it is there."""
-        return self._with_id(record.id)
-
-    def _with_id(self, note_id: NoteId) -> NoteFile | None:
-        for place in reversed(self.ledger.places_of(note_id)):
-            with suppress(McpMemoryError):
-                if (file := self.read(place)).record.id == note_id:
-                    return file
-        return None
-
-    def head_of(self, file: NoteFile) -> NoteFile | None:
-        """The note that stands for a superseded one now: the last of those that superseded it, one after the other, and
-        are there. None for a note that nothing superseded, or nothing that is left."""
-        head, seen = file, {file.record.id}
-        while (later := marks.superseded_by(head)) and head.record.state is NoteState.ARCHIVED:
-            there = (self._with_id(each) for each in reversed(later) if each not in seen)
-            found = next((each for each in there if each and each.record.state is not NoteState.DELETED), None)
-            if found is None:
-                break
-            head = found
-            seen.add(found.record.id)
-        return None if head is file else head
-
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
-        return tier_of(path, layout=self.layout, vouched=self._vouching.vouches(path, note_id))
+        return tier_of(path, layout=self.layout, vouched=self.provenance.vouches(path, note_id))
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -186,87 +153,51 @@ class Vault:
         knows this content from, say after a move. Raises InvalidInput, Refused, AlreadyExists (for `draft.path`),
         NotFound (for `supersedes`), StorageFailed.
         """
-        self._must_be_there()
-        drafts.check(
-            draft,
-            max_bytes=self._config.max_append_bytes,
-            secrets_allowed=self.secrets_allowed,
-        )
+        self._require_vault()
+        drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
         with self._superseding if supersedes else nullcontext():
             return self._appended(draft, supersedes, same)
 
     def forget(
-        self,
-        path: NotePath,
-        entry: str | None = None,
-        reason: str | None = None,
-        by: marks.Caller = marks.UNKNOWN,
+        self, path: NotePath, entry: str | None = None, reason: str | None = None, by: Caller = UNKNOWN
     ) -> NoteFile:
         """Mark a note deleted, or list a log entry's hash under `forgotten`; the bytes stay. Idempotent.
 
         Raises NotFound, Refused (somebody else's note), InvalidInput (a whole log).
         """
-        self._must_be_there()
-        return self._retiring.forget(self._retirable(path, by), entry, reason, by)
+        self._require_vault()
+        return self._retirement.forget(self._retirable(path, by), entry, reason, by)
 
-    def restore(self, path: NotePath, entry: str | None = None, by: marks.Caller = marks.UNKNOWN) -> NoteFile:
+    def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
         """Undo a forget: the very bytes from before where nothing else changed since, else the marks go. Idempotent.
 
         Raises as `forget`.
         """
-        self._must_be_there()
-        return self._retiring.restore(self._retirable(path, by), entry)
+        self._require_vault()
+        return self._retirement.restore(self._retirable(path, by), entry)
 
-    def tombstones(self, deleted: Sequence[NotePath]) -> list[marks.Tombstone]:
+    def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Of these notes, as far as they are forgotten, and of all forgotten log entries that are there; what cannot
         be read now is left out. Reads files: for a worker thread."""
-        found: list[marks.Tombstone] = []
-        for path in dict.fromkeys([*deleted, *self._undo.logs()]):
+        found: list[Tombstone] = []
+        for path in dict.fromkeys([*deleted, *self._tombstones.logs()]):
             with suppress(McpMemoryError):
-                file = self.read(path)
-                if file.record.is_log:
-                    there = {each.hash: each for each in logs.entries(file.text, file.body_start)}
-                    for entry in {*marks.forgotten(file)} & there.keys():
-                        title = there[entry].title or file.text[there[entry].start : there[entry].end]
-                        found.append(replace(self._undo.stone_of(path, entry), title=derive_title(title)))
-                elif file.record.state is NoteState.DELETED:
-                    found.append(marks.tombstone(file))
+                found += self._retirement.list_tombstones(self.read(path))
         return found
 
     def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
         """Mark a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
-        self._must_be_there()
+        self._require_vault()
         self._replaceable(path)
-        return self._patch(path, lambda now: marks.superseded(now, by, self._now()))
+        return self._retirement.supersede(path, by)
 
-    def write_once(self, path: NotePath, data: bytes) -> None:
-        """Put a file of ours into a vault that we have just made, where nothing has that name yet."""
+    def write_readme(self) -> None:
+        """Explain a new vault to whoever opens its folder, unless there is a README already."""
         with suppress(AlreadyExists):
-            self._backend.write(path, data, None)
-
-    def adopt(self, path: NotePath, *, dry_run: bool = False) -> NoteId | None:
-        """Vouch for a note in home that this installation did not write; None where it needs no adoption."""
-        file = self.read(path)
-        inner = self.layout.below_home(path)
-        if inner is None or path.startswith("@"):
-            raise Refused(f"{path} is outside home", hint=f"move it below {self.layout.home or 'the vault'} first")
-        if file.record.is_log or self._vouching.vouches(path, file.record.id):
-            return None  # a log is everybody's, wherever it lies
-        if not dry_run:
-            self._vouching.adopt(file.record, self._clock())
-        return file.record.id
-
-    def adopted(self, path: NotePath) -> list[tuple[NotePath, NoteId]]:
-        """Which places `revoke` takes so that the note there, by adoption the agents', is the person's again."""
-        note_id = self.read(path).record.id
-        return [(place, note_id) for place in self._vouching.adopted(path, note_id)]
-
-    def revoke(self, places: Iterable[tuple[NotePath, NoteId]]) -> None:
-        """Take back what `adopt` vouched for at these places. Raises StorageFailed."""
-        self._vouching.revoke(places, self._clock())
+            self._backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
 
     def accept(self) -> None:
-        """A person says that this folder is the vault, although its marker is gone. Raises StorageFailed."""
+        """Write the marker again where it is gone: you say that this folder is the vault. Raises StorageFailed."""
         if self._guard:
             self._guard.accept()
 
@@ -274,52 +205,45 @@ class Vault:
         """Look again at what our writes displaced; the paths of new conflict copies."""
         return self._backend.settle()
 
-    def ids_of(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
-        """Under which ids what is (`file`) or was there is known to us; not those of a note that is a copy of another,
-        nor of one that has moved away. `is_known`: whether a note with this id is anywhere."""
-        if file:
-            return {file.record.id} if self._vouching.vouches(path, file.record.id) else set()
-        return {each for each in self.ledger.ids_at(path) if not is_known(each)}
-
-    def traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
+    def describe_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
         """What the state folder holds about a note or log entry, in a line each."""
-        return self._traces.describe(path, entry, ids)
+        return self._journals.describe(path, entry, ids)
 
     def erase(self, path: NotePath, entry: str | None = None) -> None:
         """A person wants a file, or the entry of a log, gone for good, whoever it belongs to; `erase_traces` does the
         rest. Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed."""
-        self._must_be_there()
+        self._require_vault()
         blob = self._backend.read(path)
-        self._backend.erase(path, blob.etag, marks.without_entry(path, blob.data, entry) if entry else None)
+        self._backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Raises StorageFailed."""
         self._backend.erase_displaced(path)  # also where a file that was overwritten holds it no longer
-        self._traces.erase(path, entry, ids)
+        self._journals.erase(path, entry, ids)
 
     def standing_leftovers(self) -> list[Problem]:
         """Those that are still there."""
         root = self._roots.get("")
         return [left for left in self.leftovers if root is None or (root / left.path).exists()]
 
-    def original(self, file: NoteFile) -> Etag:
+    def original_etag(self, file: NoteFile) -> Etag:
         """The etag of a note's bytes as they were before it was forgotten, if it was."""
-        return self._undo.original(file.record.etag)
+        return self._tombstones.original(file.record.etag)
 
-    def shows(self, record: NoteRecord) -> bool:
+    def agrees_with_tombstones(self, record: NoteRecord) -> bool:
         """Whether the record says of what was forgotten what is kept of it for a restore."""
-        if self._undo.hides(record.etag) and record.state is not NoteState.DELETED:
+        if self._tombstones.hides(record.etag) and record.state is not NoteState.DELETED:
             return False
-        return self._undo.entries(record.path) <= set(record.meta.get("forgotten", ()))
+        return self._tombstones.entries(record.path) <= set(record.meta.get("forgotten", ()))
 
     @property
-    def damaged_undo(self) -> Sequence[Problem]:
+    def damaged_tombstones(self) -> Sequence[Problem]:
         """Files of what was forgotten that cannot be read."""
-        return list(self._undo.problems)
+        return list(self._tombstones.problems)
 
-    def prune_undo(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
+    def prune_tombstones(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
         """Drop what no restore can need any more, given all that is in the vault; how much that was."""
-        return self._undo.prune(standing, paths, self._clock().date())
+        return self._tombstones.prune(standing, paths, self._clock().date())
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -334,16 +258,20 @@ class Vault:
                     )
                 return self._daily_log.append(draft)
             again = self._publisher.already_written(draft, same)
-            if old and (head := self.head_of(old)) and head.record.id not in {again and again.file.record.id}:
+            if (
+                old
+                and (head := self.provenance.find_successor(old))
+                and head.record.id not in {again and again.file.record.id}
+            ):
                 raise Refused(
                     f"{supersedes} was superseded already, in the end by {head.record.id} ({head.record.path})",
                     hint=f"read that one, then pass supersedes={head.record.id} if yours replaces it",
                 )
             stored = again or self._publisher.publish(draft, old.record.id if old else None)
         if supersedes and old and old.record.id != stored.file.record.id:
-            by = stored.file.record.id
             try:
-                self._patch(supersedes, lambda now: marks.superseded(now, by, self._now()))
+                self._require_vault()
+                self._retirement.supersede(supersedes, stored.file.record.id)
             except McpMemoryError:
                 if stored.outcome is Outcome.CREATED:
                     with suppress(McpMemoryError):  # somebody has written to it already: it is theirs
@@ -359,22 +287,14 @@ class Vault:
             raise InvalidInput(f"{path} is a daily log", hint="forget the entry, then append the new one")
         if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint="append without supersedes")
-        self._patcher.can_patch(path, marks.superseded(file, NoteId("?"), self._now()))
+        self._retirement.check_supersede(file)
         return file
 
-    def _retirable(self, path: NotePath, by: marks.Caller = marks.UNKNOWN) -> NoteFile:
+    def _retirable(self, path: NotePath, by: Caller = UNKNOWN) -> NoteFile:
         file = self.read(path)
         may_retire(path, self.tier(path, file.record.id), layout=self.layout, by_person=by.is_person)
         return file
 
-    def _patch(self, path: NotePath, changes: Callable[[NoteFile], marks.Changes]) -> NoteFile:
-        self._must_be_there()
-        return self._patcher.patch(path, changes)
-
-    def _now(self) -> datetime:
-        """To the second, as frontmatter has it."""
-        return self._clock().replace(microsecond=0)
-
-    def _must_be_there(self) -> None:
+    def _require_vault(self) -> None:
         if self._guard:
             self._guard.must_be_there()

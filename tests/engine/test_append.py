@@ -12,7 +12,7 @@ from mcp_memory.models import NotePath, Outcome
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.ledger import Ledger, LedgerEntry
+from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from tests.support.world import NOON, World, draft, eventually, found, made, paths
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.config import KindConfig, VaultConfig
-from mcp_memory.vault.tombstones import GRACE_DAYS
+from mcp_memory.vault.journals.tombstones import GRACE_DAYS
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio

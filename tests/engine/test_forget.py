@@ -15,11 +15,9 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.append_journal import AppendJournal
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.ledger import Ledger
+from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.tombstones import Tombstones
 from mcp_memory.vault.vault import Vault
 from tests.support.world import KINDS, NOON, World, found, more
 
@@ -35,9 +33,7 @@ def vault_in(folder: Path) -> Vault:
         {},
         layout=Layout("", NOON.tzinfo),
         kinds=KINDS,
-        ledger=Ledger(folder / "ledger.jsonl"),
-        undo=Tombstones(folder / "undo"),
-        recovery=AppendJournal(folder / "recovery"),
+        journals=NoteJournals(folder),
         config=VaultConfig(),
         clock=lambda: NOON,
         roots={"": folder / "vault"},
@@ -80,7 +76,7 @@ def test_any_bytes_come_back(undo_lost: bool, data: bytes) -> None:
         file = folder / "vault" / PATH
         file.parent.mkdir()
         file.write_bytes(data)
-        vault.adopt(PATH)
+        vault.provenance.adopt(vault.read(PATH))
         try:
             forgotten = vault.forget(PATH, None, "because")
         except (InvalidInput, Refused):

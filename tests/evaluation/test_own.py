@@ -12,9 +12,9 @@ from mcp_memory.evaluation.own import REWORDED, SHORTENED, TITLE, own_questions
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.topics.page import PAGE
 from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.daily_log import entry_hash
+from mcp_memory.vault.journals.tombstones import Tombstone, Tombstones
 from mcp_memory.vault.marker import open_marker
-from mcp_memory.vault.marks import Tombstone, hash_of
-from mcp_memory.vault.tombstones import Tombstones
 
 SENTENCE = "The release pipeline publishes signed wheels after every tagged build on the main branch."
 
@@ -98,9 +98,9 @@ def test_what_was_forgotten_stays_so_where_its_bytes_came_back(vault: Path) -> N
     (vault / "memory").mkdir()
     (vault / "memory" / "2026-01-02.md").write_text(f"# 2026-01-02\n\n{entry}\n{other}")
     (vault / "memory" / "2026-01-03.md").write_text(
-        f"---\nforgotten: [{hash_of(entry)}]\n---\n# 2026-01-03\n\n{entry}\n{other}"
+        f"---\nforgotten: [{entry_hash(entry)}]\n---\n# 2026-01-03\n\n{entry}\n{other}"
     )
-    undo.keep_entry(Tombstone(NotePath("memory/2026-01-02.md"), hash_of(entry)))
+    undo.keep_entry(Tombstone(NotePath("memory/2026-01-02.md"), entry_hash(entry)))
     found = own_questions(config(vault), 10)
     assert {question.gold[0].path for question in found.questions} == {
         "a.md", "memory/2026-01-02.md", "memory/2026-01-03.md",

@@ -25,9 +25,8 @@ from mcp_memory.integrations import config_files
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.models import NoteId
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault import marks
+from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.kinds import NoteKinds
 from mcp_memory.vault.marker import open_marker
 from mcp_memory.vault.vault import Vault
 from tests.faults.driver import FAIL, SHORT, shim
@@ -175,7 +174,7 @@ def facts(scenario: Scenario, at: Any) -> dict[str, Any]:
     for path in at.list().files:
         file = at.read(path)
         # What the undo folder says of an entry beside its log's own list shows in the record alone.
-        seen[path] = (file.record.state, sorted(marks.forgotten(file)), (at.roots()[""] / path).read_bytes())
+        seen[path] = (file.record.state, sorted(file.forgotten_entries), (at.roots()[""] / path).read_bytes())
     return seen
 
 

@@ -29,7 +29,8 @@ from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.map import MapEntry, render_map
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, gist, marked, render_related, unmarked, with_related
 from mcp_memory.topics.plan import is_topic_name
-from mcp_memory.vault.vault import Vault, WriteResult
+from mcp_memory.vault.draft import WriteResult
+from mcp_memory.vault.vault import Vault
 from tests.engine.test_forget import vault_in
 from tests.faults.driver import ACTIONS, shim
 from tests.support.world import NOON, draft

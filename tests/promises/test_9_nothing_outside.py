@@ -59,7 +59,7 @@ def test_no_path_leads_out(around: Path) -> None:
             lambda: vault.append(draft("other words"), supersedes=path),
             lambda: vault.forget(path),
             lambda: vault.restore(path),
-            lambda: vault.adopt(path),
+            lambda: vault.provenance.adopt(vault.read(path)),
         ):
             try:
                 answer = work()

@@ -29,13 +29,10 @@ from pathlib import Path
 os.environ["TZ"] = "Europe/Berlin"
 time.tzset()
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.ledger import Ledger
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.append_journal import AppendJournal
-from mcp_memory.compaction.journal import RunJournal
-from mcp_memory.vault.tombstones import Tombstones
+from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.vault import Vault
-from mcp_memory.runtime.local_timezone import LocalZone
+from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.support.world import KINDS, draft
 
@@ -44,9 +41,8 @@ for name in ("vault", "undo", "recovery"):
     (folder / name).mkdir()
 moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
 vault = Vault(
-    FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalZone()),
-    kinds=KINDS, ledger=Ledger(folder / "ledger.jsonl"), undo=Tombstones(folder / "undo"),
-    recovery=AppendJournal(folder / "recovery"), config=VaultConfig(),
+    FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalTimezone()),
+    kinds=KINDS, journals=NoteJournals(folder), config=VaultConfig(),
     clock=lambda: moment.astimezone(),
 )
 for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),

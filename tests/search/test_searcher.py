@@ -26,7 +26,7 @@ from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
 from mcp_memory.search.retrievers import QueryVectors, RetrieverConfig, rarest
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
-from mcp_memory.vault.kinds import NoteKinds
+from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.note_file import Layout, read_note
 from tests.support.toy import FixedModel, ToyEmbedder
 

@@ -22,8 +22,8 @@ from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, NoteState
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.searcher import SearchConfig
+from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.kinds import NoteKinds
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 KINDS = NoteKinds({})

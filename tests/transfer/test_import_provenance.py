@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind
-from mcp_memory.vault.import_seal import ImportSeal, mark_in
+from mcp_memory.vault.note_import import ImportSeal, mark_in
 
 SOURCE = ImportSource(SourceKind.OBSIDIAN, "Notes", Path("/home/ada/Notes"), project="shop")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mcp_memory.errors import Refused
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault import marks
-from mcp_memory.vault.append_journal import KEPT_DAYS, AppendJournal, AppendOutcome, JournaledAppend
+from mcp_memory.vault.daily_log import entry_hash
+from mcp_memory.vault.journals.append_journal import KEPT_DAYS, AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.lost_entries import find_lost, overwritten
 from mcp_memory.vault.note_file import Layout, read_note
 from tests.support.world import KINDS, NOON, World, draft, more
@@ -26,7 +26,7 @@ def added(
     text: str, before: str | None = None, *, at: float = 1_000.0, fate: AppendOutcome = AppendOutcome.LANDED
 ) -> JournaledAppend:
     return JournaledAppend(
-        PATH, marks.hash_of(text), Etag(before) if before else None, at, f"content of {text}", fate=fate
+        PATH, entry_hash(text), Etag(before) if before else None, at, f"content of {text}", fate=fate
     )
 
 
@@ -90,7 +90,7 @@ class TestTheJournal:
         for n, text in enumerate(texts):
             journal.announce(added(text, at=86_400.0 * n), text)
             journal.mark(added(text, at=86_400.0 * n, fate=AppendOutcome.ANNOUNCED), AppendOutcome.LANDED)
-        assert journal.erase(PATH, marks.hash_of(texts[1])) == 1
+        assert journal.erase(PATH, entry_hash(texts[1])) == 1
         kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
         assert (b"Canary 0" in kept, b"Canary 1" in kept) == (True, False)
         assert len(AppendJournal(tmp_path).entries_of(PATH)) == 2
@@ -111,20 +111,20 @@ class TestWhatIsLost:
             (log_of(B, C + "\nmore by hand\n"), {A: "missing"}),
             (log_of(A.replace("server", "client"), B, C), {A: "edited"}),
             (log_of(entry("12:00", "Something else"), B, C), {A: "missing"}),
-            (log_of(B, C, head=f"---\nforgotten: ['{marks.hash_of(A)}']\n---\n"), {}),
+            (log_of(B, C, head=f"---\nforgotten: ['{entry_hash(A)}']\n---\n"), {}),
             (None, {A: "missing", B: "missing", C: "missing"}),
         ],
         ids=["whole", "cut out", "written on", "edited", "another of that minute", "forgotten", "no file"],
     )
     def test_by_the_file(self, file, whys: dict[str, str]) -> None:
         known = [added(A, "e1"), added(B, "e2"), added(C, "e3")]
-        found = find_lost(known, {marks.hash_of(text): text for text in (A, B, C)}, file)
+        found = find_lost(known, {entry_hash(text): text for text in (A, B, C)}, file)
         assert {lost.text: lost.why for lost in found} == whys
 
     def test_line_endings_are_nothing_lost(self) -> None:
         data = f"# x\n\n{A}\n{B}".replace("\n", "\r\n").encode()
         file = read_note(PATH, data, Etag("now"), "s", Layout("", NOON.tzinfo), KINDS)
-        assert find_lost([added(A), added(B)], {marks.hash_of(text): text for text in (A, B)}, file) == []
+        assert find_lost([added(A), added(B)], {entry_hash(text): text for text in (A, B)}, file) == []
 
     @pytest.mark.parametrize(
         ("states", "now", "undone"),
@@ -138,7 +138,7 @@ class TestWhatIsLost:
     )
     def test_a_file_that_was_again_what_it_had_been(self, states: list, now: str | None, undone: str) -> None:
         known = [added(text, state) for text, state in zip((A, B, C), states, strict=True)]
-        wanted = {marks.hash_of({"a": A, "b": B, "c": C}[each]) for each in undone}
+        wanted = {entry_hash({"a": A, "b": B, "c": C}[each]) for each in undone}
         assert overwritten(known, Etag(now) if now else None) == wanted
 
     @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ class TestWhatIsLost:
         ],
     )
     def test_by_its_fate(self, fate: AppendOutcome, why: str | None) -> None:
-        found = find_lost([added(A, fate=fate)], {marks.hash_of(A): A}, log_of(B))
+        found = find_lost([added(A, fate=fate)], {entry_hash(A): A}, log_of(B))
         assert [lost.why for lost in found] == ([why] if why else [])
 
     def test_what_was_said_again_after_a_crash_is_not_missed(self) -> None:
@@ -172,7 +172,7 @@ def test_an_entry_has_the_same_hash_alone_and_in_any_file(before: str, body: str
     text = entry("12:00", body)
     whole = logs.append_entry(before.replace("\n", "\r\n") if crlf else before, text)
     file = read_note(PATH, whole.encode(), Etag("x"), "s", Layout("", NOON.tzinfo), KINDS)
-    assert logs.entries(file.text, file.body_start)[-1].hash == marks.hash_of(text)
+    assert logs.entries(file.text, file.body_start)[-1].hash == entry_hash(text)
 
 
 @pytest.mark.anyio

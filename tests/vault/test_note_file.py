@@ -14,8 +14,7 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState
 from mcp_memory.storage.paths import validate_new
 from mcp_memory.vault import draft as drafts
-from mcp_memory.vault.config import KindConfig
-from mcp_memory.vault.kinds import NoteKinds
+from mcp_memory.vault.config import KindConfig, NoteKinds
 from mcp_memory.vault.note_file import Layout, NoteFile, derive_title, read_note, slug
 from tests.support.world import KINDS, NOON, draft
 

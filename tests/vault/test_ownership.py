@@ -12,7 +12,7 @@ from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.ledger import LedgerEntry
+from mcp_memory.vault.journals.ledger import LedgerEntry
 from mcp_memory.vault.note_file import NoteFile
 from tests.support.world import World, found, made
 

@@ -11,8 +11,7 @@ import pytest
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NotePath
-from mcp_memory.vault.marks import Tombstone
-from mcp_memory.vault.tombstones import GRACE_DAYS, Tombstones
+from mcp_memory.vault.journals.tombstones import GRACE_DAYS, Tombstone, Tombstones
 
 AFTER, BEFORE = (Etag(hashlib.sha256(data).hexdigest()) for data in (b"after", b"before"))
 LOG = NotePath("memory/2026-11-21.md")

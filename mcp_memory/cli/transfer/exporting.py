@@ -30,7 +30,7 @@ from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.marker import MARKER
-from mcp_memory.vault.marks import without_entry
+from mcp_memory.vault.retirement import remove_entry
 
 FORMATS = ("jsonl", "book", "tar")
 
@@ -201,7 +201,7 @@ def _without(file: ArchivedFile, entries: list[str]) -> ArchivedFile:
     data = file.data
     for entry in entries:
         try:
-            data = without_entry(NotePath(file.path), data, entry)
+            data = remove_entry(NotePath(file.path), data, entry)
         except NotFound:
             continue  # it is not in there any more
     return ArchivedFile(file.path, data)

@@ -1,4 +1,4 @@
-"""What was forgotten: the bytes that a restore puts back, and what stays forgotten when somebody brings it back.
+"""Stores what a restore puts back, and remembers what stays forgotten when another program brings it back.
 
 A forgotten note is marked in its own file. A sync client or a stale save may put the unmarked bytes back; they are
 known here by their etag, and an entry of a log by its hash, so that they stay out of every answer.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -20,7 +20,6 @@ from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, Problem
 from mcp_memory.runtime.private_files import replace_file, sync_folder
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.marks import Tombstone
 
 GRACE_DAYS = 30
 """Kept so long after the forgotten note's file has gone, since a sync client or a backup may bring it back. While
@@ -30,6 +29,37 @@ that is a year ahead for an hour makes nothing old."""
 ENTRY, GONE, SHOWN, DAYS = ".entry", ".gone", ".shown", "days"
 """What a forgotten entry's file ends with, a mark that nothing needs the file beside it any more, the bytes of a note
 that is about to be restored, and which days there were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: a client by its name, and its session, as far as they are known. A person at the command line may
+    change what no agent may."""
+
+    client: str | None = None
+    session: str | None = None
+    is_person: bool = False
+
+
+UNKNOWN = Caller()
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What is known of a forgotten note or entry (`entry`: its hash): when, by which client, in which session, why."""
+
+    path: NotePath
+    entry: str | None
+    at: datetime | None = None
+    client: str | None = None
+    session: str | None = None
+    reason: str | None = None
+    title: str = ""
+
+    @property
+    def target(self) -> str:
+        """The id that restores it."""
+        return f"{self.path}#{self.entry}" if self.entry else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +87,8 @@ class Tombstones:
         self._entries: dict[NotePath, set[str]] = {}
         self.problems: list[Problem] = []
         """Files of ours that cannot be read."""
-        try:
+        with _naming(folder):
             self._load()
-        except OSError as error:
-            raise _failed(error, folder) from error
 
     def keep(self, after: Etag, before: Etag, data: bytes) -> None:
         """To be called before the marked file is published: a crash in between leaves a note forgotten that nobody was
@@ -74,19 +102,20 @@ class Tombstones:
     def keep_entry(self, stone: Tombstone) -> None:
         """As `keep`, for an entry of a log, whose bytes stay where they are. Raises StorageFailed."""
         path, entry = stone.path, stone.entry or ""
-        said = {"at": stone.at and stone.at.isoformat(), "client": stone.client, "session": stone.session}
-        line = json.dumps({**said, "reason": stone.reason}, ensure_ascii=False)
+        at = stone.at and stone.at.isoformat()
+        facts = {"at": at, "client": stone.client, "session": stone.session, "reason": stone.reason}
+        line = json.dumps(facts, ensure_ascii=False)
         self._write(_entry_name(path, entry), f"{path}\n{line}\n".encode())
         with self._lock:
             self._entries.setdefault(path, set()).add(entry)
 
-    def stone_of(self, path: NotePath, entry: str) -> Tombstone:
+    def read_entry(self, path: NotePath, entry: str) -> Tombstone:
         """What was noted when a log entry was forgotten; its place alone where that cannot be read."""
         try:
             text = (self._folder / _entry_name(path, entry)).read_text(encoding="utf-8")
-            said: dict[str, Any] = json.loads(text.partition("\n")[2])
-            at = datetime.fromisoformat(said["at"]) if said["at"] else None
-            return Tombstone(path, entry, at, said["client"], said["session"], said["reason"])
+            facts: dict[str, Any] = json.loads(text.partition("\n")[2])
+            at = datetime.fromisoformat(facts["at"]) if facts["at"] else None
+            return Tombstone(path, entry, at, facts["client"], facts["session"], facts["reason"])
         except (OSError, ValueError, TypeError, KeyError):
             return Tombstone(path, entry)
 
@@ -126,16 +155,17 @@ class Tombstones:
             found = [each for each in self._with(etags) if not each.shown]
             done: list[ForgottenNote] = []
             try:
-                for each in found:
-                    done.append(each)
-                    self._rename(each, replace(each, shown=True))
-                if found:
-                    self._sync()
-            except OSError as error:
+                with _naming(self._folder):
+                    for each in found:
+                        done.append(each)
+                        self._rename(each, replace(each, shown=True))
+                    if found:
+                        self._sync()
+            except StorageFailed:
                 for each in done:
                     with suppress(OSError):
                         self._rename(replace(each, shown=True), each)
-                raise _failed(error, self._folder) from error
+                raise
             self._know(replace(each, shown=True) for each in found)
 
     def hide(self, *etags: Etag) -> None:
@@ -162,18 +192,19 @@ class Tombstones:
             name = _entry_name(path, entry)
             self._remove(name)
             try:
-                self._sync()
-            except OSError as error:
+                with _naming(self._folder):
+                    self._sync()
+            except StorageFailed:
                 with suppress(StorageFailed):
                     self._write(name, path.encode())
-                raise _failed(error, self._folder) from error
+                raise
             self._entries.get(path, set()).discard(entry)
 
-    def of_note(self, ids: Collection[NoteId]) -> list[Etag]:
+    def etags_of(self, ids: Collection[NoteId]) -> list[Etag]:
         """Under which etags bytes of these notes are kept."""
         with self._lock:
             kept = list(self._notes)
-        return [after for after in kept if (data := self.find(after)) is not None and says_it_is(data, ids)]
+        return [after for after in kept if (data := self.find(after)) is not None and _has_id(data, ids)]
 
     def prune(self, standing: Collection[Etag], paths: Collection[str], today: date) -> int:
         """Removes what no file in the vault has needed (by its bytes, or a log by its path) for the grace; how many
@@ -251,19 +282,15 @@ class Tombstones:
             sync_folder(self._folder)
 
     def _write(self, name: str, data: bytes) -> None:
-        try:
+        with _naming(self._folder):
             replace_file(self._folder / name, data)
-        except OSError as error:
-            raise _failed(error, self._folder) from error
 
     def _remove(self, name: str) -> None:
-        try:
+        with _naming(self._folder):
             (self._folder / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise _failed(error, self._folder) from error
 
 
-def says_it_is(data: bytes, ids: Collection[NoteId]) -> bool:
+def _has_id(data: bytes, ids: Collection[NoteId]) -> bool:
     """Whether these bytes are one of these notes, as their frontmatter has it."""
     return str(frontmatter.parse(frontmatter.decode(data).text or "").meta.get("id")) in ids
 
@@ -272,5 +299,10 @@ def _entry_name(path: NotePath, entry: str) -> str:
     return f"{entry}.{hashlib.sha256(path.encode()).hexdigest()[:16]}{ENTRY}"
 
 
-def _failed(error: OSError, folder: Path) -> StorageFailed:
-    return StorageFailed(f"cannot keep what a restore needs: {error.strerror}", hint=str(folder))
+@contextmanager
+def _naming(folder: Path) -> Generator[None]:
+    """Turns every OSError of the block into StorageFailed."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(f"cannot keep what a restore needs: {error.strerror}", hint=str(folder)) from error

@@ -145,7 +145,7 @@ class Ledger:
         there = self._at.get(path, {})
         return frozenset(kind for each, kind in there.items() if self._paths[each].get(path) != "revoked")
 
-    def lines_about(self, ids: Collection[NoteId]) -> int:
+    def count_lines(self, ids: Collection[NoteId]) -> int:
         """How many lines there are about these notes."""
         return sum(entry.id in ids for entry in self._entries)
 
