@@ -194,4 +194,4 @@ class PlannerView:
         return [note for note, vector in zip(notes, vectors, strict=True) if vector.any()]
 
     def _meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        return self._index.meanings(paths) if paths else np.zeros((0, 1), dtype=np.float32)
+        return self._index.mean_vectors(paths) if paths else np.zeros((0, 1), dtype=np.float32)

@@ -145,7 +145,7 @@ def _rewritten(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
     """Of the mean of the meanings of its notes."""
-    total = index.meanings([note.path for each in topic.walk() for note in each.leaves]).sum(axis=0)
+    total = index.mean_vectors([note.path for each in topic.walk() for note in each.leaves]).sum(axis=0)
     length = float(np.linalg.norm(total))
     return total / length if length else total
 

@@ -238,7 +238,7 @@ class Engine:
 
     async def fit_confidence(self) -> None:
         """Fit the confidence to the model at hand; returns when that is done."""
-        await self.parts.model.learn()
+        await self.parts.model.train_classifier()
 
     def report_state_fault(self, reason: str | None) -> None:
         """Why the state folder cannot be used, for `status`; None when it can be used again."""

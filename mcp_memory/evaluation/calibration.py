@@ -15,7 +15,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import RetrievalScore, auroc, share_below
 from mcp_memory.evaluation.sets import EvalQuestion
 from mcp_memory.recall.config import PhaseConfig
-from mcp_memory.search.calibration_fit import CalibrationSample, fitted
+from mcp_memory.search.calibration_fit import CalibrationSample, fit_confidence
 from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
@@ -50,7 +50,7 @@ def calibrate(sets: Mapping[str, Sequence[RetrievalScore]], now: ConfidenceConfi
         name: [CalibrationSample(ConfidenceFeatures(**answer.signs), answer.question.answerable) for answer in answers]
         for name, answers in sets.items()
     }
-    found = fitted(tried, now, model)
+    found = fit_confidence(tried, now, model)
     sure = {name: _split(answers, found) for name, answers in sets.items()}
     of_prompts = {name for name, answers in sets.items() if any("wanting" in answer.signs for answer in answers)}
     weak = _bar([yes for name, (yes, _) in sure.items() if name not in of_prompts])

@@ -197,7 +197,7 @@ class Index(ABC):
         """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
 
     @abstractmethod
-    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
+    def rank_by_shared_terms(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         """Chunks that have the most of the terms in themselves, by how many: what says nearly the same. Terms as in
         `lexical`."""
 
@@ -227,7 +227,7 @@ class Index(ABC):
         """All chunks of a note in order."""
 
     @abstractmethod
-    def meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
+    def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         """(n, dimension): of each note the mean of its passages' vectors, at length 1; 0 for a note that is not there
         or has none yet."""
 
@@ -244,16 +244,16 @@ class Index(ABC):
         """In how many chunks each term occurs, word forms folded as in `lexical`."""
 
     @abstractmethod
-    def respelled(self, term: str) -> str | None:
+    def correct_spelling(self, term: str) -> str | None:
         """Of the words that are one letter away from a mistyped one, that which is in most chunks; None where none
         occurs, and for what is no word of English letters or a short one."""
 
     @abstractmethod
-    def leads(self, names: Sequence[str]) -> list[str]:
+    def known_speakers(self, names: Sequence[str]) -> list[str]:
         """Those of the names that some chunk begins with (`- Ada: …`)."""
 
     @abstractmethod
-    def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """(n,): a number for each chunk that chunks of one section share; −1 for an unknown id."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Embedding: the texts of the index that still lack a vector, worked off step by step."""
+"""Embeds, step by step, the indexed texts that still lack a vector."""
 
 from __future__ import annotations
 

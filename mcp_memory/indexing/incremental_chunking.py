@@ -1,4 +1,4 @@
-"""Growing: the chunks of a log that was cut before and has got more at its end, for what its end alone costs.
+"""Chunks a log that has grown at its end for the cost of its end alone.
 
 A heading that begins an entry is where no fence, comment or list is open, so what stands before it is cut as it was,
 whatever comes behind. The last entry is cut anew, since the text may go on in it.

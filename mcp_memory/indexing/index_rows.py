@@ -1,4 +1,4 @@
-"""Reads files and cuts them into the rows that the index stores, so that a write holds the index only for storing."""
+"""Reads files and cuts them into index rows before the write, so that the index is locked only while storing."""
 
 from __future__ import annotations
 

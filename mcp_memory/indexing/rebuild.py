@@ -1,4 +1,4 @@
-"""Building: a generation for another embedder or another chunking, made aside while the old one answers."""
+"""Builds a generation for another embedder or chunking while the old one keeps answering."""
 
 from __future__ import annotations
 

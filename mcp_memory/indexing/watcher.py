@@ -1,4 +1,4 @@
-"""The watcher: decides when to sweep. The sweep is the truth; file-system events only make it sooner.
+"""Decides when to sweep. The sweep is the truth; file-system events only trigger it sooner.
 
 Each folder is watched by itself, since a recursive watch follows links out of the vault; the sweep says which
 folders there are.

@@ -1,4 +1,4 @@
-"""The index writer: the one hand through which notes get into the index.
+"""The only code that writes notes to the index.
 
 Its lock is held for the writing alone: files are read and cut before, so whoever has it first makes sure that what
 was read is still so. Whoever waits for it gets it in turn: a note that an agent wrote waits for one batch of a sweep

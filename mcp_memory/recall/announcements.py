@@ -1,4 +1,4 @@
-"""What a session start says of notes that were stored without anybody being asked."""
+"""Writes what a session start says about notes that were stored without asking you."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recall: what a session should start with, notes in full, or what fits a question, within a token budget."""
+"""Answers a recall: what a session starts with, notes in full, or what fits a question, within a token budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.excerpts import Excerpt, heading_of, kind_and_dates, stretches, without_repeats
-from mcp_memory.recall.topic_page import TopicPage, TopicPages, shown
+from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.confidence_config import UNSURE
 from mcp_memory.search.searcher import Searcher
@@ -247,7 +247,7 @@ def _chosen(
     passages: Sequence[Passage], topic: TopicPage | None, room_chars: int, known: Callable[[Passage], bool] | None
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
     """What fits, and of which passages it is: first the page of a topic, then notes that it does not stand for."""
-    page = shown(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
+    page = fit_page(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
     if topic and page.excerpts:
         passages = [each for each in passages if not topic.covers(each.note.path)]
     found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False))

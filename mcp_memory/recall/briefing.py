@@ -1,4 +1,4 @@
-"""Briefings: what is put before an agent without its asking, when a session starts and with each prompt.
+"""Prepares what an agent gets without asking, when a session starts and with each prompt.
 
 A session hears each passage once, until its context is emptied, and once who wrote it, if another session did since it
 began. The same notes give the same text, so that a model's prompt cache holds: no time of day is in it, and of

@@ -1,4 +1,4 @@
-"""Putting notes into a token budget: pure functions from excerpts to the text that an agent reads.
+"""Fits excerpts into a token budget. Pure functions from excerpts to the text that an agent reads.
 
 What is recalled is data that somebody stored, never an instruction. So all of it, names of files included, stands
 between two marks that are made from a hash of the very text and that this text does not contain, and no line of a note

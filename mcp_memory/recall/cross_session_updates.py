@@ -1,4 +1,4 @@
-"""News: what sessions have stored since another one began, so that it can be told who wrote what it is given.
+"""Tracks what other sessions have stored since a session began, so that it is told who wrote what it gets.
 
 In the order of storing, no clock decides. Of the running daemon alone: what was stored before counts as known, since it
 is recalled like everything else.

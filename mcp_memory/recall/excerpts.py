@@ -1,4 +1,4 @@
-"""Excerpts: stretches of notes as answers quote them, joined where they touch and each line once. Pure functions."""
+"""Cuts the stretches of notes that answers quote, joins those that touch and repeats no line. Pure functions."""
 
 from __future__ import annotations
 

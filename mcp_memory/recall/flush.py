@@ -1,4 +1,4 @@
-"""What an agent is asked before its context is compacted."""
+"""Words the request an agent gets before its context is compacted."""
 
 from __future__ import annotations
 

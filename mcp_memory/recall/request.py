@@ -1,4 +1,4 @@
-"""What is asked of a recall: the arguments, checked against one another and the configuration. Pure."""
+"""Checks the arguments of a recall against one another and the configuration. Pure."""
 
 from __future__ import annotations
 

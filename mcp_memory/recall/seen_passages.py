@@ -1,4 +1,4 @@
-"""The given: which passages each session of an agent has been shown, so that none is put before it twice.
+"""Tracks which passages each session has already seen, so none is injected twice.
 
 A passage is remembered by its note's id and its words, as one hash: compaction moves notes, and no text belongs here.
 One small file a session in the state folder, so that a restart of the daemon forgets nothing; not synced, since a

@@ -42,7 +42,7 @@ class TopicPage:
         return path.startswith(f"{self.folder}/")
 
 
-def shown(page: TopicPage, room_chars: int) -> BudgetedText:
+def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
     """As much of a page as fits: all of its lines, or every second one, or every third …, since they are in the order
     of the notes; and the call that gets the links to these. Nothing, where not one line fits."""
     whole = page.excerpt
@@ -87,12 +87,12 @@ class TopicPages:
             below[_above(folder, pages)].append(folder)
 
         def near(folders: Sequence[str]) -> list[float]:
-            vectors = self._index.meanings([pages[folder].path for folder in folders])
+            vectors = self._index.mean_vectors([pages[folder].path for folder in folders])
             if meaning is None or vectors.shape[1] != len(meaning):
                 return [float(len(subject & telling(pages[folder].title))) for folder in folders]
             return [float(vector @ meaning) for vector in vectors]
 
-        found = walk(
+        found = find_topic(
             below[""], lambda folder: below[folder], near, lambda folder: is_called(pages[folder].title, subject)
         )
         return self._shown(pages[found], filters) if found else None
@@ -152,7 +152,7 @@ MOST_READ = 256
 """Vectors, of one walk."""
 
 
-def walk(
+def find_topic(
     top: Iterable[str],
     below: Callable[[str], Iterable[str]],
     near: Callable[[Sequence[str]], Sequence[float]],

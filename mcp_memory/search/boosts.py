@@ -1,4 +1,4 @@
-"""Boosts: what the wording of a question says about the passages that may answer it. Pure functions on values.
+"""Scores how the wording of a question fits a passage: dates, speakers, questions. Pure functions on values.
 
 Each is general: nothing here knows whose notes these are. The patterns for times are English; questions in other
 languages simply get no such boost.

@@ -31,7 +31,9 @@ class CalibrationSample(NamedTuple):
     answerable: bool
 
 
-def fitted(sets: Mapping[str, Sequence[CalibrationSample]], now: ConfidenceConfig, model: str) -> ConfidenceConfig:
+def fit_confidence(
+    sets: Mapping[str, Sequence[CalibrationSample]], now: ConfidenceConfig, model: str
+) -> ConfidenceConfig:
     """`now` with the weights for `model`; those stay for which the sets have not all of the signs."""
     rows = _weighted(sets)
     both = _fit(rows, ("closest", "together", "cosine"), now.words_and_vectors)
@@ -72,7 +74,7 @@ def _fit(
     wanted, shares = np.array([yes for _, yes, _ in whole], dtype=float), np.array([share for _, _, share in whole])
     used = list(range(len(names)))
     while True:
-        doubt, *weights = logistic(signs[:, used], wanted, shares, _PRIOR).tolist()
+        doubt, *weights = fit_logistic(signs[:, used], wanted, shares, _PRIOR).tolist()
         if all(weight >= 0 for weight in weights):
             break
         del used[int(np.argmin(weights))]
@@ -80,7 +82,7 @@ def _fit(
     return [round(max(0.0, doubt), 2), *(round(by_place.get(at, 0.0), 2) for at in range(len(names)))]
 
 
-def pinned(
+def pin_threshold(
     config: ConfidenceConfig, tried: Sequence[CalibrationSample], threshold: float, share: float
 ) -> ConfidenceConfig:
     """With another doubt beside the weights of these signs: this share of what can be answered lies below the
@@ -96,7 +98,7 @@ _STEPS = 100
 _CLOSE = 1e-6
 
 
-def logistic(signs: Numbers, outcomes: Numbers, shares: Numbers, precision: float) -> Numbers:
+def fit_logistic(signs: Numbers, outcomes: Numbers, shares: Numbers, precision: float) -> Numbers:
     """Shape (1 + signs,): the doubt, which is subtracted, then a weight for each sign.
 
     `signs` (n, signs), `outcomes` (n,) 0 or 1, `shares` (n,) how much each row counts; `precision` is that of a normal

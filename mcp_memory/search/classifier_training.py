@@ -20,10 +20,10 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.private_files import replace_file
-from mcp_memory.search.calibration_fit import CalibrationSample, fitted, pinned
+from mcp_memory.search.calibration_fit import CalibrationSample, fit_confidence, pin_threshold
 from mcp_memory.search.confidence import MODELS, ConfidenceFeatures
 from mcp_memory.search.confidence_config import UNSURE, UNWANTED, ConfidenceConfig
-from mcp_memory.search.memory_intent import MemoryIntent, learn
+from mcp_memory.search.memory_intent import MemoryIntent, train_memory_intent
 
 SHIPPED = Path(__file__).with_name("examples")
 EXAMPLES, PASSAGES, QUESTIONS = (SHIPPED / f"{name}.jsonl" for name in ("prompts", "passages", "questions"))
@@ -43,12 +43,12 @@ log = logging.getLogger(__name__)
 class TrainedClassifier:
     """What a model has learned: which prompts want memory, and how much each sign of an answer counts with it."""
 
-    wanting: MemoryIntent
+    memory_intent: MemoryIntent
     confidence: ConfidenceConfig
 
 
 class ClassifierTraining:
-    """Knows what models have learned. All but `taught` reads and writes files, for worker threads."""
+    """Knows what models have learned. All but `trained_for` reads and writes files, for worker threads."""
 
     def __init__(self, folder: Path, config: ConfidenceConfig) -> None:
         """`folder` is where results are kept; `config` holds for the model that it names."""
@@ -56,28 +56,28 @@ class ClassifierTraining:
         self._config = config
         self._known: dict[str, TrainedClassifier] = {}
 
-    def taught(self, embedder: Embedder) -> TrainedClassifier | None:
+    def trained_for(self, embedder: Embedder) -> TrainedClassifier | None:
         """None for a model that was neither looked up nor taught."""
         return self._known.get(embedder.fingerprint)
 
-    def look_up(self, embedder: Embedder) -> TrainedClassifier | None:
+    def load(self, embedder: Embedder) -> TrainedClassifier | None:
         """What the model learned before; None where that was never, or of other examples."""
         if found := self._read(embedder.fingerprint, embedder.dimension):
             self._known[embedder.fingerprint] = found
         return found
 
-    def teach(self, embedder: Embedder) -> TrainedClassifier:
+    def train(self, embedder: Embedder) -> TrainedClassifier:
         """Takes a few milliseconds for each of 3,200 texts, and some seconds. Raises EmbedderUnavailable."""
         prompts, wanted = examples()
         vectors = np.stack([embedder.embed_query(prompt) for prompt in prompts])
         if not np.isfinite(vectors).all():
             raise EmbedderUnavailable("the model gives vectors that are no numbers")
-        learned = learn(prompts, vectors, wanted)
+        learned = train_memory_intent(prompts, vectors, wanted)
         # As it will be read from the file, so that the answers are the same tomorrow.
         wordings = {each: round(weight, DIGITS) for each, weight in learned.wordings.items()}
         wanting = MemoryIntent(np.round(learned.weights, DIGITS), wordings, round(learned.doubt, DIGITS))
         fits = self._config.fits(embedder.fingerprint)
-        found = TrainedClassifier(wanting, self._config if fits else rehearsed(embedder, wanting, self._config))
+        found = TrainedClassifier(wanting, self._config if fits else fit_to_model(embedder, wanting, self._config))
         self._known[embedder.fingerprint] = found
         self._keep(embedder.fingerprint, found)
         return found
@@ -97,7 +97,7 @@ class ClassifierTraining:
         return None
 
     def _keep(self, fingerprint: str, found: TrainedClassifier) -> None:
-        wanting = found.wanting
+        wanting = found.memory_intent
         weights = [round(weight, DIGITS) for weight in wanting.weights.tolist()]
         said = {"model": fingerprint, "doubt": wanting.doubt, "weights": weights, "wordings": wanting.wordings}
         if not self._config.fits(fingerprint):
@@ -135,7 +135,7 @@ def _name(fingerprint: str) -> str:
     return f"taught-{hashlib.sha256(fingerprint.encode() + read).hexdigest()[:16]}.json"
 
 
-def rehearsed(embedder: Embedder, wanting: MemoryIntent, now: ConfidenceConfig) -> ConfidenceConfig:
+def fit_to_model(embedder: Embedder, wanting: MemoryIntent, now: ConfidenceConfig) -> ConfidenceConfig:
     """`now` with the weights for this model, so that the thresholds keep their meaning. Embeds some 900 texts. Raises
     EmbedderUnavailable."""
     passages = embedder.embed_documents([row["text"] for row in _rows(PASSAGES)])
@@ -145,12 +145,12 @@ def rehearsed(embedder: Embedder, wanting: MemoryIntent, now: ConfidenceConfig) 
         wanted = wanting.log_odds(row["text"], vector) if row["prompt"] else None
         signs = ConfidenceFeatures(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
         asked["prompts" if row["prompt"] else "questions"].append(CalibrationSample(signs, row["answerable"]))
-    found = fitted(asked, now, embedder.fingerprint)
+    found = fit_confidence(asked, now, embedder.fingerprint)
     without_words = [
         CalibrationSample(ConfidenceFeatures(cosine=each.signs.cosine), each.answerable) for each in asked["questions"]
     ]
     for tried, threshold in ((asked["questions"], UNSURE), (without_words, UNSURE), (asked["prompts"], UNWANTED)):
-        found = pinned(found, tried, threshold, LOST)
+        found = pin_threshold(found, tried, threshold, LOST)
     return replace(found, words=now.words)  # which are the same for every model
 
 

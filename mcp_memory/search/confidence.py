@@ -1,4 +1,4 @@
-"""Confidence: how likely it is that the answer to a question is in memory at all. Pure functions on values.
+"""Estimates how likely it is that memory holds the answer to a question. Pure functions on values.
 
 Three things tell, measured on questions of which the answer is there and questions about somebody else's life: how much
 of the question the best passage says, rare words counting more (AUROC .86), how much the first five say together (.88),

@@ -1,4 +1,4 @@
-"""How sure an answer is: what a person can set.
+"""Holds the settings and shipped weights of confidence.
 
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """

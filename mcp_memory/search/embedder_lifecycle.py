@@ -1,4 +1,4 @@
-"""The model at work: loaded behind the first answers, embedding whatever lacks a vector, at rest while nobody asks."""
+"""Loads the embedding model in the background, embeds what lacks a vector, and unloads the model while idle."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ class EmbedderLifecycle:
     def _resting(self) -> bool:
         return isinstance(self.embedder, IdleUnloadEmbedder) and not self.embedder.loaded
 
-    def taught(self) -> TrainedClassifier | None:
+    def trained_classifier(self) -> TrainedClassifier | None:
         """What the model at hand has learned; None until it has, and asking has it learn."""
         embedder = self.at_hand
-        found = self._school.taught(embedder) if embedder else None
+        found = self._school.trained_for(embedder) if embedder else None
         if embedder and found is None and not self._ignorant and monotonic() >= self._learns_from:
             self._ignorant = True
             self.wake()
@@ -169,13 +169,13 @@ class EmbedderLifecycle:
         await self._builder.use(self.embedder)
         return await self._builder.embed(self.embedder)
 
-    async def learn(self) -> None:
+    async def train_classifier(self) -> None:
         """See that the model tells prompts that want memory from those that do not, and how sure an answer is. Raises
         EmbedderUnavailable."""
         embedder = self.embedder
         self._ignorant, self._learns_from = False, monotonic() + LATEST_RETRY_S
-        if embedder and self._school.taught(embedder) is None:
-            await in_thread(lambda: self._school.teach(embedder), deadline_s=LEARN_S, what="learning from prompts")
+        if embedder and self._school.trained_for(embedder) is None:
+            await in_thread(lambda: self._school.train(embedder), deadline_s=LEARN_S, what="learning from prompts")
 
     async def close(self) -> None:
         """Idempotent."""
@@ -230,13 +230,13 @@ class EmbedderLifecycle:
             await self._builder.use(embedder)
             self._faults.pop("index", None)
             if embedder and embedder is not self.embedder:
-                await in_thread(lambda: self._school.look_up(embedder), deadline_s=30, what="reading what it learned")
+                await in_thread(lambda: self._school.load(embedder), deadline_s=30, what="reading what it learned")
                 self.embedder, self._patient = embedder, CircuitBreakerEmbedder(embedder)
             if embedder:
                 await self._builder.embed(embedder)
                 self._state = "ready"
                 if self._ignorant:
-                    await self.learn()
+                    await self.train_classifier()
         except McpMemoryError as error:
             if self.embedder:
                 self._state = f"failing: {error.message}"

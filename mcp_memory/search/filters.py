@@ -105,7 +105,7 @@ FIELDS = {
 ARCHIVED = "include_archived=false"
 
 
-def emptied_by(index: Index, filters: Filters) -> str:
+def explain_no_hits(index: Index, filters: Filters) -> str:
     """One line for the reader. Asks the index for one note per filter, so only for answers without any hit."""
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
@@ -121,21 +121,21 @@ def emptied_by(index: Index, filters: Filters) -> str:
     return "there are no notes yet"
 
 
-def widened(filters: Filters) -> Filters:
+def without_filters(filters: Filters) -> Filters:
     """Without what a caller can set; what nobody may see stays out."""
     return Filters(states=filters.states | {NoteState.ACTIVE, NoteState.ARCHIVED})
 
 
-def left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
+def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
     """Those of notes that do not pass, and what they do not pass."""
     return tuple(
         FilteredOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
         for each in passages
-        if (failed := not_passed(note_of(each), filters))
+        if (failed := failed_filters(note_of(each), filters))
     )
 
 
-def not_passed(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
+def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     """The filters that leave this note out."""
     every = Filters(states=frozenset(NoteState))
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())

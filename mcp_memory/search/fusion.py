@@ -1,4 +1,4 @@
-"""Fusion: the rows of several legs become one score a chunk. Pure functions on values.
+"""Fuses the rows of several retrievers into one score for each chunk. Pure functions on values.
 
 Each leg is scaled by its own best row, weighted and summed; then what stands beside a good chunk in its section gains
 a little. On the evaluation sets this beats rank fusion (RRF, k = 60) by 5 points of evidence and more. The scores mean
@@ -87,7 +87,7 @@ def candidates(legs: RetrieverRows) -> NDArray[np.int64]:
 
 def fuse(legs: RetrieverRows, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> ScoredRows:
     """The fused score of every candidate, by id; the best is about 2. `sections` gives each chunk's, as
-    `Index.sections`."""
+    `Index.section_numbers`."""
     ids = candidates(legs)
     scores = np.zeros(len(ids))
     for name, rows, shares in legs.weighed(weights):

@@ -1,4 +1,4 @@
-"""A large index comes into memory: once for all who ask, and nobody waits for it longer than for an answer in part."""
+"""Reads a large index into memory once for all callers, none of whom waits longer than for a partial answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wanting: how likely a prompt wants memory at all, told from the prompt alone. Pure.
+"""Estimates from a prompt alone how likely it wants memory at all. Pure.
 
 `yes, go on` and `what does 504 mean?` want none, whatever is stored; `why did we drop RabbitMQ?` does, and so does
 `write the release notes`, which never mentions the past. What is stored cannot tell these apart. 2,369 prompts of
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcp_memory.search.calibration_fit import logistic
+from mcp_memory.search.calibration_fit import fit_logistic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ def wordings(prompt: str) -> set[str]:
     return {*parts, *(f"{one} {other}" for one, other in pairwise(parts))}
 
 
-def learn(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> MemoryIntent:
+def train_memory_intent(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> MemoryIntent:
     """From prompts, their vectors, shape (n, dimension), and whether memory is wanted for each."""
     said = [wordings(prompt) for prompt in prompts]
     counts = Counter(each for one in said for each in one)
@@ -87,7 +87,7 @@ def learn(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> M
             row[here] = rarity[here] / len(here) ** 0.5
     signs = np.hstack([MEANING * vectors.astype(np.float64), rows])
     outcomes = np.array(wanted, dtype=np.float64)
-    doubt, *weights = logistic(signs, outcomes, np.ones(len(outcomes)), PRECISION).tolist()
+    doubt, *weights = fit_logistic(signs, outcomes, np.ones(len(outcomes)), PRECISION).tolist()
     of_vector, of_words = np.split(np.array(weights), [vectors.shape[1]])
     return MemoryIntent(
         (MEANING * of_vector).astype(np.float32), dict(zip(known, (rarity * of_words).tolist(), strict=True)), doubt

@@ -1,4 +1,4 @@
-"""Similar notes: which ones say nearly the same as a note that is being written. Advice, never a reason to fail."""
+"""Finds notes that say nearly the same as one that is being written. Advice, never a reason to fail."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NearDuplicates:
             return []
 
     def _look(self, text: str, filters: Filters) -> list[Passage]:
-        rows = self._index.sharing(terms(text), COMPARED, filters)
+        rows = self._index.rank_by_shared_terms(terms(text), COMPARED, filters)
         said = telling(text)
         near = [
             (shared, passage)

@@ -1,4 +1,4 @@
-"""What a caller means by an id or path."""
+"""Finds the note that a caller names by id or path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranking: the legs' rows and their passages become an ordered list without repeats. Pure functions on values."""
+"""Turns retrieved rows and their passages into an ordered list without repeats. Pure functions on values."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Retrievers:
         an identifier."""
         unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
         split = [part for word in unknown for part in parts.get(word, ())]
-        meant = {word: best for word in unknown if word not in parts and (best := self._index.respelled(word))}
+        meant = {word: best for word in unknown if word not in parts and (best := self._index.correct_spelling(word))}
         return meant, [word for word in dict.fromkeys([*split, *meant.values()]) if word not in frequencies]
 
     def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
@@ -186,7 +186,7 @@ class Retrievers:
 
         def ask(mark: Watermark) -> tuple[list[str], ScoredRows, int]:
             if not found.without_words:
-                found.names = self._index.leads(possible_names(text))  # known also where vectors fail
+                found.names = self._index.known_speakers(possible_names(text))  # known also where vectors fail
             names = found.names
             self._loader.require("vectors")
             require_vectors_of(self._index, embedder)
@@ -215,7 +215,7 @@ class Retrievers:
         def look() -> tuple[dict[str, int], dict[str, str], int, ScoredRows, ScoredRows]:
             self._loader.require("words")
             if with_names:
-                found.names = self._index.leads(possible_names(text))
+                found.names = self._index.known_speakers(possible_names(text))
             parts = parts_of(text)
             return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 

@@ -28,7 +28,7 @@ from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, r
 from mcp_memory.search.classifier_training import TrainedClassifier
 from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, coverage, is_named, nearness
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.filters import admits, emptied_by, left_out, widened
+from mcp_memory.search.filters import admits, explain_no_hits, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.retrievers import Mode, RetrievedRows, RetrieverConfig, Retrievers
@@ -89,7 +89,7 @@ class QuestionModel(Protocol):
         """Why there is none at hand."""
         ...
 
-    def taught(self) -> TrainedClassifier | None:
+    def trained_classifier(self) -> TrainedClassifier | None:
         """What the embedder has learned; None until it has."""
         ...
 
@@ -157,7 +157,9 @@ class Searcher:
                 text, words, filters, mode, embedder=self._model.at_hand, without_model=self._model.reason
             )
             legs, question = self._legs_of(found), partial(read_question, asked, self._clock(), found.names)
-            fused = partial(fuse, legs, self._config.fusion, _apart if found.without_words else self._index.sections)
+            fused = partial(
+                fuse, legs, self._config.fusion, _apart if found.without_words else self._index.section_numbers
+            )
             best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
                 break
@@ -165,7 +167,7 @@ class Searcher:
             self._freshness.request_sweep()
         named = bool(found.frequencies) and is_named(asked, [each.passage for each in best[:TOGETHER]])
         signs, best = _signs(found, best, has_words=bool(words), has_meaning=not named), best[:limit]
-        signs, weights = self._told(signs, text, is_prompt=is_prompt and not named)
+        signs, weights = self._with_intent(signs, text, is_prompt=is_prompt and not named)
         sure = confidence(signs, weights)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = (
@@ -185,7 +187,7 @@ class Searcher:
             return WEAK if ranking.confidence < self._config.confidence.weak_below else None
         if ranking.stale:
             return None
-        return await self._legs.run(lambda: emptied_by(self._index, filters), "looking for the filter")
+        return await self._legs.run(lambda: explain_no_hits(self._index, filters), "looking for the filter")
 
     async def warm(self, swept: anyio.Event) -> None:
         """Once there was a sweep, read words and vectors into memory, before the first question has to wait for it."""
@@ -207,18 +209,18 @@ class Searcher:
         embedder = self._model.at_hand
         return self._legs.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
 
-    def _told(
+    def _with_intent(
         self, signs: ConfidenceFeatures, asked: str, *, is_prompt: bool
     ) -> tuple[ConfidenceFeatures, ConfidenceConfig]:
         """The signs with what the prompt says by itself, and their weights with the model that is in use."""
         embedder, usual = self._model.at_hand, self._config.confidence
         if embedder is None or (not is_prompt and usual.fits(embedder.fingerprint)):
             return signs, usual
-        if not (taught := self._model.taught()):
+        if not (taught := self._model.trained_classifier()):
             return signs, usual
         vector = self.meaning(asked) if is_prompt else None
         if vector is not None:
-            signs = replace(signs, wanting=taught.wanting.log_odds(asked, vector))
+            signs = replace(signs, wanting=taught.memory_intent.log_odds(asked, vector))
         return signs, taught.confidence
 
     async def _best(
@@ -282,8 +284,8 @@ class Searcher:
 
     async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[FilteredOut, ...]:
         """What would be among the first `limit` without filters. Raises as `search`."""
-        wide = await self.rank(query, filters=widened(filters), limit=limit, mode=mode)
-        return left_out((ranked.passage for ranked in wide.passages), filters)
+        wide = await self.rank(query, filters=without_filters(filters), limit=limit, mode=mode)
+        return passages_left_out((ranked.passage for ranked in wide.passages), filters)
 
     def _legs_of(self, found: RetrievedRows) -> RetrieverRows:
         dense = found.dense or ScoredRows()
@@ -299,7 +301,7 @@ def _scores(fused: ScoredRows) -> dict[int, float]:
 
 
 def _apart(chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """As `Index.sections` while nothing is known of sections: no two passages stand in the same."""
+    """As `Index.section_numbers` while nothing is known of sections: no two passages stand in the same."""
     return np.arange(len(chunk_ids))
 
 

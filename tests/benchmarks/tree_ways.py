@@ -81,7 +81,7 @@ async def look_at(engine: Engine) -> Grown:
         topics, fresh = engine.parts.compactor.planner_view.read_tree()
         notes = [*fresh, *(note for top in topics for each in top.walk() for note in each.leaves)]
         paths = [note.path for note in notes] + [each.page_path for top in topics for each in top.walk()]
-        vectors = dict(zip(paths, engine.parts.index.meanings(paths), strict=True))
+        vectors = dict(zip(paths, engine.parts.index.mean_vectors(paths), strict=True))
         texts = {path: engine.parts.vault.read(path).body for path in paths}
         return Grown(topics, [note.path for note in fresh], texts, {note.id: note.path for note in notes}, vectors)
 

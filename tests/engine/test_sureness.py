@@ -36,7 +36,7 @@ async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> Asy
     for at, file in enumerate(sorted(OTHERS.rglob("*.md"))[: size - 1]):
         world.write(f"notes/{at}.md", file.read_bytes())
     async with world.engine(embedder=EmbedderConfig(), search=SearchConfig()) as engine:
-        await engine.parts.model.learn()
+        await engine.parts.model.train_classifier()
         yield engine
 
 

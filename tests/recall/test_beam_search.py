@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.recall.topic_page import MOST_READ, walk
+from mcp_memory.recall.topic_page import MOST_READ, find_topic
 
 Tree = Mapping[str, Sequence[str]]
 """Topic → those right below it; the top is below the empty name."""
@@ -39,7 +39,7 @@ class Looked:
         return [self.nearness[topic] for topic in topics]
 
     def walk(self, **limits: int) -> str | None:
-        return walk(self.tree[""], self.tree.__getitem__, self.near, self.fitting.__contains__, **limits)
+        return find_topic(self.tree[""], self.tree.__getitem__, self.near, self.fitting.__contains__, **limits)
 
 
 @given(trees(), st.integers(1, 5), st.integers(0, 12))

@@ -25,8 +25,8 @@ BUNDLED = ConfidenceConfig()
 def test_what_is_shipped_tells_the_examples_apart(tmp_path: Path, model_cache: Path) -> None:
     embedder = open_embedder(EmbedderConfig(), model_cache)
     school = ClassifierTraining(tmp_path, BUNDLED)
-    shipped = school.look_up(embedder)
-    assert shipped is not None and school.taught(embedder) is shipped and shipped.confidence is BUNDLED
+    shipped = school.load(embedder)
+    assert shipped is not None and school.trained_for(embedder) is shipped and shipped.confidence is BUNDLED
     prompts, wanted = (each[::10] for each in examples())
     right = [(_odds(shipped, embedder, prompt) > 0) is label for prompt, label in zip(prompts, wanted, strict=True)]
     assert sum(right) / len(right) > 0.75
@@ -37,31 +37,31 @@ def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_
     """If the examples or the compiled model changed: take the new file from the folder that `School` is given."""
     embedder = open_embedder(EmbedderConfig(), model_cache)
     school = ClassifierTraining(tmp_path, BUNDLED)
-    shipped, learned = school.look_up(embedder), school.teach(embedder)
+    shipped, learned = school.load(embedder), school.train(embedder)
     assert shipped is not None
     prompts, _ = examples()
     assert max(abs(_odds(shipped, embedder, each) - _odds(learned, embedder, each)) for each in prompts[::10]) < 0.1
 
 
 def _odds(taught: TrainedClassifier, embedder: Embedder, prompt: str) -> float:
-    return taught.wanting.log_odds(prompt, embedder.embed_query(prompt))
+    return taught.memory_intent.log_odds(prompt, embedder.embed_query(prompt))
 
 
 @pytest.fixture(scope="module")
 def schooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainedClassifier]:
     """Where it is kept what a toy learned in two seconds, and that."""
     folder = tmp_path_factory.mktemp("school")
-    return folder, ClassifierTraining(folder, BUNDLED).teach(ToyEmbedder())
+    return folder, ClassifierTraining(folder, BUNDLED).train(ToyEmbedder())
 
 
 def test_what_a_model_learned_is_kept_for_the_next_time(
     tmp_path: Path, schooled: tuple[Path, TrainedClassifier]
 ) -> None:
     embedder, (folder, learned) = ToyEmbedder(), schooled
-    assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is None
-    kept = ClassifierTraining(folder, BUNDLED).look_up(embedder)
-    assert kept is not None and np.allclose(kept.wanting.weights, learned.wanting.weights, atol=1e-3)
-    assert kept.wanting.wordings == learned.wanting.wordings and len(kept.wanting.wordings) > 1000
+    assert ClassifierTraining(tmp_path, BUNDLED).load(embedder) is None
+    kept = ClassifierTraining(folder, BUNDLED).load(embedder)
+    assert kept is not None and np.allclose(kept.memory_intent.weights, learned.memory_intent.weights, atol=1e-3)
+    assert kept.memory_intent.wordings == learned.memory_intent.wordings and len(kept.memory_intent.wordings) > 1000
     assert kept.confidence.prompts == learned.confidence.prompts != BUNDLED.prompts
     assert kept.confidence.words == BUNDLED.words, "they have nothing to do with the model"
 
@@ -74,7 +74,7 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(
     file = tmp_path / whole.name
     said = json.loads(whole.read_text())
     file.write_text(json.dumps(said))
-    assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is not None
+    assert ClassifierTraining(tmp_path, BUNDLED).load(embedder) is not None
     changes = (
         {"weights": [1.0]}, {"weights": "x"}, {"wordings": [1.0]}, {"wordings": {"we": "x"}}, {"signs": {}},
         {"signs": {"prompts": [1]}}, {"doubt": float("nan")}, {"weights": [float("inf")] * embedder.dimension},
@@ -82,10 +82,10 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(
     )  # fmt: skip
     for change in changes:
         file.write_text(json.dumps(said | change))
-        assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is None
+        assert ClassifierTraining(tmp_path, BUNDLED).load(embedder) is None
     for broken in ("{", "[]", "[" * 100_000):
         file.write_text(broken)
-        assert ClassifierTraining(tmp_path, BUNDLED).look_up(embedder) is None
+        assert ClassifierTraining(tmp_path, BUNDLED).load(embedder) is None
 
 
 def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
 
     school, embedder = ClassifierTraining(tmp_path, BUNDLED), Broken()
     with pytest.raises(EmbedderUnavailable, match="no numbers"):
-        school.teach(embedder)
-    assert school.taught(embedder) is None and not [*tmp_path.iterdir()]
+        school.train(embedder)
+    assert school.trained_for(embedder) is None and not [*tmp_path.iterdir()]
 
 
 def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, TrainedClassifier]) -> None:
@@ -105,7 +105,7 @@ def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, Tr
     kinds: dict[tuple[bool, bool], list[float]] = {}
     for row in map(json.loads, QUESTIONS.read_text().splitlines()):
         vector = embedder.embed_query(row["text"])
-        wanted = taught.wanting.log_odds(row["text"], vector) if row["prompt"] else None
+        wanted = taught.memory_intent.log_odds(row["text"], vector) if row["prompt"] else None
         signs = ConfidenceFeatures(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
         kinds.setdefault((row["prompt"], row["answerable"]), []).append(confidence(signs, taught.confidence))
     for is_prompt, bar in ((False, UNSURE), (True, UNWANTED)):
@@ -130,7 +130,7 @@ async def test_a_model_that_was_not_schooled_learns_when_a_prompt_comes(toy_worl
         await engine.settled()
         first = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" not in first.signs
-        await eventually(lambda: engine.parts.model.taught() is not None)  # it learns behind the answers
+        await eventually(lambda: engine.parts.model.trained_classifier() is not None)  # it learns behind the answers
         second = await engine.search("why no rabbit for the queue?", is_prompt=True)
         assert "wanting" in second.signs
         assert "wanting" not in (await engine.search("why no rabbit for the queue?")).signs

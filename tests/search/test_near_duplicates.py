@@ -49,6 +49,6 @@ async def test_advice_never_fails_an_append(
         def broken(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr(engine.parts.index, "sharing", broken)
+        monkeypatch.setattr(engine.parts.index, "rank_by_shared_terms", broken)
         assert (await engine.append("tea at four", kind="fact")).similar == ()
     assert ("similar notes" in caplog.text) is isinstance(error, ValueError)

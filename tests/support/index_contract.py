@@ -372,9 +372,9 @@ class IndexContract:
     def test_a_lead_is_the_name_that_a_chunk_begins_with(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["- Ada: hello Bob", "* **Grace Hopper**: Fix: it", "Ada said: no"])])
         names = ["Ada", "ada", "Bob", "Grace Hopper", "Grace", "Fix", "Ada said", "\ud800", ""]
-        assert index.leads(names) == ["Ada", "ada", "Grace Hopper", "Ada said"]
+        assert index.known_speakers(names) == ["Ada", "ada", "Grace Hopper", "Ada said"]
         index.apply(1, [make_upsert("a.md", ["- Bob: hello"])])
-        assert index.leads(names) == ["Bob"]
+        assert index.known_speakers(names) == ["Bob"]
 
     @pytest.mark.parametrize(
         ("typed", "found"),
@@ -386,25 +386,25 @@ class IndexContract:
     )  # fmt: skip
     def test_a_word_with_one_letter_wrong(self, index: Index, typed: str, found: str | None) -> None:
         start(index, [make_upsert("a.md", ["postgres", "cat"]), make_upsert("b.md", ["the bookings"])])
-        meant = index.respelled(typed)
+        meant = index.correct_spelling(typed)
         assert (meant is None) == (found is None)
         if meant:
             assert texts_of(index, index.lexical([meant], 1, Filters())) == [found]
 
     def test_of_words_nearby_the_commonest_that_is_still_there(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["house", "house"]), make_upsert("b.md", ["mouse"])])
-        assert index.respelled("gouse") == "house"
+        assert index.correct_spelling("gouse") == "house"
         index.apply(1, [make_upsert("a.md", ["gone"])])
-        assert index.respelled("gouse") == "mouse"
+        assert index.correct_spelling("gouse") == "mouse"
         index.apply(1, [Delete(NotePath("b.md"))])
-        assert index.respelled("gouse") is None
+        assert index.correct_spelling("gouse") is None
 
     def test_chunks_of_one_section_share_a_number(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["a", "b", "c"]), make_upsert("b.md", ["d"])])
         ids = [passage.chunk_id for path in ("a.md", "b.md") for passage in index.passages(NotePath(path))]
-        a, b, c, d, unknown = index.sections(np.array([*ids, 1 << 60])).tolist()
+        a, b, c, d, unknown = index.section_numbers(np.array([*ids, 1 << 60])).tolist()
         assert a == b and len({a, c, d, unknown}) == 4 and unknown == -1
-        assert index.sections(np.empty(0, dtype=np.int64)).tolist() == []
+        assert index.section_numbers(np.empty(0, dtype=np.int64)).tolist() == []
 
     def test_a_compound_term_is_a_phrase(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["call read_file now"]), make_upsert("b.md", ["file that I read"])])
@@ -468,7 +468,7 @@ class IndexContract:
         generation = start(index, [make_upsert(path, each) for path, each in texts.items()])
         index.apply(generation.number, [make_upsert("c.md", ["waits"]), make_upsert("d.md", ["alpha", "waits too"])])
         paths = ["d.md", "a.md", "c.md", "gone.md", "empty.md", "dir/b.md", "a.md", "", "a\0\ud800", "dir"]
-        found = index.meanings([NotePath(path) for path in paths])
+        found = index.mean_vectors([NotePath(path) for path in paths])
         sums = {path: np.sum([vector_of(text) for text in each], axis=0) for path, each in texts.items() if each}
         sums["d.md"] = vector_of("alpha")
         for path, meaning in zip(paths, found, strict=True):
@@ -479,37 +479,39 @@ class IndexContract:
             else:
                 assert not meaning.any(), path
         embed_all(index, generation.number)
-        assert index.meanings([NotePath("c.md")])[0] @ vector_of("waits") == pytest.approx(1, abs=COSINE_TOLERANCE)
+        assert index.mean_vectors([NotePath("c.md")])[0] @ vector_of("waits") == pytest.approx(1, abs=COSINE_TOLERANCE)
 
     def test_meanings_come_for_any_number_of_paths(self, index: Index) -> None:
-        assert index.meanings([NotePath("a.md")]).shape == (1, 0), "nothing is active yet"
+        assert index.mean_vectors([NotePath("a.md")]).shape == (1, 0), "nothing is active yet"
         start(index, [make_upsert(f"{at}.md", [f"text {at}"]) for at in range(1300)])
         order = [*range(1299, -1, -1), *range(0, 1300, 7)]
-        found = index.meanings([NotePath(f"{at}.md") for at in order])
+        found = index.mean_vectors([NotePath(f"{at}.md") for at in order])
         exact = np.stack([vector_of(f"text {at}") for at in order])
         assert found.dtype == np.float32
         assert np.einsum("nd,nd->n", found, exact) == pytest.approx(np.ones(len(order)), abs=COSINE_TOLERANCE)
-        assert index.meanings([]).shape == (0, DIMENSION)
+        assert index.mean_vectors([]).shape == (0, DIMENSION)
 
     def test_meanings_are_those_of_the_active_generation(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])
         other = index.begin("second", "model of first", DIMENSION)
         index.apply(other.number, [make_upsert("a.md", ["beta"])])
         embed_all(index, other.number)
-        (meaning,) = index.meanings([NotePath("a.md")])
+        (meaning,) = index.mean_vectors([NotePath("a.md")])
         assert meaning @ vector_of("alpha") == pytest.approx(1, abs=COSINE_TOLERANCE)
 
     def test_sharing_counts_the_terms_that_a_chunk_has_itself(self, index: Index) -> None:
         texts = {"a.md": ["red tea and cake", "red wine"], "b.md": ["red tea, red cake, tea cakes", "nothing"]}
         start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])
         terms = ["red", "tea", "cakes", "absent", "Part"]
-        found = index.sharing(terms, 10, Filters())
+        found = index.rank_by_shared_terms(terms, 10, Filters())
         assert [row.score for row in found] == [3, 3, 1]
         assert texts_of(index, found) == ["red tea and cake", "red tea, red cake, tea cakes", "red wine"]
-        assert texts_of(index, index.sharing(terms, 1, Filters(kinds=frozenset({"b"})))) == [texts["b.md"][0]]
-        assert list(index.sharing([], 10, Filters())) == []
+        assert texts_of(index, index.rank_by_shared_terms(terms, 1, Filters(kinds=frozenset({"b"})))) == [
+            texts["b.md"][0]
+        ]
+        assert list(index.rank_by_shared_terms([], 10, Filters())) == []
         index.apply(index.generations()[0].number, [Delete(NotePath("a.md"))])
-        assert len(index.sharing(terms, 10, Filters())) == 1
+        assert len(index.rank_by_shared_terms(terms, 10, Filters())) == 1
 
     def test_a_query_of_another_dimension_is_refused(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])

@@ -79,5 +79,5 @@ class FixedModel:
     at_hand: Embedder | None = None
     reason: str = "the embedding model is still loading"
 
-    def taught(self) -> None:
+    def trained_classifier(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""BM25 over segments: each chunk by its own words and those around it, each section by all of its words.
+"""Ranks chunks and sections with BM25: each chunk by its own words and those around it, a section by all of its words.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2 and b = .75.
 Words count over all that is alive, whatever a filter admits, so a score does not depend on the filter.

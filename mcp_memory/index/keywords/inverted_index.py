@@ -1,4 +1,4 @@
-"""The keyword legs' memory: the words of every generation that was asked for, as segments ready to rank.
+"""Keeps the words of each generation in memory, as segments ready to rank.
 
 The database is the truth. Before a search the store reads the notes that came and went since, so it needs no word
 from the writer, and a note counts as soon as its transaction is committed. New notes become small segments; a segment

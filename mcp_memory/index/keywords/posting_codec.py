@@ -1,4 +1,4 @@
-"""What a note's row stores of its words: from texts to bytes, and from the bytes of many notes to a segment."""
+"""Packs the words of a note into bytes for its row, and the bytes of many notes into a segment."""
 
 from __future__ import annotations
 

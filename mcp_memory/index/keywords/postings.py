@@ -1,4 +1,4 @@
-"""Postings: in which rows a key occurs, and how often. Immutable arrays, sorted by key and then by row."""
+"""Stores which rows contain a key, and how often, in immutable arrays sorted by key and then by row."""
 
 from __future__ import annotations
 

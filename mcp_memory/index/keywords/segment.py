@@ -1,4 +1,4 @@
-"""A segment: the words of some notes, laid out for ranking. Immutable; a generation has a few of them.
+"""Lays out the words of some notes for ranking. Immutable; a generation has a few segments.
 
 Terms. ROW: a chunk, in order of its id, so that a note's chunks stand together. PLACE: the words that stand above a
 section (title, tags, headings); each chunk of the section is searched as if they stood in it too.

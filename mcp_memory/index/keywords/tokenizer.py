@@ -1,4 +1,4 @@
-"""Words of notes and questions as keys: what the keyword legs count and look for.
+"""Turns the words of notes and questions into the keys that the keyword searches count and look up.
 
 A key is a 64-bit hash of a word's stem, so that a posting needs no dictionary of words; among a million words two
 share a key with a probability of 3e-8. Besides its words a text has a key for each pair that stands together without

@@ -1,4 +1,4 @@
-"""The database file: one writing connection, a few reading ones, and what to do when the file is no good.
+"""Opens the database file with one writing and a few reading connections, and replaces it where it is damaged.
 
 Everything in it is derived, so a damaged file is moved aside and a fresh one takes its place. The move waits until
 no connection is open: SQLite removes a write-ahead log by name when the last one closes, and would take the log of

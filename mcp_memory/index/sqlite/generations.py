@@ -1,4 +1,4 @@
-"""Generations: which there are, which one answers, and how one comes and goes.
+"""Creates, lists, activates and drops generations.
 
 Every function runs inside the caller's transaction.
 """

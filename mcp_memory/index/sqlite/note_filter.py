@@ -1,4 +1,4 @@
-"""Which notes a search may look at: a condition on the notes' table, and its outcome as a table in memory.
+"""Decides which notes a search may return: a condition on the notes table, and its outcome as a table in memory.
 
 Every leg asks the table for all rows it meets, which is why it is an array indexed by the note's number.
 """

@@ -1,4 +1,4 @@
-"""Values as rows: a note's record and a chunk's place, written as JSON and read back equal.
+"""Encodes note records and chunk positions as JSON for their rows, and decodes them unchanged.
 
 JSON knows no dates, no bytes and no keys but strings, and a frontmatter may hold any of them, so these are tagged.
 """

@@ -1,4 +1,4 @@
-"""Reading: rows of a generation back as records and passages. Every function runs inside the caller's snapshot."""
+"""Reads rows of a generation as records and passages. Every function runs inside the caller's snapshot."""
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
@@ -50,7 +50,7 @@ def passages_of(connection: sqlite3.Connection, tables: Tables, number: int) -> 
 def meanings(
     connection: sqlite3.Connection, tables: Tables, paths: Sequence[NotePath], dimension: int
 ) -> NDArray[np.float32]:
-    """As `Index.meanings`."""
+    """As `Index.mean_vectors`."""
     asked = [bindable(path) for path in paths]
     wanted = list(dict.fromkeys(asked))
     places = {path: at for at, path in enumerate(wanted)}

@@ -1,4 +1,4 @@
-"""Writing: a note's rows in all tables of a generation, and the vectors that arrive for them.
+"""Writes a note's rows to all tables of a generation, and the vectors that arrive for them.
 
 Every function runs inside the caller's transaction. Replacing a note costs in proportion to that note, whatever the
 size of the index.

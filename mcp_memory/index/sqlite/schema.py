@@ -1,4 +1,4 @@
-"""The tables of the embedded engine.
+"""Defines the tables of the embedded engine.
 
 Terms. NUMBER: a note's row, new with each upsert and never used twice. CHUNK ID: the note's number and the chunk's
 ordinal in one integer, so that a chunk's note, its neighbours and its order in the note need no look-up. SLOT: the

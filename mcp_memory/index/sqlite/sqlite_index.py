@@ -166,7 +166,7 @@ class SqliteIndex(Index):
                 return ScoredRows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
 
-    def sharing(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
+    def rank_by_shared_terms(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
         with self._corpus() as (now, corpus):
             return self._best(now, corpus, corpus.shared(_keys(terms)), k, filters)
 
@@ -174,7 +174,7 @@ class SqliteIndex(Index):
         with self._corpus() as (_, corpus):
             return {term: corpus.frequency(any_of(term)) for term in terms}
 
-    def respelled(self, term: str) -> str | None:
+    def correct_spelling(self, term: str) -> str | None:
         spellings, keys = keys_nearby(term)
         if not spellings:
             return None
@@ -182,14 +182,14 @@ class SqliteIndex(Index):
             best = corpus.commonest(keys)
             return None if best is None else spellings[best]
 
-    def leads(self, names: Sequence[str]) -> list[str]:
+    def known_speakers(self, names: Sequence[str]) -> list[str]:
         with self._corpus() as (_, corpus):
             keys = [lead_key(name) for name in names]
             known = corpus.contains(np.array(keys, dtype=np.uint64))  # one look for all of them: hardly any is
             likely = zip(names, keys, known, strict=True)
             return [name for name, key, here in likely if here and corpus.frequency([key])]
 
-    def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         with self._corpus() as (_, corpus):
             return corpus.sections(chunk_ids)
 
@@ -215,7 +215,7 @@ class SqliteIndex(Index):
                 return []
             return row_reader.records(now.connection, now.tables, f"{column} = ? ORDER BY path", [bindable(value)])
 
-    def meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
+    def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         with self._snapshot() as now:
             if now is None or not now.generation.dimension:
                 return np.zeros((len(paths), 0), dtype=np.float32)

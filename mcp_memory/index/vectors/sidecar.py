@@ -1,4 +1,4 @@
-"""The sidecar: vectors of one generation in one file, to be mapped into memory and scanned.
+"""Writes the vectors of one generation to a file that is mapped into memory and scanned.
 
 Only a cache. It is written by appending, never in place; a header that is not exactly right, a checksum that fails,
 a length that is short: each means that the file is thrown away and made anew from the database.

@@ -1,4 +1,4 @@
-"""The vector leg: a scan of int8 vectors, mapped from the sidecar or, the newest ones, held in memory.
+"""Scans int8 vectors, mapped from the sidecar or, for the newest ones, held in memory.
 
 Up to 250,000 of them all are compared; of more, those whose signs say that they may be near.
 

@@ -1,4 +1,4 @@
-"""The best rows of a leg."""
+"""Picks the best rows by score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block: some chunks and their vectors, side by side, to be compared with a question's."""
+"""Holds some chunks and their vectors side by side and compares them with a question's vector."""
 
 from __future__ import annotations
 
