@@ -146,7 +146,7 @@ async def test_an_endpoint_that_fails_half_way_is_not_asked_with_each_question(
         asked.append(embedder.fingerprint)
         raise EmbedderUnavailable("too many requests")
 
-    monkeypatch.setattr(ClassifierTraining, "teach", fail)
+    monkeypatch.setattr(ClassifierTraining, "train", fail)
     toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
     async with toy_world.engine() as engine:
         for number in range(3):
