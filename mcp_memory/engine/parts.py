@@ -23,8 +23,7 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.forget import Forgetter
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
-from mcp_memory.extraction.candidate_log import CandidateLog
-from mcp_memory.extraction.digest import Digest
+from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
 from mcp_memory.git.note_history import NoteHistory

@@ -1,4 +1,4 @@
-"""Calibration: the weights of `[confidence]`, fitted to questions of which it is known whether they can be answered.
+"""Fits the weights of `[confidence]` to questions known to be answerable or not.
 
 Pure.
 """

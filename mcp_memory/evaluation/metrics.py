@@ -1,4 +1,4 @@
-"""Metrics: what a list of hits is worth to somebody who reads it from the top, a token at a time. Pure.
+"""Scores a list of hits as read from the top within a token budget, with bootstrap intervals. Pure.
 
 Evidence within N tokens: hits are read in order and line by line until N tokens (4 characters each) are spent; the
 share of the gold lines that were seen. A line that an earlier hit paid for is paid for again, so repeats are not free.
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from mcp_memory.evaluation.sets import EvalQuestion, LineLengths
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -157,3 +159,34 @@ def _paid(hit: FoundEvidence, lengths: LineLengths) -> list[tuple[int, float]]:
     numbers = range(hit.start_line, min(hit.end_line, len(known)) + 1)
     scale = len(hit.text) / max(1, sum(known[number - 1] for number in numbers))
     return [(number, known[number - 1] * scale) for number in numbers]
+
+
+ROUNDS = 2000
+SURE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean, and between what it lies with a probability of `SURE`."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        return self.low > 0 or self.high < 0
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Of at least one value, one a question."""
+    drawn = np.array(values, dtype=np.float64)
+    picks = np.random.default_rng(1).integers(0, len(drawn), (ROUNDS, len(drawn)))
+    means = drawn[picks].mean(axis=1)
+    low, high = np.quantile(means, [(1 - SURE) / 2, (1 + SURE) / 2])
+    return Interval(float(drawn.mean()), float(low), float(high))
+
+
+def paired(before: Sequence[float], after: Sequence[float]) -> Interval:
+    """The difference of two figures of the same questions, in the same order."""
+    return interval([new - old for old, new in zip(before, after, strict=True)])

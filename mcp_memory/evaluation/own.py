@@ -1,4 +1,4 @@
-"""Questions about a person's own notes, made without a label: for each the place where it was taken from is the answer.
+"""Makes questions from your own notes, without labels: the answer to each is the passage that it was made from.
 
 Three kinds: a note's title; a sentence with words left out; a sentence whose words are out of order and out of form, as
 somebody remembers it. What they show: whether notes come back for words that stand in them, so whether a change of

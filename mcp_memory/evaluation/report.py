@@ -1,4 +1,4 @@
-"""The report: figures of a run by category, what each part of the search adds, and others beside them. Pure."""
+"""Reports the figures of a run by category, and what each part of the search adds. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_memory.evaluation.bootstrap import Interval, interval, paired
-from mcp_memory.evaluation.metrics import RecallScore, RetrievalScore, auroc, recall_score, score, share_below
+from mcp_memory.evaluation.metrics import (
+    Interval,
+    RecallScore,
+    RetrievalScore,
+    auroc,
+    interval,
+    paired,
+    recall_score,
+    score,
+    share_below,
+)
 from mcp_memory.evaluation.sets import LineLengths
 from mcp_memory.search.confidence_config import UNSURE
 

@@ -1,7 +1,8 @@
-"""Running: questions asked of a real engine over a copy of their vault, with a state folder of its own."""
+"""Asks questions of a real engine over a copy of their vault, with its own state folder."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -18,8 +19,7 @@ from mcp_memory.engine.engine import Engine, Mode
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
-from mcp_memory.evaluation.quoted import quoted_lines
+from mcp_memory.evaluation.metrics import FoundEvidence, Line, RecallScore, RetrievalScore
 from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
@@ -37,7 +37,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A way to search: the whole, or the whole without one part."""
+    """A way to search: complete, or without one part."""
 
     name: str = ""
     mode: Mode = "hybrid"
@@ -197,3 +197,23 @@ def _copy(vault: Path, target: Path) -> int:
             file.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(vault / each, file)
     return len(wanted)
+
+
+_NOTE = re.compile(r"### (.+?\.md)(?: · .*)?")
+_PLACE = re.compile(r"\[(\d+)(?:-(\d+))?(?: · .*?)?\] ")
+_CUT = " …"
+
+
+def quoted_lines(answer: str) -> set[Line]:
+    """Those that are shown whole. A line of a note that looks like one of ours misleads nobody: each excerpt says how
+    many lines it has."""
+    found: set[Line] = set()
+    path, lines = "", iter(answer.split("\n"))
+    for line in lines:
+        if note := _NOTE.fullmatch(line):
+            path = note[1]
+        elif path and (place := _PLACE.match(line)):
+            first, last = int(place[1]), int(place[2] or place[1])
+            text = [line[place.end() :], *(next(lines, _CUT) for _ in range(last - first))]
+            found |= {(path, number) for number, shown in enumerate(text, first) if not shown.endswith(_CUT)}
+    return found

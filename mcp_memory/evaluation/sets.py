@@ -1,4 +1,4 @@
-"""Question sets: a folder with `queries.jsonl`, and `vault/` with the notes to be searched.
+"""Reads question sets: a folder with `queries.jsonl`, and `vault/` with the notes to be searched.
 
 One JSON object a line: `{"id", "conv"?, "question", "category"?, "answerable"?, "gold": [{"path", "line",
 "end_line"?}]}`. `conv` names a folder below `vault/` that is a vault of its own; lines are 1-based; a path alone is the

@@ -1,4 +1,4 @@
-"""A candidate: one thing worth remembering, in the words that it was said in."""
+"""Defines a candidate: one statement worth remembering, in its original words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_TITLE_WORDS, MOST_TITLE_CHARS = 15, 100
 
 
 class StatementKind(StrEnum):
-    """Each is a kind of note."""
+    """The note kinds that are extracted."""
 
     PREFERENCE = "preference"
     DECISION = "decision"
@@ -22,13 +22,13 @@ class StatementKind(StrEnum):
     FIX = "fix"
     FACT = "fact"
     COMMITMENT = "commitment"
-    """A promise, or what the person wants to be reminded of. It waits for review."""
+    """A promise, or what you want to be reminded of. It waits for review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`text` has no secret in it that is known by its shape. `offset` is the byte in its transcript at which the
-    message begins; `outright`: the person states it, so that it counts at once."""
+    """`text` contains no secret of a known shape. `offset` is the byte in the transcript at which the message begins;
+    `outright`: you stated it plainly, so it is stored without review."""
 
     sort: StatementKind
     title: str
@@ -59,13 +59,13 @@ def candidate(
     at: datetime | None,
     title: str = "",
 ) -> Candidate:
-    """With secrets taken out, and a title made of the first words where none is given."""
+    """Makes a candidate with secrets redacted, and a title from the first words unless one is given."""
     safe = redact(text).text
     return Candidate(sort, titled(redact(title).text or safe), safe, score, outright, offset, speaker, at)
 
 
 def titled(text: str) -> str:
-    """The first words of a text, on one line."""
+    """Makes a title from the first words of a text."""
     words = text.replace("`", "").split()[:MOST_TITLE_WORDS]
     title = " ".join(words)
     if len(title) > MOST_TITLE_CHARS:

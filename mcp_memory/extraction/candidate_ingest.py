@@ -1,9 +1,8 @@
-"""Intake: messages of a session in; what is worth remembering is stored, once, and nothing is replaced.
+"""Stores what is worth remembering from the messages of a session, once, and replaces nothing.
 
-What the person states outright counts at once, unless it is long ago; the rest waits in `_inbox/` until a person has
-looked at it. The same messages again store nothing: a candidate's id is made of its words and of when they were said,
-and the register knows what became of it. What was forgotten stays so when it is read again, and is stored anew when it
-is said again.
+What you state outright is stored at once, unless it is old; the rest waits in `_inbox/` for review. The same messages
+again store nothing: a candidate's id is made of its words and their time, and the log knows its outcome. What was
+forgotten stays forgotten when it is read again, and is stored anew when it is said again.
 """
 
 from __future__ import annotations

@@ -1,17 +1,21 @@
-"""The register: what became of each candidate, so that nothing is stored or proposed twice. Local, append-only, one
-JSON object a line; it holds ids and no words."""
+"""Records the outcome of each candidate, so that none is stored or proposed twice, and announces new ones.
+
+The log is local and append-only, one JSON object per line; it holds ids and no text of notes.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
 from mcp_memory.errors import StorageFailed
-from mcp_memory.models import NoteId
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
 
@@ -19,11 +23,11 @@ from mcp_memory.runtime.private_files import append_line
 class CandidateOutcome(StrEnum):
     WAITING = "waiting"
     ACTIVE = "active"
-    """Stated outright, and no session was told of it yet."""
+    """Stated outright, and not yet announced to a session."""
     TOLD = "told"
-    """The same, and one was; see the digest."""
+    """Stated outright, and announced; see `Digest`."""
     KNOWN = "known"
-    """Memory held it already; it has no note of its own."""
+    """Already in memory; it has no note of its own."""
     ACCEPTED = "accepted"
     DROPPED = "dropped"
     MERGED = "merged"
@@ -45,10 +49,10 @@ class LoggedCandidate:
 
 
 class CandidateLog:
-    """All of it in memory, each line durable before `note` returns. Thread-safe."""
+    """Keeps all of it in memory, and makes each line durable before `note` returns. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        """Raises StorageFailed for a file that cannot be read."""
+        """Raises StorageFailed for a file that can't be read."""
         self._file = file
         self._lock = threading.Lock()
         self._known: dict[NoteId, LoggedCandidate] = {}
@@ -58,13 +62,13 @@ class CandidateLog:
         return self._known.get(note_id)
 
     def with_outcomes(self, fates: Iterable[CandidateOutcome]) -> list[LoggedCandidate]:
-        """In the order in which they came to these."""
+        """Lists candidates with these outcomes, in the order in which they got them."""
         wanted = frozenset(fates)
         with self._lock:
             return sorted((each for each in self._known.values() if each.fate in wanted), key=lambda each: each.at)
 
     def note(self, note_id: NoteId, fate: CandidateOutcome, session: str, at: float) -> None:
-        """Raises StorageFailed; then nothing was noted in memory either."""
+        """Records an outcome. Raises StorageFailed, and then records nothing in memory either."""
         said = LoggedCandidate(note_id, fate, session, at)
         with self._lock, naming_the_cause(str(self._file)):
             append_line(self._file, json.dumps(asdict(said)).encode())
@@ -78,7 +82,7 @@ class CandidateLog:
         except OSError as error:
             raise StorageFailed(
                 f"cannot read {self._file}: {error.strerror}",
-                hint="let the user that runs mcp-memory read and write it; it tells which candidates were seen",
+                hint="let the user that runs mcp-memory read and write it; it records which candidates were seen",
             ) from error
         for line in lines:
             try:
@@ -87,5 +91,42 @@ class CandidateLog:
                     NoteId(said["id"]), CandidateOutcome(said["fate"]), str(said["session"]), float(said["at"])
                 )
             except (ValueError, TypeError, KeyError):
-                continue  # cut short by a crash: that candidate is looked at again
+                continue  # cut short by a crash: that candidate is considered again
             self._known[entry.id] = entry
+
+
+MOST_LINES = 8
+
+NAMED_S = 86_400.0
+"""Each session that starts within a day announces it, and after that the first one only: a hook's answer may have come
+too late to be shown, and if you work with several agents, each one shows it."""
+
+
+class Digest:
+    """Announces at session start what was stored without review. For worker threads."""
+
+    def __init__(self, index: Index, register: CandidateLog, clock: Callable[[], datetime]) -> None:
+        self._index = index
+        self._register = register
+        self._clock = clock
+
+    def announcements(self, project: str | None) -> list[NoteRecord]:
+        """Returns at most MOST_LINES notes that a session of this project may see; the others come next time."""
+        filters = Filters(project=project, now=self._clock())
+        since = self._clock().timestamp() - NAMED_S
+        # Unannounced ones first, then the newest: there is room for a few.
+        known = sorted(
+            self._register.with_outcomes(AT_ONCE), key=lambda each: (each.fate is CandidateOutcome.TOLD, -each.at)
+        )
+        fresh = [each.id for each in known if each.fate is CandidateOutcome.ACTIVE or each.at > since]
+        return [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
+
+    def mark_announced(self, ids: Sequence[NoteId]) -> None:
+        """Raises StorageFailed."""
+        for each in ids:
+            if (known := self._register.find(each)) and known.fate is CandidateOutcome.ACTIVE:
+                self._register.note(each, CandidateOutcome.TOLD, known.session, known.at)
+
+    def waiting(self) -> int:
+        """Counts the candidates that wait for review."""
+        return len(self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=10_000))

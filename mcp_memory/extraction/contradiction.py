@@ -1,5 +1,4 @@
-"""Likeness: whether two statements say the same, contradict each other, or neither. Words decide, and a cosine where
-there is one."""
+"""Tells whether two statements say the same, contradict each other, or neither, by words and cosine similarity."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ class Relation(Enum):
 
 
 def likeness(new: str, known: str, cosine: float = 0.0) -> Relation:
-    """Of two statements of one kind. A no is understood in English alone; in other languages numbers tell."""
+    """Compares two statements of one kind. Negation is understood in English only; elsewhere numbers decide."""
     shared = overlap(telling(new), telling(known))
     of_new, of_known = facts(new), facts(known)
     exact = _exact(of_new) == _exact(of_known)
@@ -47,7 +46,7 @@ def likeness(new: str, known: str, cosine: float = 0.0) -> Relation:
 
 
 def _denies(facts_of_one: frozenset[Fact], facts_of_other: frozenset[Fact], other: str) -> bool:
-    """Whether one says no to the very thing that the other affirms: `uv instead of pip`, and `always use pip`."""
+    """Whether one rejects what the other affirms: `uv instead of pip`, and `always use pip`."""
     denied = {word for words in _negated(facts_of_one) if len(words) == 1 for word in words}
     denied -= {word for words in _negated(facts_of_other) for word in words}
     return not denied.isdisjoint(telling(other))

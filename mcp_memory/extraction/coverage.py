@@ -1,4 +1,4 @@
-"""Coverage: what a transcript held, beside what memory holds. Pure."""
+"""Compares the statements of a transcript with what memory holds. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 
 @dataclass(frozen=True, slots=True)
 class CoverageStatus:
-    """A passage of memory; `waiting`: it is a candidate that nobody has accepted yet."""
+    """A passage of memory; `waiting`: it is a candidate that you haven't accepted yet."""
 
     id: str
     path: str
@@ -30,7 +30,7 @@ class CoverageStatus:
 
 @dataclass(frozen=True, slots=True)
 class CoveredCandidate:
-    """`by` is what holds it, None where it would be lost."""
+    """`by` is the passage that holds it, or None if it would be lost."""
 
     candidate: Candidate
     by: CoverageStatus | None
@@ -46,12 +46,12 @@ class Coverage:
 
     @property
     def share_lost(self) -> float:
-        """0 to 1; 0 where there was nothing to lose."""
+        """0 to 1; 0 if there was nothing to lose."""
         return len(self.not_held) / len(self.items) if self.items else 0.0
 
 
 def holder(text: str, found: Sequence[CoverageStatus]) -> CoverageStatus | None:
-    """The best of the passages that hold a statement; what counts already before what waits."""
+    """Returns the best passage that holds a statement, stored notes before waiting candidates."""
     said, exact = telling(text), {fact for fact in facts(text) if fact.kind in _EXACT}
 
     def holds(one: CoverageStatus) -> float:

@@ -1,4 +1,4 @@
-"""Fixes: an error that a tool met or a person pasted, and what got rid of it."""
+"""Finds fixes: an error from a tool or pasted by you, and what resolved it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mcp_memory.extraction.statement_rules import says_it_works
 from mcp_memory.extraction.user_sentences import spoken
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
-"""Scores: the person says that it works, or the same tool went through after the assistant had said something."""
+"""Scores: you say that it works, or the same tool succeeded after the assistant had said something."""
 PATIENCE = 2
-"""After so many messages of the person that say nothing of it, an error is another story."""
+"""An error is dropped after this many of your messages that don't mention it."""
 MOST_ERROR_CHARS, MOST_REMEDY_CHARS = 300, 400
 
 _ERROR = re.compile(

@@ -1,4 +1,4 @@
-"""Languages: what people say to claim something. A table a language, in `languages/`; another one is another file."""
+"""Loads the phrases that mark statements, one table per language in `languages/`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Language:
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """All there are, by code."""
+    """Loads all languages, ordered by code."""
     folder = files("mcp_memory.extraction") / "languages"
     tables = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
     return tuple(_language(each.name.removesuffix(".toml"), tomllib.loads(each.read_text("utf-8"))) for each in tables)

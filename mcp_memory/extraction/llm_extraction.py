@@ -1,5 +1,5 @@
-"""Asking: the same of a language model. It sees the person's own sentences and nothing else, and of its answer only
-what stands in them word for word is taken; none of that counts at once."""
+"""Extracts candidates with a language model. It sees only your own sentences, and only what it quotes from them word
+for word is used; all of it waits for review."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LlmAnswer:
 
 
 def asked(messages: Sequence[TranscriptMessage], prompt_tokens: int) -> Iterator[LlmAnswer]:
-    """As many prompts as the person's sentences need; none without any."""
+    """Yields as many prompts as your sentences need."""
     lines: list[str] = []
     some: list[TranscriptMessage] = []
     room = left = prompt_tokens * CHARS_PER_TOKEN
@@ -65,7 +65,7 @@ def asked(messages: Sequence[TranscriptMessage], prompt_tokens: int) -> Iterator
 
 
 def grounded(answer: str, messages: Sequence[TranscriptMessage]) -> list[Candidate]:
-    """What of an answer stands in the person's own words. Empty for an answer that is not what was asked for."""
+    """Returns the quotes of an answer that are your own words; none if the answer has another form."""
     sources = [(message, " ".join(_said(message).split())) for message in messages]
     found: list[Candidate] = []
     for kind, quote in _items(answer):

@@ -1,4 +1,4 @@
-"""Neighbours: what of memory is near a statement, by its words and, where a model is at hand, by its meaning."""
+"""Finds the passages closest to a statement, by words and, if a model is loaded, by embedding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.terms import terms
 
 COMPARED = 8
-"""So many passages by words and as many by meaning are looked at closely."""
+"""Passages compared by words, and as many by embedding."""
 LOOK_S = 10.0
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """`cosine` is 0 where no model was at hand."""
+    """`cosine` is 0 if no model was loaded."""
 
     passage: Passage
     cosine: float
@@ -39,7 +39,7 @@ class Neighbours:
         self._clock = clock
 
     async def nearest(self, text: str, *, project: str | None = None, kinds: Sequence[str] = ()) -> list[Neighbour]:
-        """Of notes that count and of candidates that wait. Raises IndexUnavailable, DeadlineExceeded."""
+        """Searches active notes and waiting candidates. Raises IndexUnavailable, DeadlineExceeded."""
         filters = Filters(
             states=frozenset({NoteState.ACTIVE, NoteState.INBOX}),
             kinds=frozenset(kinds) or None,
@@ -49,7 +49,7 @@ class Neighbours:
         return await in_thread(lambda: self._look(text, filters), deadline_s=LOOK_S, what="looking for similar notes")
 
     async def holder(self, text: str) -> CoverageStatus | None:
-        """The passage that holds what is stated, of a note that counts or of a candidate. Raises as `of`."""
+        """Returns the passage of a note or candidate that holds a statement. Raises as `nearest`."""
         found = [
             CoverageStatus(
                 near.passage.shown_id,

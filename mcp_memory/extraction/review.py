@@ -1,5 +1,4 @@
-"""Review: a person looks at candidates, and at what became active at once; each verb on one note, with the etag that
-they saw."""
+"""Reviews candidates, and notes stored without review; each verb takes one note and the etag that you saw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: what a sentence of a person claims. Only what is plainly said is taken; in doubt nothing is."""
+"""Classifies your sentences as statements by rules. Only what is plainly said counts; in doubt nothing does."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Statement:
 
 
 def claim(sentence: UserSentence) -> Statement | None:
-    """The strongest one, whatever the language."""
+    """Returns the statement with the highest score, in any language."""
     if sentence.is_asked or len(sentence.view.split()) < LEAST_WORDS:
         return None
     found = [each for language in languages() if (each := _claim(sentence, language))]

@@ -1,8 +1,8 @@
-"""Spoken: of a person's message, the sentences that are their own words.
+"""Extracts from a user's message the sentences that are the user's own words.
 
-A message also carries what its writer did not say: pasted logs, mails and pages, code, quotations, what a client adds
-by itself, and memory that was put before the agent. All of it is left out; where it is unclear, more rather than less,
-since what is taken for the person's word counts at once.
+A message also holds what its writer did not say: pasted logs, mails and pages, code, quotations, what a client adds,
+and notes that memory put before the agent. All of it is left out, and in doubt more rather than less, since what counts
+as the user's word is stored without review.
 """
 
 from __future__ import annotations

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.idf import Idf
 from mcp_memory.summarizers.llm_port import LlmReply, Prompt
-from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, title_of
+from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf, title_of
 from mcp_memory.text.conversation.speaker_prefix import lead_of
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.generic_words import VAGUE_WORDS

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
-from mcp_memory.summarizers.idf import Idf
 from mcp_memory.text.conversation.speaker_prefix import lead_of
 from mcp_memory.text.language.function_words import ARTICLES, ENGLISH, PREPOSITIONS, function_words
 from mcp_memory.text.language.generic_words import VAGUE_WORDS
@@ -21,6 +20,24 @@ from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
+
+_LEAST_SHARE = 1e-4
+"""So rare is a word of which nothing is known."""
+
+
+class Idf:
+    """Weights of words, by the share of all passages that have them."""
+
+    def __init__(self, common: Mapping[str, float]) -> None:
+        self._folded: dict[str, float] = {}
+        for word, share in common.items():
+            key = fold(word)
+            self._folded[key] = max(share, self._folded.get(key, 0.0))
+
+    def bits(self, word: str) -> float:
+        """In bits, 0 for what every passage has. `word` is folded."""
+        return -math.log2(min(1.0, max(self._folded.get(word, 0.0), _LEAST_SHARE)))
+
 
 READ_CHARS = 20_000
 MOST_SENTENCES = 64

@@ -9,9 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from mcp_memory.evaluation.metrics import BUDGETS, FoundEvidence, RecallScore, RetrievalScore
-from mcp_memory.evaluation.quoted import quoted_lines
 from mcp_memory.evaluation.report import EvaluationReport, difference, recall_report, report
-from mcp_memory.evaluation.running import HITS
+from mcp_memory.evaluation.running import HITS, quoted_lines
 from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
 from tests.benchmarks.calls import Tool
 from tests.benchmarks.figures import Figure

@@ -26,8 +26,7 @@ import numpy as np
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.evaluation.bootstrap import paired
-from mcp_memory.evaluation.metrics import BUDGETS
+from mcp_memory.evaluation.metrics import BUDGETS, paired
 from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import EvalQuestion, notes_of, read_set
 from mcp_memory.recall.config import RecallConfig

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.evaluation.bootstrap import interval, paired
-from mcp_memory.evaluation.metrics import FoundEvidence, RetrievalScore, auroc, gold_lines, score
+from mcp_memory.evaluation.metrics import FoundEvidence, RetrievalScore, auroc, gold_lines, interval, paired, score
 from mcp_memory.evaluation.report import as_json, difference, report
 from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan
 

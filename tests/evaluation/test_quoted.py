@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_memory.evaluation.quoted import quoted_lines
+from mcp_memory.evaluation.running import quoted_lines
 from mcp_memory.models import NotePath
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, fit, pack, render
 from mcp_memory.recall.excerpts import Excerpt

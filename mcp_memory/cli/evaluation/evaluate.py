@@ -14,7 +14,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from mcp_memory.engine.config import EngineConfig
-    from mcp_memory.evaluation.bootstrap import Interval
+    from mcp_memory.evaluation.metrics import Interval
     from mcp_memory.evaluation.report import EvaluationReport
     from mcp_memory.evaluation.sets import QuestionSet
     from mcp_memory.settings.settings import Settings
