@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,12 @@ telemetry.switch_off()
 from tests.support.world import World, made  # noqa: E402 -- brings what reads those switches
 
 HERE = Path(__file__).parent
-FAST = frozenset({"extraction", "git", "index", "integrations", "storage", "summarizers", "text", "topics", "transfer"})
+FAST = frozenset(
+    {
+        "extraction", "git", "guide", "index", "integrations", "settings", "storage", "summarizers", "text", "topics",
+        "transfer", "vault",
+    }
+)  # fmt: skip
 """The rooms whose tests start no daemon and load no model: they run on every supported Python, in a minute."""
 
 
@@ -75,3 +81,11 @@ def world(tmp_path: Path) -> World:
 def toy_world(tmp_path: Path, toy_plugin: None) -> World:
     """An empty vault, searched by keywords and the toy embedder's vectors."""
     return made(tmp_path, "toy")
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes system calls fail, or kills the process at one."""
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, HERE / "faults" / "shim.c", "-ldl"], check=True)
+    return library

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from asyncio import Task, current_task
@@ -206,6 +207,17 @@ def chain_of(task: Task[Any], frame: FrameType | None, last: str) -> list[str]:
         frame = frame.f_back
     ours = [name for name in [*passed, *reversed(thread), last] if name.startswith("mcp_memory.")]
     return [name.removeprefix("mcp_memory.") for name in dict.fromkeys(ours)]
+
+
+@pytest.mark.fast
+def test_no_test_module_imports_from_another():
+    """What several share is in tests/support or a conftest.py."""
+    wrong = [
+        f"{file.relative_to(CHECKOUT)}: {found}"
+        for file in sorted((CHECKOUT / "tests").rglob("*.py"))
+        for found in re.findall(r"^\s*(?:from|import) (tests\.[\w.]*\btest_\w+)", file.read_text(), re.MULTILINE)
+    ]
+    assert wrong == []
 
 
 # -- the checks of every commit ------------------------------------------------------------------------------------

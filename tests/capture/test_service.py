@@ -23,8 +23,8 @@ from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.errors import Busy, NotFound, Refused
 from tests.capture.taken import Desk, checkpoint
 from tests.capture.written import SAMPLES, line, result, use
+from tests.support.secret_texts import SECRETS
 from tests.support.world import eventually, more
-from tests.text.secrets.test_redaction import SECRETS
 
 pytestmark = pytest.mark.anyio
 

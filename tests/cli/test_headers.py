@@ -11,6 +11,7 @@ import frontmatter
 from mcp_memory.client.connection import Address
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
+from tests.support.slow_modules import SLOW
 
 REPORT = """
 import json, sys
@@ -22,12 +23,6 @@ new = {name.partition(".")[0] for name in set(sys.modules) - before}
 new -= {*sys.stdlib_module_names, "mcp_memory"}
 print(json.dumps({"code": code, "new": sorted(new), "all": [*sys.modules]}))
 """
-
-SLOW = {
-    "dataclasses", "difflib", "email", "http.client", "importlib.metadata", "inspect", "secrets", "shutil", "ssl",
-    "tempfile", "threading", "tomllib", "mcp_memory.vault.config", "mcp_memory.models", "mcp_memory.settings.settings",
-}  # fmt: skip
-"""Modules that take milliseconds each, and that a client with a token has no need of."""
 
 
 def test_headers_of_a_client(served: Place):

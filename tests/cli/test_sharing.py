@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_topics import BREAD, SETTINGS
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place, eventually
+from tests.support.topics import BREAD, SETTINGS
 
 AUTO = {**KEYWORDS_ONLY, **SETTINGS, "MCP_MEMORY_GIT_AUTO_COMMIT": "true", "MCP_MEMORY_GIT_QUIET_S": "0.05"}
 

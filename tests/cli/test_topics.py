@@ -13,27 +13,18 @@ import pytest
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import NotFound
 from mcp_memory.text.markdown import frontmatter
-from tests.cli.test_output import EVIL, SIGNS
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
-from tests.promises.test_nothing_stale import mount, permit, unmounted_at_last
+from tests.support.hostile_text import EVIL, SIGNS
+from tests.support.mounts import mount, permit, unmounted_at_last
+from tests.support.topics import BREAD, SETTINGS
 
-SETTINGS = {
-    "MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0",
-    "MCP_MEMORY_TOPICS_MIN_LEAVES": "3",
-    "MCP_MEMORY_TOPICS_AUTOMATIC": "false",
-}
 SOON = {
     "MCP_MEMORY_TOPICS_AUTOMATIC": "true",
     "MCP_MEMORY_TOPICS_QUIET_S": "0.5",
     "MCP_MEMORY_TOPICS_LONGEST_WAIT_S": "2",
 }
 
-BREAD = [
-    "Sourdough bread bakes 45 minutes at 230 degrees.",
-    "Feed the sourdough starter the evening before baking bread.",
-    "The dough of sourdough bread rises four hours before baking.",
-]
 STARS = [
     "The telescope shows four moons of Jupiter.",
     "Jupiter is best seen with the telescope at midnight.",

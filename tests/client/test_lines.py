@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.test_headers import SLOW
 from tests.client.shim import HELLO, Shim, modern, shim
 from tests.daemon.place import Place, eventually
+from tests.support.slow_modules import SLOW
 
 REPORT = """
 import json, os, sys

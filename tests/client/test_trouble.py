@@ -18,7 +18,7 @@ from mcp_memory.client.connection_pool import ConnectionPool
 from tests.client.peer import Peer, Said, peer, result
 from tests.client.shim import HELLO, shim
 from tests.daemon.place import Place, end, eventually
-from tests.daemon.test_impostor import REPLIES, impostor
+from tests.support.impostor import REPLIES, impostor
 
 SEARCH = {"name": "memory_search", "arguments": {"query": "x"}}
 APPEND = {"name": "memory_append", "arguments": {"content": "x"}}

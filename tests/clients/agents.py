@@ -6,12 +6,13 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import Ran, run
 from tests.clients.stubs import AnthropicStub, Exchange, ModelStub, OpenAIStub, call
+from tests.hooks.client import PATIENT
 
 TEMPLATES = CHECKOUT / "configs" / "clients"
 SHIPPED_URL = "http://127.0.0.1:8423/mcp"
@@ -173,3 +174,39 @@ def shell_commands(name: str, machine: Machine) -> list[str]:
     """The fenced commands of a shipped document, in order."""
     text = (TEMPLATES / name).read_text(encoding="utf-8").replace(SHIPPED_URL, machine.url)
     return re.findall(r"^```sh\n(.+?)\n```$", text, re.MULTILINE | re.DOTALL)
+
+
+EVENTS = {
+    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
+    "SessionEnd": "session-end",
+}  # fmt: skip
+
+
+def wire(machine: Machine) -> Machine:
+    for client, file in (("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")):
+        hooks = {
+            name: [{"hooks": [{"type": "command", "command": f"mcp-memory hook {event} --client {client}"}]}]
+            for name, event in EVENTS.items()
+        }
+        place = machine.home / file
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+    return machine
+
+
+def patient(agent: Agent) -> Agent:
+    return replace(agent, environ={**agent.environ, **PATIENT})
+
+
+def first_request(model: ModelStub, path: str, before: int = 0) -> str:
+    """The first that the agent's model is sent after so many, tools and all, verbatim."""
+    requests = [json.loads(line) for line in model.raw_log.splitlines()[before:]]
+    body = next(each["body"] for each in requests if each["exchange"]["path"].endswith(path) and each["body"]["tools"])
+    return json.dumps(body, ensure_ascii=False)
+
+
+def doctored(machine: Machine, client: str) -> dict:
+    """What the doctor says of the client. It ends with 1 where any client wants something."""
+    command = ("mcp-memory", "doctor", "--clients", "--json")
+    found = json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
+    return next(each for each in found if each["client"] == client)

@@ -9,19 +9,13 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.hooks.hook_answer import COMPACTION
-from tests.clients.agents import Agent, claude_code, codex, find_in_claude
+from tests.clients.agents import Agent, claude_code, codex, find_in_claude, first_request, patient, wire
 from tests.clients.machine import Machine
 from tests.clients.programs import Programs
-from tests.clients.stubs import AnthropicStub, ModelStub, OpenAIStub, call
+from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.daemon.place import eventually
-from tests.hooks.client import PATIENT
 
 NO_TOOL = "Say that you are done."
-
-EVENTS = {
-    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
-    "SessionEnd": "session-end",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -29,32 +23,9 @@ def wired(served: Machine) -> Machine:
     return wire(served)
 
 
-def wire(machine: Machine) -> Machine:
-    for client, file in (("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")):
-        hooks = {
-            name: [{"hooks": [{"type": "command", "command": f"mcp-memory hook {event} --client {client}"}]}]
-            for name, event in EVENTS.items()
-        }
-        place = machine.home / file
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
-    return machine
-
-
-def patient(agent: Agent) -> Agent:
-    return replace(agent, environ={**agent.environ, **PATIENT})
-
-
 def trusting(agent: Agent) -> Agent:
     """Codex skips hooks that nobody has trusted yet."""
     return patient(replace(agent, command=(*agent.command, "--dangerously-bypass-hook-trust")))
-
-
-def first_request(model: ModelStub, path: str, before: int = 0) -> str:
-    """The first that the agent's model is sent after so many, tools and all, verbatim."""
-    requests = [json.loads(line) for line in model.raw_log.splitlines()[before:]]
-    body = next(each["body"] for each in requests if each["exchange"]["path"].endswith(path) and each["body"]["tools"])
-    return json.dumps(body, ensure_ascii=False)
 
 
 def test_what_one_client_is_told_the_other_has_in_its_first_request(

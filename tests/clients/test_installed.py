@@ -14,13 +14,14 @@ from tests.clients.agents import (
     Agent,
     claude_environ,
     codex_model,
+    doctored,
     find_in_claude,
+    first_request,
     openclaw_model,
 )
 from tests.clients.machine import Machine, serving
 from tests.clients.programs import Programs, run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
-from tests.clients.test_hooks import first_request
 from tests.hooks.client import PATIENT
 from tests.integrations.machine import tree
 
@@ -169,13 +170,6 @@ def test_codex_finds_the_memory_of_another_state_folder(
         run("mcp-memory", "install", "codex", "--yes", "--no-hooks", environ=environ, cwd=machine.home).succeeded()
         agent = Agent(machine, openai, ("codex", "exec", "--skip-git-repo-check"), environ)
         assert "confidence" in agent.ask(call("memory_search", query="anything")).receipt(0)
-
-
-def doctored(machine: Machine, client: str) -> dict:
-    """What the doctor says of the client. It ends with 1 where any client wants something."""
-    command = ("mcp-memory", "doctor", "--clients", "--json")
-    found = json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
-    return next(each for each in found if each["client"] == client)
 
 
 def test_openclaw(served: Machine, openai: OpenAIStub) -> None:

@@ -17,11 +17,20 @@ from contextlib import contextmanager
 import pytest
 
 from mcp_memory.recall.flush import FLUSH
-from tests.clients.agents import OPENCLAW_S, Agent, claude_code, find_in_claude, openclaw, openclaw_model
+from tests.clients.agents import (
+    OPENCLAW_S,
+    Agent,
+    claude_code,
+    find_in_claude,
+    first_request,
+    openclaw,
+    openclaw_model,
+    patient,
+    wire,
+)
 from tests.clients.machine import Machine
 from tests.clients.programs import PINS, Programs, installed_version
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
-from tests.clients.test_hooks import first_request, patient, wire
 from tests.hooks.client import PATIENT
 
 FLAT = {"toolSearch": False}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.clients.agents import CLAUDE_PREFIX, Agent, claude_environ, codex_model, find_in_claude
+from tests.clients.agents import CLAUDE_PREFIX, Agent, claude_environ, codex_model, doctored, find_in_claude
 from tests.clients.machine import Machine
 from tests.clients.programs import run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
-from tests.clients.test_installed import doctored
 
 
 def test_claude_code(served: Machine, anthropic: AnthropicStub) -> None:

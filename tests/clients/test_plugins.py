@@ -11,12 +11,10 @@ import pytest
 
 from mcp_memory.integrations.clients import HOOK_EVENTS
 from mcp_memory.recall.flush import FLUSH
-from tests.clients.agents import Agent, claude_environ, codex_model
+from tests.clients.agents import Agent, claude_environ, codex_model, doctored, first_request, patient
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
-from tests.clients.test_hooks import first_request, patient
-from tests.clients.test_installed import doctored
 from tests.hooks.client import PATIENT
 
 IN_CLAUDE = "mcp__plugin_mcp-memory_memory__"

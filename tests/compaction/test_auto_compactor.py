@@ -17,13 +17,11 @@ from mcp_memory.engine.requests import perform
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
-from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
 from tests.support.stub_endpoint import StubEndpoint, serving
+from tests.support.topics import RAIL, SOON, TEA, leaves, told, topic_of
 from tests.support.world import World, eventually
 
 pytestmark = pytest.mark.anyio
-
-SOON = replace(ALL_AT_ONCE, quiet_s=0.1, longest_wait_s=0.3)
 
 
 @pytest.fixture(autouse=True)

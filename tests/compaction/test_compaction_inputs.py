@@ -17,8 +17,8 @@ from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import CHILDREN, PAGE
 from mcp_memory.vault.config import VaultConfig
-from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
 from tests.promises import tree_judge
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
 from tests.support.world import NOON, World
 
 pytestmark = pytest.mark.anyio

@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 
 import anyio
 import pytest
 
 from mcp_memory.compaction.execute_job import apply_step
-from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.requests import perform
 from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import MAP, PAGE, is_page
+from mcp_memory.topics.page import MAP, PAGE
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
 from tests.support.world import World, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
-
-ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.6, min_leaves=3)
-
-TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(4)]
-RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]
-
-
-async def told(engine: Engine, texts: list[str]) -> list[str]:
-    """Their ids."""
-    ids = [(await engine.append(text)).id for text in texts]
-    await engine.parts.model.embed()
-    return ids
-
-
-def leaves(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {path: data for path, data in files.items() if path.startswith("topics/") and not is_page(path)}
-
-
-def topic_of(world: World, word: str) -> str:
-    """The folder of the topic that has notes with this word in their names."""
-    (folder,) = {each.parent for each in world.root.glob(f"topics/[0-9]*/*{word}*.md")}
-    return folder.relative_to(world.root).as_posix()
 
 
 async def test_notes_are_filed_with_their_bytes_and_found_at_once(toy_world: World) -> None:

@@ -18,9 +18,8 @@ from mcp_memory.errors import NotFound
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import PAGE
-from tests.compaction.test_auto_compactor import SOON
-from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
+from tests.support.topics import ALL_AT_ONCE, RAIL, SOON, TEA, told, topic_of
 from tests.support.world import World, eventually
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome, Receipt
 from mcp_memory.storage.base import Blob
-from tests.compaction.test_compactor import ALL_AT_ONCE, TEA, told, topic_of
+from tests.support.topics import ALL_AT_ONCE, TEA, told, topic_of
 from tests.support.world import World, paths
 
 pytestmark = pytest.mark.anyio

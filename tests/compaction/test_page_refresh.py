@@ -16,7 +16,7 @@ from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL
 from mcp_memory.topics.topic_tree import Topic
-from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio

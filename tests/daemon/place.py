@@ -190,3 +190,21 @@ def end(place: Place) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX)
     finally:
         os.close(lock)
+
+
+@contextmanager
+def holding(place: Place) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the vault's lock and is no daemon; it lets go and ends with the block."""
+    program = (
+        "import os, sys; from mcp_memory.settings.settings import load\n"
+        "from mcp_memory.daemon.instance import only_instance\n"
+        "state = load(os.environ).state; state.make()\n"
+        "with only_instance(state): print('held', flush=True); sys.stdin.read()"
+    )
+    command = [place.command()[0], "-c", program]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environ, text=True
+    ) as worker:
+        assert worker.stdout and worker.stdout.readline() == "held\n"
+        yield worker
+    assert worker.returncode == 0

@@ -8,8 +8,6 @@ import signal
 import socket
 import stat
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ import pytest
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.daemon.instance import holder, is_held
-from tests.daemon.place import STOP_S, Place
+from tests.daemon.place import STOP_S, Place, holding
 from tests.daemon.wire import Wire
 
 
@@ -124,24 +122,6 @@ def test_start_waits_for_who_is_about_to_end(place: Place):
     answer = json.loads(starter.communicate(timeout=60)[0])
     assert starter.returncode == 0
     assert answer["started"] is True
-
-
-@contextmanager
-def holding(place: Place) -> Iterator[subprocess.Popen[str]]:
-    """A process that holds the vault's lock and is no daemon; it lets go and ends with the block."""
-    program = (
-        "import os, sys; from mcp_memory.settings.settings import load\n"
-        "from mcp_memory.daemon.instance import only_instance\n"
-        "state = load(os.environ).state; state.make()\n"
-        "with only_instance(state): print('held', flush=True); sys.stdin.read()"
-    )
-    command = [place.command()[0], "-c", program]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environ, text=True
-    ) as worker:
-        assert worker.stdout and worker.stdout.readline() == "held\n"
-        yield worker
-    assert worker.returncode == 0
 
 
 def test_a_port_of_another_program(place: Place):

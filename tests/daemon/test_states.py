@@ -11,8 +11,7 @@ import subprocess
 import pytest
 
 from mcp_memory.daemon.instance import holder
-from tests.daemon.place import Place, Served, end
-from tests.daemon.test_life import holding
+from tests.daemon.place import Place, Served, end, holding
 from tests.daemon.wire import Wire
 
 LONG_UP_S = 3600

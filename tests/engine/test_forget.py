@@ -13,31 +13,10 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NoteState
-from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.journals.note_journals import NoteJournals
-from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.vault import Vault
-from tests.support.world import KINDS, NOON, World, found, more
+from tests.support.world import NOON, World, found, more, vault_in
 
 PATH = "notes/note.md"
-
-
-def vault_in(folder: Path) -> Vault:
-    (folder / "vault").mkdir(parents=True, exist_ok=True)
-    for name in ("undo", "recovery"):
-        (folder / name).mkdir(exist_ok=True)
-    return Vault(
-        FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None),
-        {},
-        layout=Layout("", NOON.tzinfo),
-        kinds=KINDS,
-        journals=NoteJournals(folder),
-        config=VaultConfig(),
-        clock=lambda: NOON,
-        roots={"": folder / "vault"},
-    )
 
 
 keys = st.sampled_from(["title", "tags", "status", "my key", "# comment", "deleted_at", "updated", "x"])

@@ -17,7 +17,7 @@ from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.search.confidence_config import UNWANTED
 from mcp_memory.text.markdown import frontmatter
-from tests.eval.test_strangers import ROOM
+from tests.support.question_sets import ROOM
 
 FOLDER = Path(__file__).with_name("developer")
 

@@ -21,7 +21,7 @@ from mcp_memory.evaluation.report import as_rows, report
 from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
 from tests.eval.convert_locomo import convert
-from tests.eval.test_strangers import ROOM
+from tests.support.question_sets import ROOM
 from tests.support.world import EXHAUSTIVE
 
 SETS = Path(os.environ.get("MCP_MEMORY_EVAL_SETS", Path(__file__).parents[3] / "shared" / "eval"))

@@ -20,14 +20,12 @@ from mcp_memory.evaluation.running import Variant, run
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.search.classifier_training import examples
 from mcp_memory.search.confidence_config import UNWANTED
+from tests.support.question_sets import ROOM
 from tests.support.world import EXHAUSTIVE
 
 FOLDER = Path(__file__).with_name("strangers")
 
 MORE = pytest.mark.skipif(not EXHAUSTIVE, reason="two people of five are enough for each run; MCP_MEMORY_EXHAUSTIVE=1")
-
-ROOM = 2
-"""Prompts."""
 
 SAID_BY_MANY = 20
 """Characters: `thanks!` is nobody's own."""

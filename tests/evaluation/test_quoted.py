@@ -7,7 +7,7 @@ from mcp_memory.models import NotePath
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, fit, pack, render
 from mcp_memory.recall.excerpts import Excerpt
 from mcp_memory.text.chunking.config import ChunkingConfig
-from tests.recall.test_context_budget import passages_of
+from tests.support.passages import passages_of
 
 FRAME = TextFrame("Relevant memories", "2026-11-21T12:00+00:00")
 TRAP = """# Tea

@@ -20,13 +20,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("shim") / "shim.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, HERE / "shim.c", "-ldl"], check=True)
-    return library
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """In memory where there is such a place: a thousand cases on a disk take a minute."""

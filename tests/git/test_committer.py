@@ -23,7 +23,7 @@ from mcp_memory.git.history import places
 from mcp_memory.git.repository import find
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
-from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, eventually
 
 pytestmark = pytest.mark.anyio

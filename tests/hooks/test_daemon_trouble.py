@@ -14,8 +14,8 @@ from mcp_memory.errors import DeadlineExceeded, NotRunning
 from mcp_memory.hooks.deadline import Deadline
 from mcp_memory.hooks.hook_command import hook
 from tests.daemon.place import RUN_S, START_S, Place, end, eventually
-from tests.daemon.test_impostor import REPLIES, impostor
 from tests.hooks.client import Session, logged
+from tests.support.impostor import REPLIES, impostor
 
 IMPATIENT = {"MCP_MEMORY_HOOKS_SESSION_START_MS": "1500", "MCP_MEMORY_HOOKS_PROMPT_MS": "1500"}
 EVENTS = ("session-start", "prompt", "pre-compact", "session-end")

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from mcp_memory.hooks.hook_answer import COMPACTION
-from tests.cli.test_headers import SLOW
 from tests.daemon.place import Place
 from tests.hooks.client import Session, log_of
+from tests.support.slow_modules import SLOW
 
 PORT = "The staging database listens on port 5433."
 QUESTION = "on which port does the staging database listen"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.search.confidence import FEWEST, coverage, nearness
-from tests.search.test_fusion import passage
+from tests.support.passages import passage
 
 WORDS = ("pump", "valve", "gasket", "flange")
 

@@ -23,8 +23,7 @@ from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.vault.vault import Vault
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
-from tests.engine.test_forget import vault_in
-from tests.support.world import World, draft
+from tests.support.world import World, draft, vault_in
 
 Append = Callable[[str, str, str | None], dict[str, Any] | None]
 """Content, kind and title → the receipt; None where the same call has to be made again."""

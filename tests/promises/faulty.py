@@ -31,9 +31,8 @@ from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, gist, marked, render_rel
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.vault import Vault
-from tests.engine.test_forget import vault_in
 from tests.faults.driver import ACTIONS, shim
-from tests.support.world import NOON, draft
+from tests.support.world import NOON, draft, vault_in
 
 MAPPED = f"topics/{MAP}"
 OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"

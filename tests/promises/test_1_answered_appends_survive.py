@@ -10,17 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mcp_memory.text.markdown import logs
-from tests.faults.test_faults import shim
 from tests.support.world import EXHAUSTIVE, REPOSITORY, World, more
-
-__all__ = ["shim"]
 
 LIVES = more(12)
 
@@ -72,17 +67,6 @@ def one_life(lives: subprocess.Popen, life: int, answers: int, wait_s: float) ->
             os.kill(pid, signal.SIGKILL)
             killed = True
     raise AssertionError("the appender ended")
-
-
-@pytest.fixture
-def fast_folder(tmp_path: Path) -> Iterator[Path]:
-    """In memory where that is possible: kills and errors are what is tried here, not power cuts."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        yield Path(folder)
 
 
 @pytest.mark.skipif(

@@ -10,10 +10,7 @@ import pytest
 
 from mcp_memory.engine.requests import perform
 from mcp_memory.text.markdown import logs
-from tests.promises.test_1_answered_appends_survive import fast_folder
 from tests.support.world import NOON, World, draft, made, more
-
-__all__ = ["fast_folder"]
 
 pytestmark = pytest.mark.anyio
 

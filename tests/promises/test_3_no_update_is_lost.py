@@ -12,16 +12,14 @@ from mcp_memory.errors import PreconditionFailed
 from mcp_memory.models import NotePath, NoteState
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.vault import Vault
-from tests.engine.test_forget import vault_in
-from tests.support.world import NOON, World, draft, more, python
+from tests.support.world import NOON, World, draft, more, python, vault_in
 
 LOG = f"memory/{NOON.date()}.md"
 
 WRITER = """
 import sys
 from pathlib import Path
-from tests.engine.test_forget import vault_in
-from tests.support.world import draft
+from tests.support.world import draft, vault_in
 
 vault, name, count = vault_in(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 sys.stdin.readline()

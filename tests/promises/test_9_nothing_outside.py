@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError
-from tests.engine.test_forget import vault_in
-from tests.support.world import World, draft, found, more
+from tests.support.world import World, draft, found, more, vault_in
 
 SECRET = b"canary outside the vault\n"
 

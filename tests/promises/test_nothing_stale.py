@@ -20,6 +20,7 @@ import pytest
 
 from tests.daemon.place import Place, Served, end
 from tests.daemon.wire import Wire
+from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.world import EXHAUSTIVE
 
 FILES, STORM_S = (10_000, 10.0) if EXHAUSTIVE else (600, 2.0)
@@ -294,23 +295,6 @@ def test_a_mount_without_events_is_swept(tmp_path: Path) -> None:
 # -- a vault that goes and comes -------------------------------------------------------------------------------------
 
 
-def mount(*arguments: object) -> None:
-    if os.geteuid():
-        pytest.skip("only root may mount")
-    done = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"mounting is not possible here: {done.stderr.strip()}")
-
-
-@contextmanager
-def unmounted_at_last(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        while subprocess.run(["umount", "-l", folder], capture_output=True).returncode == 0:
-            pass
-
-
 def is_away(running: Daemon) -> bool:
     return "missing" in (running.status["pruning_paused"] or "")
 
@@ -385,14 +369,6 @@ def test_a_suspected_loss_outlives_the_daemon(crowd: Path, tmp_path: Path) -> No
 
 
 # -- a vault whose permissions change --------------------------------------------------------------------------------
-
-
-def permit(folder: Path, writing: bool) -> None:
-    """By a mount where modes do not bind us."""
-    if os.geteuid():
-        folder.chmod(0o755 if writing else 0o555)
-    else:
-        mount("-o", f"remount,{'rw' if writing else 'ro'},bind", folder)
 
 
 def test_it_may_become_read_only_and_writable_while_we_run(crowd: Path, tmp_path: Path) -> None:

@@ -12,21 +12,12 @@ from mcp_memory.models import NoteState
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.seen_passages import KEPT_S, MOST_SESSIONS, SeenPassages
 from mcp_memory.text.tokens import count_tokens
+from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.world import World, paths
 
 pytestmark = pytest.mark.anyio
 
 SOON = 30.0
-PORT = "The staging database listens on port 5433."
-QUESTION = "on which port does the staging database listen"
-
-
-async def told(engine, session: str, prompt: str, **rest) -> str:
-    return (await engine.parts.briefer.prompt(session, prompt, rest.get("project"), deadline_s=SOON)).text
-
-
-async def begun(engine, session: str = "s", project: str | None = None) -> str:
-    return (await engine.parts.briefer.start(session, project, deadline_s=SOON)).text
 
 
 async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:

@@ -25,19 +25,12 @@ from mcp_memory.recall.context_budget import (
     with_notice,
 )
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, heading_of, kind_and_dates, merge, without_repeats
-from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
+from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.text.tokens import count_tokens
+from tests.support.passages import passages_of
 
 FRAME = TextFrame("Relevant memories", "2026-11-21T12:00+00:00")
 ODD = "\u202e\u200b\x1b\x00\r\U000e0041"
-
-
-def passages_of(path: str, text: str, config: ChunkingConfig | None = None) -> list[Passage]:
-    note = NoteRecord(NotePath(path), NoteId(path), Etag("e"), "s", f"Title {path}", "fact", NoteState.ACTIVE)
-    return [
-        Passage(number, number, each, note)
-        for number, each in enumerate(chunk(text, 0, config or ChunkingConfig(), log=False))
-    ]
 
 
 def excerpt(path: str, start_line: int, text: str) -> Excerpt:

@@ -7,7 +7,7 @@ import pytest
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.cross_session_updates import StoredNote
 from mcp_memory.text.tokens import count_tokens
-from tests.recall.test_briefing import PORT, QUESTION, begun, told
+from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.index.base import ScoredRows
-from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage, Scored
+from mcp_memory.models import Passage, Scored
 from mcp_memory.search.boosts import (
     BoostWeights,
     boosts,
@@ -26,6 +25,7 @@ from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, f
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.dates import DateRange
 from mcp_memory.text.language.terms import fold, terms, words
+from tests.support.passages import passage
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WEIGHTS = FusionWeights()
@@ -41,16 +41,6 @@ legs = st.builds(RetrieverRows, rows, rows, rows, st.booleans(), st.floats(0, 10
 def fused_of(found: RetrieverRows, *, section_rows: int = 1000) -> dict[int, float]:
     """Chunk → score, where so many chunks make a section."""
     return {row.chunk_id: row.score for row in fuse(found, WEIGHTS, lambda ids: ids // section_rows)}
-
-
-def passage(text: str, path: str = "memory/2023-05-08.md", **note: Any) -> Passage:
-    is_log = path.startswith("memory/")
-    headings = note.pop("headings", ())
-    record = NoteRecord(
-        NotePath(path), NoteId(f"path:{path}"), Etag(""), "", note.pop("title", "A title"), "note", NoteState.ACTIVE,
-        is_log=is_log, **note,
-    )  # fmt: skip
-    return Passage(1, 0, Chunk(text, 0, len(text), 1, 1, headings), record)
 
 
 def boosted(question: str, found: Passage) -> dict[str, float]:

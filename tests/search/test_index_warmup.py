@@ -25,8 +25,8 @@ from mcp_memory.index.vectors import sidecar
 from mcp_memory.models import NotePath, SearchResult
 from mcp_memory.search import index_warmup
 from mcp_memory.search.searcher import Searcher
-from tests.search.test_searcher import ALL, searcher
 from tests.support.index_contract import make_upsert
+from tests.support.searching import ALL, searcher
 from tests.support.toy import ToyEmbedder
 
 pytestmark = pytest.mark.anyio

@@ -23,16 +23,15 @@ from mcp_memory.index.base import ScoredRows, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
-from mcp_memory.search.retrievers import QueryVectors, RetrieverConfig, rarest
+from mcp_memory.search.retrievers import QueryVectors, rarest
 from mcp_memory.search.searcher import SearchConfig, Searcher
 from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.note_file import Layout, read_note
+from tests.support.searching import ALL, NOW, searcher
 from tests.support.toy import FixedModel, ToyEmbedder
 
 pytestmark = pytest.mark.anyio
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-ALL = Filters(now=NOW)
 
 LOG = """# 2023-05-08
 
@@ -123,10 +122,6 @@ def index(tmp_path: Path) -> Iterator[Fails]:
 @pytest.fixture
 def toy() -> ToyEmbedder:
     return ToyEmbedder()
-
-
-def searcher(index: SqliteIndex, embedder: Embedder | None, **legs: Any) -> Searcher:
-    return Searcher(index, FixedModel(embedder), SearchConfig(legs=RetrieverConfig(**legs)), lambda: NOW)
 
 
 @pytest.fixture

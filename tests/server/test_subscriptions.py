@@ -14,10 +14,10 @@ from mcp.client.subscriptions import ListenNotSupportedError
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from tests.client.shim import HELLO
-from tests.client.test_official_client import over_http, over_stdio
 from tests.daemon.conftest import place
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
+from tests.support.official_client import over_http, over_stdio
 
 __all__ = ["place"]
 

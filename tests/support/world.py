@@ -22,8 +22,12 @@ from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, NoteState
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.searcher import SearchConfig
-from mcp_memory.vault.config import NoteKinds
+from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.vault.config import NoteKinds, VaultConfig
 from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.journals.note_journals import NoteJournals
+from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.vault import Vault
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 KINDS = NoteKinds({})
@@ -121,3 +125,19 @@ def made(folder: Path, provider: str = "none") -> World:
 def more(examples: int) -> int:
     """So many examples, or twenty times as many where all day may be taken."""
     return examples * 20 if EXHAUSTIVE else examples
+
+
+def vault_in(folder: Path) -> Vault:
+    (folder / "vault").mkdir(parents=True, exist_ok=True)
+    for name in ("undo", "recovery"):
+        (folder / name).mkdir(exist_ok=True)
+    return Vault(
+        FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None),
+        {},
+        layout=Layout("", NOON.tzinfo),
+        kinds=KINDS,
+        journals=NoteJournals(folder),
+        config=VaultConfig(),
+        clock=lambda: NOON,
+        roots={"": folder / "vault"},
+    )

@@ -23,7 +23,7 @@ from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, SharePlan, plan
 from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile, SharedPaths, contained
 from mcp_memory.vault.config import VaultConfig
-from tests.compaction.test_compactor import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, found, made, more, records
 
 PLACES = SharedPaths({f"topics/01-a/{name}": name for name in ("_summary.md", "b.md", "02-c/_summary.md", "02-c/d.md")})

@@ -22,8 +22,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from typing import Any
-from tests.engine.test_forget import vault_in
-from tests.support.world import draft
+from tests.support.world import draft, vault_in
 
 vault, name, count = vault_in(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 sys.stdin.readline()

@@ -1,0 +1,45 @@
+"""Notes that make two topics, and how they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.page import is_page
+from tests.support.world import World
+
+ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.6, min_leaves=3)
+TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(4)]
+RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]
+
+
+async def told(engine: Engine, texts: list[str]) -> list[str]:
+    """Their ids."""
+    ids = [(await engine.append(text)).id for text in texts]
+    await engine.parts.model.embed()
+    return ids
+
+
+def leaves(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {path: data for path, data in files.items() if path.startswith("topics/") and not is_page(path)}
+
+
+def topic_of(world: World, word: str) -> str:
+    """The folder of the topic that has notes with this word in their names."""
+    (folder,) = {each.parent for each in world.root.glob(f"topics/[0-9]*/*{word}*.md")}
+    return folder.relative_to(world.root).as_posix()
+
+
+SOON = replace(ALL_AT_ONCE, quiet_s=0.1, longest_wait_s=0.3)
+SETTINGS = {
+    "MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0",
+    "MCP_MEMORY_TOPICS_MIN_LEAVES": "3",
+    "MCP_MEMORY_TOPICS_AUTOMATIC": "false",
+}
+BREAD = [
+    "Sourdough bread bakes 45 minutes at 230 degrees.",
+    "Feed the sourdough starter the evening before baking bread.",
+    "The dough of sourdough bread rises four hours before baking.",
+]
