@@ -167,7 +167,8 @@ def _held(state: StateFolder) -> HeldLock:
     except NotRunning:
         pid = holder(state)
         return HeldLock(
-            f"another mcp-memory process (pid {pid}) uses this vault", hint=f"let it end; ps -p {pid} shows it"
+            f"another mcp-memory process (pid {pid}) is using this vault",
+            hint=f"wait for it to end; ps -p {pid} shows it",
         )
     who = f"a daemon (pid {address.pid}, version {address.version}) already serves this vault at {address.place}"
     return HeldLock(who, hint="mcp-memory status")

@@ -160,7 +160,7 @@ def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError
     if hung := _hung(settings):
         return hung
     what = f"process {pid} uses {settings.vault_path} and does not answer: a daemon that starts, or another command"
-    return Busy(what, hint=f"ask again in some seconds; ps -p {pid} shows what it is")
+    return Busy(what, hint=f"try again in a few seconds; ps -p {pid} shows what it is")
 
 
 def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int | None:
@@ -173,7 +173,7 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
         Address.read(settings.state.daemon)
     except NotRunning:
         raise Busy(
-            f"process {pid} uses the vault, but is no daemon", hint=f"let it end; ps -p {pid} shows it"
+            f"process {pid} uses the vault but is not a daemon", hint=f"let it end; ps -p {pid} shows it"
         ) from None
     try:
         connect(settings)
@@ -181,7 +181,7 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
         try:
             end_holder(settings.state, pid, within_s=KILL_AFTER_S)
         except DeadlineExceeded:
-            tell(f"process {pid} hangs and is killed; what it has answered is on disk")
+            tell(f"process {pid} hangs, so it is killed; everything it has answered is on disk")
             end_holder(settings.state, pid, signal.SIGKILL)
     else:
         end_holder(settings.state, pid)

@@ -1,4 +1,4 @@
-"""Findings: what is wrong or odd with a vault, in one line each, with the command that helps. Pure."""
+"""Turns facts about a vault into doctor findings, each with the command that helps. Pure."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`severity`: `error` needs a person, `warning` may, `info` is for the curious and no reason to do anything.
-    `fixable`: `doctor --fix` sees to it."""
+    """`severity`: `error` needs you, `warning` may need you, `info` needs nothing.
+    `fixable`: `doctor --fix` handles it."""
 
     severity: Severity
     what: str
@@ -84,7 +84,7 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
     if facts.pruning_paused:
         yield Finding(
             "error",
-            f"{facts.pruning_paused}; nothing is removed from the index until a person agrees",
+            f"{facts.pruning_paused}; nothing is removed from the index until you confirm",
             "bring the files back (mount the disk, finish the sync), or run: mcp-memory doctor --accept",
         )
     if facts.read_only:
@@ -92,7 +92,7 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
     for each in facts.warnings:
         yield Finding("info", each, "use a local disk for the vault if you can")
     if facts.ignored:
-        yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not meant")
+        yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not intended")
     if facts.commits and facts.commits.why:
         waiting = "1 file is" if facts.commits.waiting == 1 else f"{facts.commits.waiting} files are"
         severity = "info" if facts.commits.passes else "warning"
@@ -102,13 +102,13 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding("warning", f"{damaged.path}: {damaged.reason}", remedy)
     if facts.open_objects:
         folder = shlex.quote(facts.open_objects)
-        what = f"notes that only you may read lie in {facts.open_objects}, which other users can get into"
+        what = f"notes that only you may read are in {facts.open_objects}, which other users can read"
         yield Finding("warning", what, f"chmod go-rwx {folder}")
     if facts.damaged_ledger_lines:
         yield Finding(
             "warning",
             f"{facts.damaged_ledger_lines} lines of the ledger are unreadable",
-            "notes that are now refused as personal: mcp-memory adopt PATH",
+            "if agents can no longer change their notes: mcp-memory adopt PATH",
         )
 
 
@@ -175,8 +175,8 @@ def _proposals(facts: VaultFacts) -> Iterator[Finding]:
             proposal, mine = (shlex.quote(f"{facts.root}/{each}") for each in (path, page))
             yield Finding(
                 "info",
-                f"{page} is a person's own and out of date; {name} beside it says what we would",
-                f"take it: mv {proposal} {mine}, or have a new one: rm {mine}",
+                f"{page} was edited by you and is out of date; {name} beside it is the current version",
+                f"to use it: mv {proposal} {mine}; to have a new one made: rm {mine}",
             )
 
 
@@ -184,13 +184,13 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     for fault in facts.faults:
         yield Finding("warning", f"{fault.path}: {fault.reason}", "mcp-memory doctor --fix", fixable=True)
     for fault in facts.overcome:
-        yield Finding("info", f"{fault.path}: {fault.reason}", "nothing to do: it was built anew from the files")
+        yield Finding("info", f"{fault.path}: {fault.reason}", "nothing to do: it was rebuilt from the files")
     if facts.noticing:
         yield Finding("info", f"changes are noticed by: {facts.noticing}", "nothing to do")
     if facts.deaf:
         yield Finding(
             "warning",
-            f"no file-system events ({facts.deaf}): a change is noticed at the next sweep only",
+            f"no file-system events ({facts.deaf}): changes are only noticed at the next sweep",
             "where a limit is reached, raise it: sysctl fs.inotify.max_user_watches; it is tried again every minute",
         )
     for problem in facts.uncaptured:
@@ -208,8 +208,7 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     if told < lines:
         yield Finding(
             "warning",
-            f"MEMORY.md has {lines} lines, and "
-            f"a session start has room for the first {told}: the rest is told to nobody",
+            f"MEMORY.md has {lines} lines, and a session start has room for the first {told}: no session sees the rest",
             "keep in it what every session must know, and move the rest into notes (they are found by their words); "
             "or raise start_budget_tokens under [recall]",
         )
@@ -217,7 +216,7 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"fresh notes are not filed: compaction keeps failing ({facts.compaction})",
-            "see what it says: mcp-memory compact; the notes are found all the same",
+            "for details: mcp-memory compact; search still finds the notes",
         )
     if facts.inbox:
         yield Finding(

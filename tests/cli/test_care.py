@@ -22,7 +22,7 @@ def mode(path) -> int:
 def test_the_doctor_finds_and_mends(place: Place):
     """A daemon that was killed, a token that others may read, an entry that a stale save took away."""
     with place.started():
-        assert "all is well" in place.run("doctor").ok().out
+        assert "no problems found" in place.run("doctor").ok().out
         log = place.vault / place.run("append", "--json", "-k", "log", "Deployed the ferry").ok().json["path"]
         stale = log.read_bytes().partition(b"Deployed")[0].rpartition(b"\n## ")[0]
         gone = place.run("append", "--json", "-k", "log", "Mended the weir").ok().json
@@ -46,7 +46,7 @@ def test_the_doctor_finds_and_mends(place: Place):
     mended = place.run("doctor", "--fix")
     assert mended.code == 1, "what may have been meant is left to the person"
     assert f"done: made private again: {place.state.tokens}" in mended.out
-    assert f"done: removed what was no index: {place.state.index}" in mended.out
+    assert f"done: removed {place.state.index}, which was not an index" in mended.out
     assert mode(place.state.tokens) == 0o600
     assert log.read_bytes() == before
     assert mended.out.index("tokens.json can be read") < mended.out.index("done: "), "first what is, then what was done"
@@ -67,7 +67,7 @@ def test_damaged_tokens_are_named_and_mended_beside_a_daemon_and_without(place: 
             assert f"{place.state.tokens} is damaged" in refused.out + refused.err
         place.run("doctor", "--fix")
         place.run("status").ok()
-        assert "all is well" in place.run("doctor").ok().out
+        assert "no problems found" in place.run("doctor").ok().out
     place.run("stop")
     place.state.tokens.write_bytes(b"\xff")
     started = place.run("start")
@@ -110,7 +110,7 @@ def test_erasing_asks_first(served: Place):
     assert file.exists()
     assert served.run("erase", "--json", note["id"]).code == 2
     erased = served.run("erase", note["id"], stdin=b"y\n").ok().out
-    assert "beyond our reach" in erased
+    assert "not erased:" in erased
     assert "backups" in erased
     assert not file.exists()
     hits = served.run("search", "--json", "key behind door").ok().json["hits"]

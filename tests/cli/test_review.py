@@ -94,7 +94,7 @@ def test_keys_on_a_terminal(place: Place):
         place.run("extract", "talk.jsonl").ok()
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
         shown = typed(place, "xded", EDITOR=str(editor))
-        for words in ("score 0.50", "counts already", "dropped", "accepted", "undone", "0 candidates left"):
+        for words in ("score 0.50", "stored", "dropped", "accepted", "undone", "0 candidates left"):
             assert words in shown
         assert "43 minutes" in place.run("search", "export").ok().out
 

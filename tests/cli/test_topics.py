@@ -200,7 +200,7 @@ def test_a_new_note_joins_and_its_topic_is_told_anew(stocked: Place):
     assert "1 note more" in told
     assert "page made anew" in told
     drawn = stocked.run("tree").ok().out
-    assert "mine  (1 note, made by a person)" in drawn
+    assert "mine  (1 note, made by you)" in drawn
     assert "(4 notes, " in drawn
     page = next(path for path, text in files(stocked).items() if path.endswith("_summary.md") and b"steam" in text)
     topic = stocked.vault / page

@@ -92,7 +92,7 @@ def test_who_waits_for_its_turn_in_vain_is_told_who_has_it(place: Place):
     with holding(place) as worker:
         ran = place.run("append", "x")
         assert ran.code == 3, ran
-        assert f"(pid {worker.pid}) uses this vault, and did so for 30 s" in ran.err
+        assert f"(pid {worker.pid}) is using this vault, and did so for 30 s" in ran.err
         assert f"ps -p {worker.pid}" in ran.err
 
 

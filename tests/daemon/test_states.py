@@ -136,14 +136,14 @@ def test_what_changed_since_its_start_is_not_in_force(place: Place):
         found = [{"key": "recall.budget_tokens", "in_force": 900, "configured": 901}]
         assert place.run("status", "--json", **more).ok().json["not_in_force"] == found
         assert place.run("config", "show", "--json", **more).ok().json["not_in_force"] == found
-        line = "not in force: recall.budget_tokens = 901 (still 900)"
+        line = "so not in effect yet: recall.budget_tokens = 901 (still 900)"
         assert line in place.run("status", **more).ok().err
         assert "recall.budget_tokens = 901 (still 900)" in place.run("config", "show", **more).ok().out
         doctor = place.run("doctor", **more)
         assert doctor.code == 1 and line in doctor.out and "→ mcp-memory restart" in doctor.out
         place.run("restart", **more).ok()
         assert place.run("status", "--json", **more).ok().json["not_in_force"] == []
-        assert "not in force" not in place.run("doctor", **more).out
+        assert "not in effect" not in place.run("doctor", **more).out
         place.run("stop", **more).ok()
         assert place.run("config", "show", "--json", **more).ok().json["not_in_force"] == []
     finally:

@@ -62,7 +62,7 @@ class ConnectedBy:
 class ClientStatus:
     """`found`: its programs on the PATH with their versions. `hooks`: event → what becomes of it, as far as its files
     tell. `tools`: our server's name → whether the agent may call its tools, for a client that has rules for that.
-    `last_hook` and `last_call`: what truly ran of ours, and when. `todo`: a line for each thing that a person may want
+    `last_hook` and `last_call`: what actually ran, and when. `todo`: a line for each thing that you may want
     to do."""
 
     client: str

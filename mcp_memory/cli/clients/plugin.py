@@ -57,7 +57,7 @@ def plugin(common: CommonOptions, write: Path | None, here: bool, check: bool, a
     for line in [] if check else lines:
         say(f"  {line}")
     if not (here or check) and not _is_as_anywhere(common.settings()):
-        say(f"  → it says mcp-memory and {snippets.TEMPLATE_URL}, which is not so on this machine; one that fits it:")
+        say(f"  → this plugin points at {snippets.TEMPLATE_URL}, but your setup differs. To make a matching one:")
         say("    mcp-memory plugin --write DIR --here")
 
 

@@ -1,4 +1,4 @@
-"""adopt, reindex, config, token, headers, stdio: looking after a vault."""
+"""Maintenance commands: adopt, reindex, config, token, headers, stdio."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mcp_memory.settings.settings import as_tree, shipped
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--undo", is_flag=True, help="Take back what was handed over; what agents wrote stays theirs.")
-@click.option("--dry-run", is_flag=True, help="Say which, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask, where no path is named.")
+@click.option("--undo", is_flag=True, help="Reverse earlier adoptions. What agents wrote stays theirs.")
+@click.option("--dry-run", is_flag=True, help="List them without changing anything.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @command_options
 def adopt(common: CommonOptions, path: str | None, undo: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Hand notes in home that this installation did not write to the agents (after moving a vault, say).
+    """Let agents change notes in home that this installation did not write, for example after you moved a vault.
 
     \b
-    mcp-memory adopt --dry-run       everything in home: which notes
+    mcp-memory adopt --dry-run       all of home, without changing it
     mcp-memory adopt notes/decision  one folder or file
-    mcp-memory adopt --undo          all that was handed over is yours again
+    mcp-memory adopt --undo          reverse all adoptions
     """
     settings = common.settings()
     wanted = {"path": path, "revoke": undo}
@@ -58,10 +58,10 @@ def adopt(common: CommonOptions, path: str | None, undo: bool, dry_run: bool, ye
 @click.command()
 @command_options
 def reindex(common: CommonOptions, as_json: bool) -> None:
-    """Read every file again, and index those that are not what the index was made from.
+    """Read every file again and index the ones that differ from the index.
 
-    Sweeps trust a file's times; this trusts nothing but its bytes. To have the whole index built anew, stop
-    the daemon, delete `index` in its state folder (see the README), and start it.
+    Sweeps trust file times; this compares contents. To rebuild the whole index, stop the daemon, delete `index` in
+    its state folder (see the README), and start it again.
 
     \b
     mcp-memory reindex
@@ -76,7 +76,7 @@ def reindex(common: CommonOptions, as_json: bool) -> None:
 @click.group()
 @located
 def config() -> None:
-    """Where the configuration is, and what it comes to.
+    """Show the configuration and where it is.
 
     \b
     mcp-memory config path
@@ -100,8 +100,8 @@ def config_file(common: CommonOptions, as_json: bool) -> None:
 @config.command("show")
 @command_options
 def config_show(common: CommonOptions, as_json: bool) -> None:
-    """Print the settings that count now: defaults, file, environment and flags together. Those that a running daemon
-    does not go by yet are named first.
+    """Print the effective settings from defaults, file, environment and flags. Settings that the running daemon has not
+    loaded yet come first.
 
     \b
     mcp-memory config show --json
@@ -113,7 +113,7 @@ def config_show(common: CommonOptions, as_json: bool) -> None:
         emit({"file": str(settings.file) if settings.file else None, "settings": tree, "not_in_force": waiting})
         return
     if changes:
-        say(f"# not in force until {settings_in_force.RESTART}: {settings_in_force.describe_changes(changes)}")
+        say(f"# takes effect after {settings_in_force.RESTART}: {settings_in_force.describe_changes(changes)}")
     say(f"# file: {settings.file or 'none (defaults)'}")
     for section, table in tree.items():
         for key, value in table.items():
@@ -133,11 +133,11 @@ def config_default() -> None:
 
 @click.command()
 @click.option("--client", default=DEFAULT_CLIENT, show_default=True, help="The client's name.")
-@click.option("--rotate", is_flag=True, help="Make a new token, also for a revoked client; refuse the old one.")
-@click.option("--revoke", is_flag=True, help="Refuse this client from now on, until it is rotated.")
+@click.option("--rotate", is_flag=True, help="Make a new token and reject the old one; also readmits a revoked client.")
+@click.option("--revoke", is_flag=True, help="Reject this client until you rotate its token.")
 @command_options
 def token(common: CommonOptions, client: str, rotate: bool, revoke: bool, as_json: bool) -> None:
-    """Print a client's bearer token, made at first use. Prefer `headers`: it shows it only to our own daemon.
+    """Print a client's bearer token, creating it on first use. Prefer `headers`, which checks the daemon first.
 
     \b
     mcp-memory token --client inspector
@@ -172,7 +172,7 @@ def headers(ctx: click.Context) -> None:
 @click.command(context_settings=_AS_IT_STANDS, add_help_option=False)
 @click.pass_context
 def stdio(ctx: click.Context) -> None:
-    """Serve a client that speaks stdio alone."""
+    """Serve a client that only speaks stdio."""
     from mcp_memory.cli.clients.stdio import stdio as run
 
     ctx.exit(run([*_located(ctx.obj), *ctx.args]))

@@ -1,4 +1,4 @@
-"""doctor, recover: what is wrong with a vault, and what to do about it."""
+"""The doctor and recover commands: find problems with a vault and fix them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mcp_memory.settings.settings import Settings
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Do what is safe, and say what was done.")
-@click.option("--accept", is_flag=True, help="The vanished notes are really gone: take them out of the index.")
-@click.option("--clients", is_flag=True, help="Look at the clients instead: found, connected how, reached, hooks.")
+@click.option("--fix", is_flag=True, help="Apply the safe fixes and list them.")
+@click.option("--accept", is_flag=True, help="Confirm that missing notes are gone, and remove them from the index.")
+@click.option("--clients", is_flag=True, help="Check the clients instead: versions, connections, hooks.")
 @command_options
 def doctor(common: CommonOptions, fix: bool, accept: bool, clients: bool, as_json: bool) -> None:
-    """Say what is wrong or odd, each with its remedy. Exit code 0 if there is nothing to do, else 1.
+    """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
 
-    --clients tells of Claude Code, Codex and OpenClaw: their versions, what connects each (install, its plugin, stdio)
-    and in which file, whether the daemon answers what stands there, whether the client goes by it, runs its hooks and
-    lets its tools be called, and which hook of it ran last, and when it called last.
+    --clients checks Claude Code, Codex and OpenClaw: their versions, how each is connected (install, plugin, stdio)
+    and in which file, whether the daemon can be reached that way, whether hooks run and tools may be called, and when
+    each last ran a hook or called.
 
     \b
     mcp-memory doctor
@@ -44,7 +44,7 @@ def doctor(common: CommonOptions, fix: bool, accept: bool, clients: bool, as_jso
         return
     if accept:
         pruned = ask(settings, "accept", {})["pruned"]
-        emit({"pruned": pruned}) if as_json else say(f"{pruned} vanished notes left the index")
+        emit({"pruned": pruned}) if as_json else say(f"{pruned} missing notes removed from the index")
         return
     if not settings.vault_path.is_dir():
         raise NotFound(
@@ -71,15 +71,15 @@ def doctor(common: CommonOptions, fix: bool, accept: bool, clients: bool, as_jso
 
 @click.command()
 @click.argument("entries", metavar="[ID]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every entry that is listed.")
-@click.option("--dismiss", is_flag=True, help="They were removed on purpose: list them no longer.")
+@click.option("--all", "everything", is_flag=True, help="Every listed entry.")
+@click.option("--dismiss", is_flag=True, help="Stop listing them: they were removed on purpose.")
 @command_options
 def recover(common: CommonOptions, entries: tuple[str, ...], everything: bool, dismiss: bool, as_json: bool) -> None:
-    """List log entries that somebody's save took away, or add them again at the end of their log.
+    """List log entries that another program's save removed, or add them back at the end of their log.
 
     \b
-    mcp-memory recover                       what is lost, with its text
-    mcp-memory recover memory/2026-11-21.md  all that this log has lost
+    mcp-memory recover                       the lost entries and their text
+    mcp-memory recover memory/2026-11-21.md  everything this log lost
     """
     settings = common.settings()
     lost: list[dict[str, Any]] = ask(settings, "lost", {})["lost"]
@@ -112,7 +112,7 @@ def _end(found: list[Finding], done: list[str], *, as_json: bool) -> None:
             say(f"done: {line}")
         _show(found)
         if is_well:
-            say("all is well with the vault")
+            say("no problems found")
     if not is_well:
         click.get_current_context().exit(1)
 
@@ -131,4 +131,4 @@ def _list(lost: list[dict[str, Any]], *, as_json: bool) -> None:
         say(f"{each['id']}  ({each['why']})")
         for line in each["text"].rstrip().splitlines():
             say(f"  {line}")
-    say("mcp-memory recover ID adds one again, --all all of them" if lost else "no entry is lost")
+    say("to add one back: mcp-memory recover ID; to add all: --all" if lost else "no lost entries")

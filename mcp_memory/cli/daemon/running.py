@@ -1,4 +1,4 @@
-"""start, stop, restart, status, serve: the daemon's life."""
+"""The commands that run the daemon: start, stop, restart, status, serve."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from mcp_memory.settings.settings import Settings
 @port
 @command_options
 def start(common: CommonOptions, port: int | None, as_json: bool) -> None:
-    """Start the daemon in the background, or say where it already runs.
+    """Start the daemon in the background, or show where it is running.
 
-    A running one of an older version finishes its calls and makes way; one of a newer version is used as it is.
+    A running daemon of an older version finishes its calls and is replaced; a newer one is kept.
 
     \b
     mcp-memory start
@@ -36,9 +36,7 @@ def start(common: CommonOptions, port: int | None, as_json: bool) -> None:
     settings = common.settings(daemon__port=port)
     connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [], tell=print_status)
     if is_newer(connection.address.version, than=__version__):
-        print_status(
-            f"using the running daemon, whose version {connection.address.version} is newer than ours, {__version__}"
-        )
+        print_status(f"using the running daemon: its version {connection.address.version} is newer than {__version__}")
     status = _watch_first_index(connection, settings)
     if as_json:
         emit({"started": started, **_facts(connection.address, status)})
@@ -52,8 +50,7 @@ def start(common: CommonOptions, port: int | None, as_json: bool) -> None:
 @click.command()
 @command_options
 def stop(common: CommonOptions, as_json: bool) -> None:
-    """Stop the daemon: running calls finish first. One that hangs is killed. A hook, or a client that connects, starts
-    it again.
+    """Stop the daemon after its running calls finish. A hung daemon is killed. Hooks and clients start it again.
 
     \b
     mcp-memory stop
@@ -68,7 +65,7 @@ def stop(common: CommonOptions, as_json: bool) -> None:
 @click.command()
 @command_options
 def restart(common: CommonOptions, as_json: bool) -> None:
-    """Stop the daemon, whatever it does, and start it with the configuration as it is now.
+    """Restart the daemon with the current configuration.
 
     \b
     mcp-memory restart
@@ -95,7 +92,7 @@ def _last_address(settings: Settings) -> Address | None:
 @click.command()
 @command_options
 def status(common: CommonOptions, as_json: bool) -> None:
-    """Say whether the daemon runs, where, and how complete its index is. Exit code 3 if it does not run.
+    """Show whether the daemon runs, its address, and the state of its index. Exits with 3 if it does not run.
 
     \b
     mcp-memory status --json
@@ -114,7 +111,7 @@ def status(common: CommonOptions, as_json: bool) -> None:
         return
     _describe(connection.address, facts)
     if changes:
-        print_status(f"changed since it started, and not in force: {settings_in_force.describe_changes(changes)}")
+        print_status(f"changed since it started, so not in effect yet: {settings_in_force.describe_changes(changes)}")
         print_status(f"  → {settings_in_force.RESTART}")
     if connection.address.version != __version__:
         print_status(f"the daemon is of version {connection.address.version}, this program of {__version__}")
@@ -134,7 +131,7 @@ def status(common: CommonOptions, as_json: bool) -> None:
 def serve(common: CommonOptions, host: str | None, port: int | None, uds: str | None) -> None:
     """Serve the vault in the foreground, until Ctrl-C.
 
-    Where a daemon of the same version serves it already, its address is printed and all is well (exit code 0).
+    If a daemon of the same version already serves it, prints its address and exits with 0.
 
     \b
     mcp-memory serve --vault ~/notes --port 9000

@@ -1,7 +1,4 @@
-"""The premises: this vault's state folder as it lies on disk, looked at from outside, since a daemon may not run.
-
-It must be private, and what a dead daemon left in it must not pass for a living one.
-"""
+"""Checks on this vault's state folder that need no daemon: its permissions, tokens and leftovers."""
 
 from __future__ import annotations
 
@@ -47,23 +44,21 @@ def check_state(settings: Settings) -> list[Finding]:
         for place in _exposed(state)
     ]
     if _lost_its_tokens(state):
-        what = f"{state.tokens} is damaged: nobody can prove who they are"
-        remedy = (
-            "mcp-memory doctor --fix: it goes, and clients get new tokens (those with one in a file: install again)"
-        )
+        what = f"{state.tokens} is damaged, so no client can authenticate"
+        remedy = "mcp-memory doctor --fix removes it and makes new tokens; reinstall clients that keep one in a file"
         found.append(Finding("error", what, remedy, fixable=True))
     found += [
         Finding(
             "error",
-            f"{place} stands where the index should be",
-            "mcp-memory doctor --fix: it goes, and the index is made anew from the files",
+            f"{place} is in the place of the index",
+            "mcp-memory doctor --fix removes it and rebuilds the index from the files",
             fixable=True,
         )
         for place in _in_the_way(state)
     ]
     found += _silences(state)
     if changes := settings_in_force.find_changes(settings):
-        what = f"changed since the daemon started, and not in force: {settings_in_force.describe_changes(changes)}"
+        what = f"changed since the daemon started, so not in effect yet: {settings_in_force.describe_changes(changes)}"
         found.append(Finding("warning", what, settings_in_force.RESTART))
     if is_held(state):
         return found
@@ -91,7 +86,7 @@ def mend(settings: Settings) -> list[str]:
         done.append(f"removed what a killed daemon left: {state.daemon}")
     for place in _in_the_way(state):
         shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
-        done.append(f"removed what was no index: {place}")
+        done.append(f"removed {place}, which was not an index")
     return done
 
 

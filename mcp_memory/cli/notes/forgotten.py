@@ -101,7 +101,7 @@ def restore(
 
 
 def _line(each: dict[str, Any]) -> str:
-    by = each["client"] or "nobody known"
+    by = each["client"] or "unknown client"
     session = f" in {each['session']}" if each["session"] else ""
     reason = f": {each['reason']}" if each["reason"] else ""
-    return visible(f"{each['at'] or 'at no known time'}  {by}{session}  {each['id']}  {each['title']}{reason}")
+    return visible(f"{each['at'] or 'unknown time'}  {by}{session}  {each['id']}  {each['title']}{reason}")

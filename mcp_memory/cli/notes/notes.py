@@ -168,7 +168,7 @@ def append(
 @click.option("--reason", help="Why, in a few words.")
 @command_options
 def forget(common: CommonOptions, note: str, reason: str | None, as_json: bool) -> None:
-    """Take a note or log entry (id or path), also one of your own files, out of every answer; the file stays.
+    """Hide a note or log entry (id or path) from every answer, including your own files. The file stays.
 
     \b
     mcp-memory forget notes/fact/old-port.md
@@ -184,7 +184,7 @@ def forget(common: CommonOptions, note: str, reason: str | None, as_json: bool) 
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @command_options
 def erase(common: CommonOptions, note: str, yes: bool, as_json: bool) -> None:
-    """Take a note or log entry (id or path) away for good: its bytes, and what we kept of it. There is no way back.
+    """Erase a note or log entry (id or path) and everything mcp-memory kept of it. This cannot be undone.
 
     \b
     mcp-memory erase notes/fact/old-port.md
@@ -204,7 +204,7 @@ def erase(common: CommonOptions, note: str, yes: bool, as_json: bool) -> None:
         return
     for line in answer["erased"]:
         say(f"erased: {line}")
-    say("beyond our reach:")
+    say("not erased:")
     for line in answer["beyond"]:
         say(f"  {line}")
 

@@ -31,7 +31,7 @@ MOST_TEXTS = 100
 LOST = 5
 """The exit code of an audit that found something that would be lost."""
 
-_UNSEEN = "not looked for: reminders, promises and appointments, and whatever else is said in other words"
+_UNSEEN = "not checked: anything that the rules do not recognize"
 
 _PLURALS = {"fix": "fixes"}
 
@@ -43,7 +43,7 @@ _PLURALS = {"fix": "fixes"}
     "--client", help="Whose transcript it is: claude-code, codex …; default: the one in whose folder it lies."
 )
 @click.option("--project", help="The project that it is about; default: that of the folder it was worked in, or none.")
-@click.option("--dry-run", is_flag=True, help="Show what is found; store nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be found, without storing it.")
 @command_options
 def extract(
     common: CommonOptions,
@@ -71,7 +71,7 @@ def extract(
             emit({"found": [_payload(each) for each in found]})
             return
         for each in found:
-            _show(each, "at once" if each.outright else f"{each.score:.2f}")
+            _show(each, "store" if each.outright else f"{each.score:.2f}")
         say(f"{counted(len(found), 'candidate')} in {counted(len(heard.messages), 'message')}; nothing was stored")
         return
     taken: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None}
@@ -91,7 +91,7 @@ def extract(
         emit(taken)
         return
     for each in taken["active"]:
-        say(f"counts at once: {each}  (undo: mcp-memory review --undo {each})")
+        say(f"stored: {each}  (undo: mcp-memory review --undo {each})")
     waiting = len(taken["waiting"])
     say(f"{counted(waiting, 'candidate')} for review{': mcp-memory review' if waiting else ''}; {taken['known']} known")
     if taken["problem"]:
@@ -102,11 +102,10 @@ def extract(
 @click.argument("transcript")
 @command_options
 def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
-    """What a transcript held that is worth remembering, and what of it memory does not hold: that would be lost.
+    """Check which statements in a transcript are worth remembering but missing from memory.
 
-    Ends with exit code 5 where something would be. What waits for review counts as held, and is named as waiting.
-    TRANSCRIPT is a client's file, the id of a session, or a file with one message per line, as JSON; mcp-memory extract
-    stores what is missing.
+    Exits with 5 if any are missing; `mcp-memory extract` stores them. Candidates that wait for review count as held.
+    TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
     mcp-memory audit talk.jsonl
@@ -186,13 +185,13 @@ def _tell_audit(coverage: Coverage, transcript: str) -> None:
         _show(each, "LOST")
     kinds = Counter(each.sort.value for each in coverage.not_held)
     if not coverage.items:
-        say("nothing in it is worth remembering, as far as rules can tell")
+        say("the rules found nothing worth remembering")
     elif coverage.not_held:
         said = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
         head(f"{len(coverage.not_held)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
         say(f"to store them: mcp-memory extract {transcript}")
     else:
-        say(f"memory holds all {len(coverage.items)} that rules can tell")
+        say(f"memory has all {len(coverage.items)} that the rules found")
     say(_UNSEEN)
 
 

@@ -1,4 +1,4 @@
-"""review: a person looks at what was found in transcripts."""
+"""The review command: decide on candidates found in transcripts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ QUIT = frozenset("q\x03\x04\x1b")
 
 
 @click.command()
-@click.option("--accept", "accepted", metavar="ID", multiple=True, help="Let it count; may be repeated.")
-@click.option("--drop", "dropped", metavar="ID", multiple=True, help="Forget it, and never propose it again.")
-@click.option("--undo", "undone", metavar="ID", multiple=True, help="Take back what counts at once.")
+@click.option("--accept", "accepted", metavar="ID", multiple=True, help="Store it. May be repeated.")
+@click.option("--drop", "dropped", metavar="ID", multiple=True, help="Discard it, and never propose it again.")
+@click.option("--undo", "undone", metavar="ID", multiple=True, help="Undo one that was stored immediately.")
 @click.option(
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
-    help="Every candidate of this score or more that contradicts nothing.",
+    help="Accept every candidate with at least this score that contradicts nothing.",
 )  # fmt: skip
 @command_options
 def review(
@@ -38,11 +38,11 @@ def review(
     accept_all_above: float | None,
     as_json: bool,
 ) -> None:
-    """Walk through the candidates in _inbox/, one key each: accept, edit, merge into another note, drop, skip, quit.
+    """Review the candidates in _inbox/ with one key each: accept, edit, merge into another note, drop, skip, quit.
 
-    Then through what counts already because it was stated outright, until you have accepted it. A dropped candidate is
-    not proposed again; mcp-memory restore ID brings it back. What somebody else changes meanwhile stays as it is, and
-    you are told.
+    Then come statements that were stored immediately, until you accept them. A dropped candidate is not proposed
+    again; `mcp-memory restore ID` brings it back. If another program changes one meanwhile, it is left alone and you
+    are told.
 
     \b
     mcp-memory review                          with keys, on a terminal
@@ -68,7 +68,7 @@ def review(
         if as_json:
             emit({"done": done})
         elif not done:
-            say("nothing of that score waits")
+            say("no candidate has that score")
         return
     items = _waiting(settings)
     if as_json:
@@ -80,7 +80,7 @@ def review(
     else:
         for item in items:
             _show(item)
-        say("run it on a terminal to decide with keys, or see: mcp-memory review --help")
+        say("to decide with keys, run this in a terminal; for scripts: mcp-memory review --help")
 
 
 _PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged"}
@@ -103,7 +103,7 @@ def _walk(settings: Settings, items: list[dict[str, Any]]) -> None:
 
 
 def _decided(settings: Settings, item: Mapping[str, Any]) -> bool:
-    """False where the person wants no more."""
+    """False if you quit."""
     keys = KEYS_ACTIVE if item["active"] else KEYS_CONTRARY if item["contradicts"] else KEYS
     asked: dict[str, Any] = {"target": item["id"], "etag": item["etag"]}
     while True:
@@ -141,7 +141,7 @@ def _decided(settings: Settings, item: Mapping[str, Any]) -> bool:
 
 
 def _show(item: Mapping[str, Any], before: str = "") -> None:
-    state = "counts already" if item["active"] else f"score {item['score']:.2f}"
+    state = "stored" if item["active"] else f"score {item['score']:.2f}"
     head(f"{before}{item['kind']}  {state}  {item['id']}")
     for line in item["text"].splitlines():
         say(f"  {line}")

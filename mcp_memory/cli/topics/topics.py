@@ -23,7 +23,7 @@ def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
     """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed.
 
     `stale`: the topic's page, or one below it, does not say what is in it now. The next compaction makes it anew, or a
-    proposal beside it where a person has edited it. Folders that a person made are shown and left alone.
+    proposal beside it if you have edited it. Folders that you made are shown and left alone.
 
     \b
     mcp-memory tree
@@ -37,7 +37,7 @@ def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
     for line in draw_tree(answer):
         say(line)
     if not answer["topics"]:
-        say("no topics yet" + ("" if answer["waiting"] else ", and no fresh note waits"))
+        say("no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting"))
 
 
 @click.command()

@@ -37,7 +37,7 @@ def _topic(topic: dict[str, Any], state: State, *, changed: bool = False) -> Bra
 
 
 def _state(topic: dict[str, Any]) -> list[str]:
-    said = ["made by a person"] if not topic["ours"] else ["page edited by a person"] if topic["edited"] else []
+    said = ["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else []
     said += [f"proposal: {topic['proposal'].rpartition('/')[2]}"] if topic["proposal"] else []
     return [*(["stale"] if topic["stale"] else []), *said]
 

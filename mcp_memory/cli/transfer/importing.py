@@ -102,7 +102,7 @@ def _remarks(
     said = [f"every session reads {path}" for path in new if f"/{path}".endswith("/MEMORY.md") or ALWAYS_LOAD in path]
     said += [f"agents read {path} as orders" for path in new if are_orders(path) and not path.endswith("MEMORY.md")]
     if checked and marker.is_file() and (old := home_in(checked.marker)) != (now := home_in(marker.read_bytes())):
-        said.append(f"home was {old or 'the root'} and is {now or 'the root'} here: what lay in home is a person's now")
+        said.append(f"home was {old or 'the root'} and is {now or 'the root'} here: notes in home are yours now")
     elif new and not dry_run:
         said.append("these notes are yours; to let agents change those in home: mcp-memory adopt")
     return said

@@ -26,8 +26,8 @@ def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
     Links that lead out of the topic become plain text. Forgotten, expired and archived notes stay out, and so does what
-    seems to hold a secret (see vault.secrets). The same command again brings the folder up to date; what somebody has
-    changed there stays. The vault is never written.
+    seems to hold a secret (see vault.secrets). The same command again updates the
+    folder; what was changed there stays. The vault is never written.
 
     \b
     mcp-memory share 01-japan-trip --to ~/shared/japan-trip
@@ -61,7 +61,7 @@ def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run
 def _tell(report: dict[str, Any]) -> None:
     for path, deed in report["files"].items():
         if deed == "kept":
-            say(f"kept as somebody changed it there: {path}")
+            say(f"kept with its changes there: {path}")
         elif deed != "unchanged":
             say(f"{deed}: {path}")
     for why, number in sorted(Counter(each["why"] for each in report["left_out"]).items()):
