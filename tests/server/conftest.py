@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.conftest import place
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import ERAS, Wire
+
+__all__ = ["both", "daemon", "place", "wire"]
 
 
 @pytest.fixture(scope="session")

@@ -23,9 +23,9 @@ def test_each_call_has_its_line_and_no_text(tmp_path: Path):
                 (SECRET, {}),
             ):
                 wire.rpc("tools/call", {"name": name, "arguments": arguments})
-        lines = [line for line in daemon.journal.splitlines() if "server.calls" in line]
+        lines = [line for line in daemon.journal.splitlines() if "server.call_log" in line]
         assert "listening" in daemon.journal
-    ends = [line.partition("server.calls ")[2].rpartition(", ")[0] for line in lines]
+    ends = [line.partition("server.call_log ")[2].rpartition(", ")[0] for line in lines]
     assert ends == [
         "memory_search by tests: ok",
         "memory_search by tests: invalid_input",
