@@ -37,8 +37,7 @@ def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]
 async def _perform(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
     from mcp_memory.daemon.compose import engine_config
     from mcp_memory.engine.factory import open_engine
-    from mcp_memory.engine.requests import perform
 
     async with open_engine(engine_config(settings), watch=False, progress=print_status) as engine:
         await engine.settled()
-        return await perform(engine, operation, arguments)
+        return await engine.perform(operation, arguments)

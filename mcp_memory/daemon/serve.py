@@ -160,8 +160,6 @@ async def _serve(
             credentials,
             address,
             auth=daemon.auth == "token",
-            vault=settings.vault,
-            recall=settings.recall,
             hooks=settings.hooks,
             hooks_log=settings.state.hooks,
         )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find
 from mcp_memory.models import Problem
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
 
 LOOK_DEADLINE_S = 60.0
 
@@ -45,7 +48,7 @@ def gathered(engine: Engine) -> VaultFacts:
         ids, fault = {record.path: record.id for record in upkeep.tree()}, []
     except IndexUnavailable as error:
         ids, fault = {}, [Problem("index", error.message)]
-    model = engine.parts.model
+    model, wants_vectors = engine.parts.model, engine.parts.config.embedder.provider != "none"
     return VaultFacts(
         root=str(vault.roots().get("", "")),
         paths=sorted(vault.list().files),
@@ -57,7 +60,7 @@ def gathered(engine: Engine) -> VaultFacts:
         warnings=vault.warnings,
         lost=vault.shared.compare(),
         pruning_paused=indexer.pruning_paused,
-        keywords_only=model.state if engine.embeds and not model.embedder and model.state != "loading" else None,
+        keywords_only=model.state if wants_vectors and not model.embedder and model.state != "loading" else None,
         noticing=_noticing(engine),
         deaf=engine.parts.watcher.fault,
         read_only=vault.read_only,
@@ -98,7 +101,7 @@ def _long_inbox(engine: Engine) -> int:
         waiting = engine.parts.digest.waiting()
     except IndexUnavailable:
         return 0  # which is a finding of its own
-    return waiting if waiting >= engine.many_candidates else 0
+    return waiting if waiting >= engine.parts.config.extraction.review_reminder else 0
 
 
 def _noticing(engine: Engine) -> str:

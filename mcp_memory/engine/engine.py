@@ -1,220 +1,176 @@
-"""The engine: one façade over vault, index, search and recall."""
+"""The only door to the rooms below, for the server, the command line and the library."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import wraps
-from typing import Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mcp_memory.engine.erase import Erasure
+from mcp_memory.engine.handlers import OPERATIONS
 from mcp_memory.engine.parts import EngineParts
-from mcp_memory.errors import IndexReplaced
+from mcp_memory.engine.request_parsing import request_from
+from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, TargetRequest
+from mcp_memory.engine.serializers import Payload
+from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Receipt, SearchResult
-from mcp_memory.recall.request import recall_request
+from mcp_memory.recall.request import recall_plan
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import checked_limit, checked_query, moment_of
-from mcp_memory.vault.config import NoteKinds
+from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
-from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
 
-Mode = Literal["hybrid", "semantic", "keyword"]
-T = TypeVar("T")
 P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
-def _waited_for(
-    method: Callable[Concatenate[Engine, P], Awaitable[T]],
-) -> Callable[Concatenate[Engine, P], Awaitable[T]]:
-    """Background work pauses during the call. A call that is the first to find the index damaged is repeated: the
-    second answer comes from the new index, and says so."""
+def _takes(
+    request: Callable[P, R],
+) -> Callable[[Callable[[Engine, R], Awaitable[T]]], Callable[Concatenate[Engine, P], Awaitable[T]]]:
+    """Has a method that answers a request take the request's fields as its arguments.
 
-    @wraps(method)
-    async def call(self: Engine, *arguments: P.args, **named: P.kwargs) -> T:
-        with self.parts.idle_detector.serving():
-            try:
-                return await method(self, *arguments, **named)
-            except IndexReplaced:
-                return await method(self, *arguments, **named)
+    Background work pauses during the call. A call that is the first to find the index damaged is repeated: the second
+    answer comes from the new index, and says so."""
 
-    return call
+    def decorate(method: Callable[[Engine, R], Awaitable[T]]) -> Callable[Concatenate[Engine, P], Awaitable[T]]:
+        @wraps(method)
+        async def call(self: Engine, *arguments: P.args, **named: P.kwargs) -> T:
+            asked = request(*arguments, **named)
+            with self.parts.idle_detector.serving():
+                try:
+                    return await method(self, asked)
+                except IndexReplaced:
+                    return await method(self, asked)
+
+        return call
+
+    return decorate
 
 
 class Engine:
     """Made by `open_engine`. Every method checks its arguments and raises errors of the one tree."""
 
     def __init__(self, parts: EngineParts) -> None:
+        """`parts` are for this room, and for tests."""
         self.parts = parts
+        config = parts.config
+        kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in parts.vault.kinds]
+        self.facts: Mapping[str, Any] = {
+            "kinds": "\n".join(kinds),
+            "phases": ", ".join(config.recall.phases),
+            "max_append_bytes": config.vault.max_append_bytes,
+            "budget_tokens": config.recall.budget_tokens,
+            "start_budget_tokens": config.recall.start_budget_tokens,
+        }
+        """What stands in braces in the annotations of requests."""
 
-    @property
-    def phases(self) -> list[str]:
-        """The names that `recall` takes as `phase`."""
-        return list(self.parts.config.recall.phases)
+    async def perform(self, operation: str, arguments: Mapping[str, Any]) -> Payload:
+        """Answer an operation by its name, with JSON values in and out; an argument that is None counts as not given.
 
-    @property
-    def kinds(self) -> NoteKinds:
-        """The kinds that `append` takes."""
-        return self.parts.vault.kinds
+        Raises InvalidInput for an unknown name, an unknown or missing argument or one of the wrong type."""
+        if operation not in OPERATIONS:
+            raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(OPERATIONS)}")
+        request, answer = OPERATIONS[operation]
+        return await answer(self, request_from(request, operation, arguments))
 
-    @property
-    def many_candidates(self) -> int:
-        """From so many on that wait, a person is told."""
-        return self.parts.config.extraction.review_reminder
-
-    @property
-    def embeds(self) -> bool:
-        """Whether the configuration wants vectors."""
-        return self.parts.config.embedder.provider != "none"
-
-    # -- the four tools ----------------------------------------------------------------------------------------
-
-    @_waited_for
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int = 6,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        project: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        path: str | None = None,
-        include_archived: bool = False,
-        mode: Mode = "hybrid",
-        explain: bool = False,
-        is_prompt: bool = False,
-    ) -> SearchResult:
-        """The best passages for a question; with keywords alone while the model is not ready, and says so.
-        `is_prompt`: it is what a person told an agent, and `confidence` that it wants what is stored."""
+    @_takes(SearchRequest)
+    async def search(self, asked: SearchRequest) -> SearchResult:
+        """The best passages for a question; with keywords alone while the model is not ready, and says so."""
         self.parts.watcher.touch()
-        filters = self.parts.filters(
-            kinds=kinds, tags=tags, project=project, since=since, until=until, path=path,
-            include_archived=include_archived,
-        )  # fmt: skip
+        filters = asdict(asked)
+        query, limit, mode, explain, is_prompt = map(filters.pop, ("query", "limit", "mode", "explain", "is_prompt"))
+        checked = self.parts.filters(**filters)
         if mode != "keyword":
             await self.parts.model.returned()
-        stale = (
-            self.parts.freshness.describe_lag()
-        )  # it may be over when the answer, which knows nothing of that, is ready
+        stale = self.parts.freshness.describe_lag()  # the lag may be over when the answer is ready
         result = await self.parts.searcher.search(
-            checked_query(query), limit=checked_limit(limit), filters=filters, mode=mode, explain=explain,
+            checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
         return replace(result, degraded=_joined(result.degraded, self.parts.freshness.describe_lag() or stale))
 
-    @_waited_for
-    async def recall(
-        self,
-        query: str | None = None,
-        *,
-        ids: Sequence[str] | None = None,
-        path: str | None = None,
-        lines: str | None = None,
-        phase: str | None = None,
-        kinds: Sequence[str] | None = None,
-        project: str | None = None,
-        budget_tokens: int | None = None,
-    ) -> str:
+    @_takes(RecallRequest)
+    async def recall(self, asked: RecallRequest) -> str:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
         self.parts.watcher.touch()
         self.parts.model.call()
-        asked = recall_request(
-            self.parts.config.recall, query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds,
-            budget_tokens=budget_tokens,
+        plan = recall_plan(
+            self.parts.config.recall, query=asked.query, ids=asked.ids, path=asked.path, lines=asked.lines,
+            phase=asked.phase, kinds=asked.kinds, budget_tokens=asked.budget_tokens,
         )  # fmt: skip
-        if asked.targets:
+        answerer = self.parts.answerer
+        if plan.targets:
             return await self.parts.note_lookup.reach(
-                asked.targets, lambda wanted: self.parts.answerer.notes(wanted, asked.lines, asked.budget_tokens)
+                plan.targets, lambda wanted: answerer.notes(wanted, plan.lines, plan.budget_tokens)
             )
-        filters = self.parts.filters(kinds=asked.kinds, project=project)
-        if asked.question is None:
-            return (await self.parts.answerer.start(filters.project, asked.budget_tokens, filters.kinds)).text
+        filters = self.parts.filters(kinds=plan.kinds, project=asked.project)
+        if plan.question is None:
+            return (await answerer.start(filters.project, plan.budget_tokens, filters.kinds)).text
         stale = self.parts.freshness.describe_lag()
         await self.parts.model.returned()
-        recalled = await self.parts.answerer.question(
-            asked.question, filters, asked.budget_tokens, [stale] if stale else [], asked.least_confidence
+        recalled = await answerer.question(
+            plan.question, filters, plan.budget_tokens, [stale] if stale else [], plan.least_confidence
         )
         return recalled.text
 
-    @_waited_for
-    async def append(
-        self,
-        content: str,
-        *,
-        kind: str = "note",
-        title: str | None = None,
-        tags: Sequence[str] | None = None,
-        project: str | None = None,
-        supersedes: str | None = None,
-        session: str | None = None,
-        expires: str | None = None,
-        path: str | None = None,
-        source: str | None = None,
-        created: str | None = None,
-        once: bool = False,
-    ) -> Receipt:
-        """Store a note durably and index it; the same content again returns the first note, with `once` also where that
-        has been forgotten or replaced, unless `created`, when it was said, is after that."""
+    @_takes(AppendRequest)
+    async def append(self, asked: AppendRequest) -> Receipt:
+        """Store a note durably and index it; the same content again returns the first note."""
         self.parts.watcher.touch()
+        zone = self.parts.vault.layout.tz
         draft = Draft(
-            content=content,
-            kind=self.parts.vault.kinds.get(kind),
-            title=title.strip() if title else None,
-            tags=tuple(tag.strip() for tag in tags or ()),
-            project=project.strip() if project and project != "*" else None,
-            session=session,
-            source=source,
-            expires_at=expiry(expires, self.parts.vault.layout.tz),
-            path=path.removeprefix("./") if path else None,
-            created=creation(created, self.parts.vault.layout.tz, self.parts.clock()),
-            once=once,
+            content=asked.content,
+            kind=self.parts.vault.kinds.get(asked.kind),
+            title=asked.title.strip() if asked.title else None,
+            tags=tuple(tag.strip() for tag in asked.tags or ()),
+            project=asked.project.strip() if asked.project and asked.project != "*" else None,
+            session=asked.session,
+            source=asked.source,
+            expires_at=expiry(asked.expires, zone),
+            path=asked.path.removeprefix("./") if asked.path else None,
+            created=creation(asked.created, zone, self.parts.clock()),
+            once=asked.once,
         )
-        if not supersedes:
+        if not asked.supersedes:
             return await self.parts.appender.append(draft, supersedes=None)
         return await self.parts.note_lookup.reach(
-            [supersedes], lambda places: self.parts.appender.append(draft, supersedes=places[0][0])
+            [asked.supersedes], lambda places: self.parts.appender.append(draft, supersedes=places[0][0])
         )
 
-    @_waited_for
-    async def forget(
-        self, target: str, *, restore: bool = False, reason: str | None = None, by: Caller = UNKNOWN
-    ) -> NoteRecord:
-        """Take a note or log entry out of every answer, or bring it back; its file stays. `target`: id or path."""
+    @_takes(ForgetRequest)
+    async def forget(self, asked: ForgetRequest) -> NoteRecord:
+        """Take a note or log entry out of every answer, or bring it back; its file stays."""
         self.parts.watcher.touch()
+        by = Caller(asked.source, asked.session, asked.personal)
         return await self.parts.note_lookup.reach(
-            [target],
-            lambda places: self.parts.forgetter.forget(*places[0], restore=restore, reason=reason, by=by),
-            deleted=restore,
-        )
-
-    async def forgotten(
-        self, *, client: str | None = None, session: str | None = None, since: str | None = None
-    ) -> list[Tombstone]:
-        """What is forgotten and could be restored, the latest first. Only for a person."""
-        return await self.parts.forgetter.forgotten(
-            client=client, session=session, since=moment_of("since", since, self.parts.vault.layout.tz)
+            [asked.target],
+            lambda places: self.parts.forgetter.forget(*places[0], restore=asked.restore, reason=asked.reason, by=by),
+            deleted=asked.restore,
         )
 
     async def erase(self, target: str, *, sure: bool) -> Erasure:
-        """Take a note or log entry away for good, or (not `sure`) say what that would mean. Only for a person."""
+        """Delete a note or log entry for good, or (not `sure`) say what that would mean."""
         if not sure:
             return await self.parts.note_lookup.reach([target], lambda places: self.parts.eraser.plan(*places[0]))
         async with self.parts.compactor.paused():  # it may hold words of the note
             return await self.parts.note_lookup.reach([target], lambda places: self.parts.eraser.erase(*places[0]))
 
-    @_waited_for
-    async def note(self, note_id: str) -> str:
+    @_takes(TargetRequest)
+    async def note(self, asked: TargetRequest) -> str:
         """One note's text by id or path."""
         return await self.parts.note_lookup.reach(
-            [note_id], lambda places: self.parts.answerer.notes(places, None, 100_000)
+            [asked.target], lambda places: self.parts.answerer.notes(places, None, 100_000)
         )
 
-    @_waited_for
-    async def verbatim(self, target: str) -> tuple[NoteFile, str]:
+    @_takes(TargetRequest)
+    async def verbatim(self, asked: TargetRequest) -> tuple[NoteFile, str]:
         """A note by id or path, and its text as on disk; of a log entry, the entry's."""
-        return await self.parts.note_lookup.reach([target], lambda places: self.parts.answerer.verbatim(*places[0]))
+        return await self.parts.note_lookup.reach(
+            [asked.target], lambda places: self.parts.answerer.verbatim(*places[0])
+        )
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""

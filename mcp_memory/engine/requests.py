@@ -1,300 +1,281 @@
-"""What can be asked of an engine, by name, as plain JSON values in and out.
+"""Defines what can be asked of an engine: a frozen dataclass for each request.
 
-The MCP tools, the daemon's own HTTP interface and the command line in process all answer through this table, so
-that they cannot differ.
+The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they cannot differ.
+The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
+without one is not offered to agents, and one marked `INTERNAL` is not accepted from other processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
-from functools import partial
-from typing import Any, cast, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
 
-from mcp_memory.engine.candidate_requests import extract, held, inbox, review
-from mcp_memory.engine.capture_requests import capture, client_of, grown, transcripts
-from mcp_memory.engine.doctor import examine, treat
-from mcp_memory.engine.engine import Engine, Mode
-from mcp_memory.engine.serializers import (
-    Payload,
-    forgotten_payload,
-    lost_payload,
-    receipt_payload,
-    search_payload,
-    tombstone_payload,
-)
-from mcp_memory.engine.topic_requests import compact, runs, share, show, tree
-from mcp_memory.errors import InvalidInput, McpMemoryError
-from mcp_memory.git.note_history import PAST_S
-from mcp_memory.recall.flush import FLUSH
-from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.search.filters import checked_query
-from mcp_memory.transfer.porting import ImportDestination, facts_of, incoming_of
-from mcp_memory.vault.journals.tombstones import Caller
-
+Mode = Literal["hybrid", "semantic", "keyword"]
+Kinds = Annotated[Sequence[str] | None, "Only these kinds, e.g. ['decision', 'fix']."]
+Project = Annotated[
+    str | None, "Project name: its notes and those without a project. '*' = all projects. Default: yours."
+]
+Session = Annotated[str | None, "Your session's id, if you know it."]
+INTERNAL = object()
 BRIEF_MS = 5000
-"""Where nobody says how long they can wait."""
+"""How long the text for a session may take, in milliseconds, where the caller names no limit."""
 
 
-async def perform(engine: Engine, operation: str, arguments: Mapping[str, Any]) -> Payload:
-    """Run one operation; an argument that is None counts as not given.
-
-    Raises InvalidInput for an unknown name, an unknown or missing argument or one of the wrong type, and what the
-    engine raises.
-    """
-    if operation not in _OPERATIONS:
-        raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(_OPERATIONS)}")
-    work, allowed = _OPERATIONS[operation]
-    given = {name: value for name, value in arguments.items() if value is not None}
-    known = f"it takes: {', '.join(sorted(allowed)) or 'nothing'}"
-    for name, value in given.items():
-        if name not in allowed:
-            raise InvalidInput(f"{operation} has no argument {name[:100]!r}", hint=known)
-        wanted, fits = _TYPES.get(name, _TEXT)
-        if not fits(value):
-            raise InvalidInput(f"{name} must be {wanted}")
-    if missing := _REQUIRED.get(operation, set()) - set(given):
-        raise InvalidInput(f"{operation} needs {min(missing)}", hint=known)
-    return await work(engine, given)
+@dataclass(frozen=True, slots=True)
+class NoArguments:
+    """A request that its name says whole."""
 
 
-async def search(engine: Engine, arguments: Payload) -> Payload:
-    return search_payload(await engine.search(**arguments))
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """The best passages for a question. `is_prompt`: the query is a prompt that somebody typed for an agent, and
+    `confidence` says whether it needs memory at all."""
+
+    query: Annotated[str, "What you want to know, as a question or key words."]
+    _: KW_ONLY
+    limit: Annotated[int, "How many hits, 1 to 1000. Default 6."] = 6
+    kinds: Kinds = None
+    tags: Annotated[Sequence[str] | None, "Only notes that carry all of these tags."] = None
+    project: Project = None
+    since: Annotated[str | None, "Only notes dated from here on, e.g. 2026-11-01."] = None
+    until: Annotated[str | None, "Only notes dated before this, e.g. 2026-11-21."] = None
+    path: Annotated[
+        str | None, "Only this folder or file, e.g. notes/fix; @transcripts = what was said in sessions."
+    ] = None
+    include_archived: Annotated[bool, "Also retired and expired notes."] = False
+    mode: Annotated[Mode, "Default hybrid; keyword for exact words."] = "hybrid"
+    explain: Annotated[bool, "Add why each hit is there, and what filters left out."] = False
+    is_prompt: Annotated[bool, INTERNAL] = False
 
 
-async def recall(engine: Engine, arguments: Payload) -> Payload:
-    return {"text": await engine.recall(**arguments)}
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """Text within a token budget: notes by id or path, what fits a question, or what a session starts with."""
+
+    query: Annotated[str | None, "A question; the passages that answer it come back."] = None
+    _: KW_ONLY
+    ids: Annotated[Sequence[str] | None, "Ids from memory_search: those notes in full."] = None
+    path: Annotated[str | None, "One note by path, in full."] = None
+    lines: Annotated[str | None, "With path: only these lines, e.g. '10-20' or '40-'."] = None
+    phase: Annotated[
+        str | None, "What you are about to do; one of {phases}. With prompt, silence is likelier than noise."
+    ] = None
+    kinds: Kinds = None
+    project: Project = None
+    budget_tokens: Annotated[
+        int | None,
+        "Most tokens to return, 100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start.",
+    ] = None
 
 
-async def brief(engine: Engine, arguments: Payload) -> Payload:
-    """What a session is to be told at its start, or with its `prompt`."""
-    engine.parts.watcher.touch()
-    session, project = arguments["session"], arguments.get("project")
-    deadline_s = arguments.get("within_ms", BRIEF_MS) / 1000
-    if transcript := arguments.get("transcript"):
-        delegated = arguments.get("delegated", False)
-        engine.parts.capture_worker.follow(client_of(session), transcript, due=False, delegated=delegated)
-    prompt = arguments.get("prompt")
-    if prompt is None:
-        briefing = await engine.parts.briefer.start(session, project, deadline_s=deadline_s)
-    else:
-        lasting = arguments.get("lasting", True)
-        briefing = await engine.parts.briefer.prompt(
-            session, checked_query(prompt), project, deadline_s=deadline_s, lasting=lasting
-        )
-    facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
-    return {"text": briefing.text, **facts}
+@dataclass(frozen=True, slots=True)
+class AppendRequest:
+    """A note or log entry to store. `created`: when it was said, if not now. `once`: the same content is not stored
+    again even where it was forgotten or replaced since, unless `created` is after that."""
+
+    content: Annotated[str, "The text to remember, Markdown, self-contained, up to {max_append_bytes:,} bytes."]
+    _: KW_ONLY
+    kind: Annotated[str, "Default note. One of:\n{kinds}"] = "note"
+    title: Annotated[str | None, "5 to 15 words one would search for; else derived."] = None
+    tags: Annotated[Sequence[str] | None, "A few plain words, one line each."] = None
+    project: Annotated[
+        str | None,
+        "The project it belongs to; default: yours; '*' = none, for all. A log entry has it "
+        "and its tags in its heading: ## 10:30 Title (project: x; tags: a, b).",
+    ] = None
+    supersedes: Annotated[str | None, "Id of the note that this one replaces."] = None
+    session: Session = None
+    expires: Annotated[str | None, "When it stops counting, e.g. 2026-12-31."] = None
+    path: Annotated[str | None, "A new file's exact path; normally leave it out."] = None
+    source: str | None = None
+    created: str | None = None
+    once: bool = False
 
 
-async def emptied(engine: Engine, arguments: Payload) -> Payload:
-    """The session's context is emptied, or it is over; `transcript` is captured to its end, as with `grown`."""
-    await grown(engine, arguments)
-    await engine.parts.briefer.reset(arguments["session"])
-    return {}
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """A forgotten note or log entry to bring back. `source` is the client that asks; `personal`: a person does."""
+
+    target: str
+    _: KW_ONLY
+    source: str | None = None
+    session: str | None = None
+    personal: bool = False
 
 
-async def flush(engine: Engine, arguments: Payload) -> Payload:  # noqa: ARG001 -- each takes them
-    """What an agent is asked to do before its context is compacted; nothing where it could not."""
-    read_only = await in_thread(
-        lambda: engine.parts.vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault"
-    )
-    return {"text": "" if read_only else FLUSH}
+@dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """A note or log entry (`target`: id or path) to take out of every answer, or to bring back; its file stays.
+    `source` and `personal` are as in `RestoreRequest`."""
+
+    target: str
+    _: KW_ONLY
+    reason: Annotated[str | None, "Why, in a few words."] = None
+    restore: Annotated[bool, INTERNAL, "true brings a forgotten note back."] = False
+    session: Session = None
+    source: str | None = None
+    personal: bool = False
 
 
-async def titles(engine: Engine, arguments: Payload) -> Payload:
-    found = await engine.parts.briefer.titles(arguments["ids"])
-    return {"notes": {each: {"path": note.path, "title": note.title} for each, note in found.items()}}
+@dataclass(frozen=True, slots=True)
+class ForgottenRequest:
+    """Which forgotten notes to list or restore: those that this client or session forgot, or that were forgotten
+    since a date."""
+
+    client: str | None = None
+    session: str | None = None
+    since: str | None = None
 
 
-async def append(engine: Engine, arguments: Payload) -> Payload:
-    return receipt_payload(await engine.append(**arguments))
+@dataclass(frozen=True, slots=True)
+class EraseRequest:
+    """A note or log entry to delete for good; unless `sure`, only what that would mean."""
+
+    target: str
+    _: KW_ONLY
+    sure: bool = False
 
 
-async def forget(engine: Engine, arguments: Payload) -> Payload:
-    record = await engine.forget(arguments["target"], reason=arguments.get("reason"), by=_caller(arguments))
-    return forgotten_payload(record, arguments["target"], restored=False)
+@dataclass(frozen=True, slots=True)
+class AdoptRequest:
+    """Files of yours that agents may change: a note, a folder, or all; `revoke` takes that back."""
+
+    path: str | None = None
+    dry_run: bool = False
+    revoke: bool = False
 
 
-async def restore(engine: Engine, arguments: Payload) -> Payload:
-    record = await engine.forget(arguments["target"], restore=True, by=_caller(arguments))
-    return forgotten_payload(record, arguments["target"], restored=True)
+@dataclass(frozen=True, slots=True)
+class RecoverRequest:
+    """Lost entries (ids or paths) to add again, or with `dismiss` to ignore from now on."""
+
+    ids: Sequence[str]
+    dismiss: bool = False
 
 
-async def forgotten(engine: Engine, arguments: Payload) -> Payload:
-    return {"forgotten": [tombstone_payload(each) for each in await engine.forgotten(**arguments)]}
+@dataclass(frozen=True, slots=True)
+class BriefRequest:
+    """What a session is shown at its start, or with its `prompt`. `within_ms`: how long that may take."""
+
+    session: str
+    prompt: str | None = None
+    project: str | None = None
+    within_ms: int = BRIEF_MS
+    lasting: bool = True
+    transcript: str | None = None
+    delegated: bool = False
 
 
-async def restore_all(engine: Engine, arguments: Payload) -> Payload:
-    """What `forgotten` lists for the same arguments; what one refuses keeps no other from coming back."""
-    restored: list[Payload] = []
-    refused: list[Payload] = []
-    for each in await engine.forgotten(**arguments):
-        told = tombstone_payload(each)
-        try:
-            await engine.forget(each.target, restore=True, by=Caller(is_person=True))
-        except McpMemoryError as error:
-            refused.append({**told, "why": str(error)})
-        else:
-            restored.append(told)
-    return {"restored": restored, "refused": refused}
+@dataclass(frozen=True, slots=True)
+class TranscriptRequest:
+    """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
+    prompts are nobody's own words."""
+
+    session: str
+    transcript: str | None = None
+    delegated: bool = False
 
 
-def _caller(arguments: Payload) -> Caller:
-    return Caller(arguments.get("source"), arguments.get("session"), arguments.get("personal", False))
+@dataclass(frozen=True, slots=True)
+class TranscriptsRequest:
+    """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
+
+    client: str | None = None
+    file: str | None = None
 
 
-async def adopt(engine: Engine, arguments: Payload) -> Payload:
-    path, dry_run = arguments.get("path"), arguments.get("dry_run", False)
-    if arguments.get("revoke", False):
-        return {"returned": await engine.parts.admin.give_back(path, dry_run=dry_run)}
-    return {"adopted": await engine.parts.admin.adopt(path, dry_run=dry_run)}
+@dataclass(frozen=True, slots=True)
+class CaptureRequest:
+    """Transcripts to capture now, or with `dry_run` what that would store."""
+
+    files: Sequence[str]
+    dry_run: bool = False
 
 
-async def reindex(engine: Engine, _: Payload) -> Payload:
-    return await engine.parts.admin.reindex()
+@dataclass(frozen=True, slots=True)
+class TitlesRequest:
+    """Ids of notes whose titles and paths are wanted."""
+
+    ids: Sequence[str]
 
 
-async def reconcile(engine: Engine, _: Payload) -> Payload:
-    return await engine.parts.admin.reconcile()
+@dataclass(frozen=True, slots=True)
+class ExtractRequest:
+    """Messages, in the plain form, to take what is worth remembering from."""
+
+    file: str
+    session: str
+    messages: str
+    client: str = "default"
+    project: str | None = None
 
 
-async def accept(engine: Engine, _: Payload) -> Payload:
-    return {"pruned": await engine.parts.admin.accept_loss()}
+@dataclass(frozen=True, slots=True)
+class HeldRequest:
+    """Statements that may be in memory already."""
+
+    texts: Sequence[str]
 
 
-async def doctor(engine: Engine, _: Payload) -> Payload:
-    findings = await in_thread(lambda: examine(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
-    return {"findings": [finding.payload() for finding in findings]}
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What becomes of a candidate. `verb`: accept (with `content` in place of its text, `supersede` to replace what it
+    contradicts), merge (`into` another note), drop, or undo what became active at once."""
+
+    verb: str
+    target: str
+    etag: str | None = None
+    content: str | None = None
+    into: str | None = None
+    supersede: bool = False
 
 
-async def fix(engine: Engine, _: Payload) -> Payload:
-    return {"done": await treat(engine)}
+@dataclass(frozen=True, slots=True)
+class CompactRequest:
+    """Fresh notes to file under topics, of one `topic` or all; or a run to `undo`."""
+
+    undo: str | None = None
+    dry_run: bool = False
+    topic: str | None = None
 
 
-async def lost(engine: Engine, _: Payload) -> Payload:
-    return {"lost": [lost_payload(each) for each in await engine.parts.admin.lost_entries()]}
+@dataclass(frozen=True, slots=True)
+class TreeRequest:
+    """The topics, so many levels deep."""
+
+    depth: int | None = None
 
 
-async def recover(engine: Engine, arguments: Payload) -> Payload:
-    found = await engine.parts.admin.recover(arguments["ids"], dismiss=arguments.get("dismiss", False))
-    return {"recovered": [lost_payload(each) for each in found]}
+@dataclass(frozen=True, slots=True)
+class TargetRequest:
+    """One note, entry or topic: an id, a path, or a topic's folder."""
+
+    target: str
 
 
-async def erase(engine: Engine, arguments: Payload) -> Payload:
-    return asdict(await engine.erase(arguments["target"], sure=arguments.get("sure", False)))
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """The git history of `target` (an id or path) or of the whole vault. `at`: a commit, for the note's text in it."""
+
+    target: str | None = None
+    at: str | None = None
+    limit: int = 20
 
 
-async def log(engine: Engine, arguments: Payload) -> Payload:
-    """`target`: an id or path, or nothing for the whole vault. `at`: a commit, for the note's text in it."""
-    target, at, limit = arguments.get("target"), arguments.get("at"), arguments.get("limit", 20)
-    look = partial(engine.parts.note_history.describe, target, at, limit)
-    return await in_thread(look, deadline_s=PAST_S + 10, what="reading the history")
-
-
-async def take_in(engine: Engine, arguments: Payload) -> Payload:
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
     """`items` with `path`, `data` (base64) and `id`: for a `folder` below home, from the source `mark`; without these
     files of an exported vault, under their own paths."""
-    destination = ImportDestination(arguments["folder"], arguments.get("mark", "")) if "folder" in arguments else None
-    incoming = list(map(incoming_of, arguments["items"]))
-    taken = await engine.parts.transfer.take_in(incoming, destination, dry_run=arguments.get("dry_run", False))
-    return {"taken": [{"deed": each.deed.value, "path": each.path, "why": each.why} for each in taken]}
+
+    items: Sequence[Mapping[str, Any]]
+    folder: str | None = None
+    mark: str = ""
+    dry_run: bool = False
 
 
-async def export(engine: Engine, arguments: Payload) -> Payload:
-    """What there is to export, a page after the other; the files are read by the process of the person who asked."""
-    found, further = await engine.parts.transfer.catalogue(arguments.get("after"))
-    notes = [facts_of(record) for record in found]
-    return {"home": engine.parts.marker.home, "notes": notes, "next": further}
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """A page of what there is to export: what comes `after` the last page's `next`."""
 
-
-async def status(engine: Engine, _: Payload) -> Payload:
-    facts = await in_thread(engine.parts.admin.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
-    return {**facts, "capture": engine.parts.capture_worker.status()}
-
-
-Operation = Callable[[Engine, Payload], Awaitable[Payload]]
-Type = tuple[str, Callable[[Any], bool]]
-"""A type's name for people, and whether a value is of it."""
-
-_TEXT: Type = ("a string", lambda value: isinstance(value, str))
-_TEXTS: Type = ("a list of strings", lambda value: isinstance(value, list) and all(map(_TEXT[1], cast("Any", value))))
-_ITEMS: Type = ("a list of objects", lambda value: isinstance(value, list))
-_WHOLE: Type = ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
-_YES_NO: Type = ("true or false", lambda value: isinstance(value, bool))
-_MODE: Type = (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode))
-
-_TYPES: Mapping[str, Type] = {
-    "kinds": _TEXTS, "tags": _TEXTS, "ids": _TEXTS, "files": _TEXTS, "limit": _WHOLE, "budget_tokens": _WHOLE,
-    "include_archived": _YES_NO, "explain": _YES_NO, "dismiss": _YES_NO,
-    "sure": _YES_NO, "once": _YES_NO, "lasting": _YES_NO, "mode": _MODE, "dry_run": _YES_NO, "depth": _WHOLE,
-    "delegated": _YES_NO, "within_ms": _WHOLE, "items": _ITEMS, "texts": _TEXTS, "supersede": _YES_NO,
-    "personal": _YES_NO, "revoke": _YES_NO,
-}  # fmt: skip
-"""Of the arguments that are not text."""
-
-_REQUIRED = {
-    "search": {"query"},
-    "brief": {"session"},
-    "emptied": {"session"},
-    "grown": {"session"},
-    "capture": {"files"},
-    "titles": {"ids"},
-    "append": {"content"},
-    "forget": {"target"},
-    "restore": {"target"},
-    "recover": {"ids"},
-    "show": {"target"},
-    "share": {"target"},
-    "import": {"items"},
-    "extract": {"file", "session", "messages"},
-    "held": {"texts"},
-    "review": {"verb", "target"},
-}
-
-_SEARCH = {
-    "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived", "mode", "explain",
-}  # fmt: skip
-_RECALL = {"query", "ids", "path", "lines", "phase", "kinds", "project", "budget_tokens"}
-_APPEND = {
-    "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path", "source", "created",
-    "once",
-}  # fmt: skip
-
-_OPERATIONS: Mapping[str, tuple[Operation, set[str]]] = {
-    "search": (search, _SEARCH),
-    "recall": (recall, _RECALL),
-    "brief": (brief, {"session", "prompt", "project", "within_ms", "lasting", "transcript", "delegated"}),
-    "flush": (flush, set()),
-    "emptied": (emptied, {"session", "transcript", "delegated"}),
-    "grown": (grown, {"session", "transcript", "delegated"}),
-    "transcripts": (transcripts, {"client", "file"}),
-    "capture": (capture, {"files", "dry_run"}),
-    "titles": (titles, {"ids"}),
-    "append": (append, _APPEND),
-    "forget": (forget, {"target", "reason", "source", "session", "personal"}),
-    "restore": (restore, {"target", "source", "session", "personal"}),
-    "forgotten": (forgotten, {"client", "session", "since"}),
-    "restore_all": (restore_all, {"client", "session", "since"}),
-    "adopt": (adopt, {"path", "dry_run", "revoke"}),
-    "reindex": (reindex, set()),
-    "reconcile": (reconcile, set()),
-    "accept": (accept, set()),
-    "doctor": (doctor, set()),
-    "fix": (fix, set()),
-    "lost": (lost, set()),
-    "recover": (recover, {"ids", "dismiss"}),
-    "erase": (erase, {"target", "sure"}),
-    "status": (status, set()),
-    "compact": (compact, {"undo", "dry_run", "topic"}),
-    "runs": (runs, set()),
-    "tree": (tree, {"depth"}),
-    "show": (show, {"target"}),
-    "share": (share, {"target"}),
-    "extract": (extract, {"file", "client", "session", "messages", "project"}),
-    "held": (held, {"texts"}),
-    "inbox": (inbox, set()),
-    "review": (review, {"verb", "target", "etag", "content", "into", "supersede"}),
-    "log": (log, {"target", "at", "limit"}),
-    "import": (take_in, {"items", "folder", "mark", "dry_run"}),
-    "export": (export, {"after"}),
-}
+    after: str | None = None

@@ -15,9 +15,9 @@ from time import perf_counter
 import anyio
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.engine import Engine, Mode
+from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.engine.requests import perform
+from mcp_memory.engine.requests import Mode
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.metrics import FoundEvidence, Line, RecallScore, RetrievalScore
 from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
@@ -159,7 +159,7 @@ async def _settled(engine: Engine, tell: Tell) -> None:
         with anyio.move_on_after(SHOWN_EVERY_S):
             await engine.settled()
             return
-        status = await perform(engine, "status", {})
+        status = await engine.perform("status", {})
         tell(f"  {status['notes']} notes indexed, {status['pending']} of {status['chunks']} passages without a vector")
 
 

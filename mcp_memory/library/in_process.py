@@ -60,14 +60,12 @@ class InProcess:
     async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
         import anyio
 
-        from mcp_memory.engine.requests import perform
-
         try:
             with anyio.fail_after(deadline_s):
                 if operation in _NEED_ALL:
                     with anyio.move_on_after(WHOLE_S):
                         await self._engine.settled()
-                return await perform(self._engine, operation, arguments)
+                return await self._engine.perform(operation, arguments)
         except TimeoutError as error:
             late = f"{operation} took longer than {deadline_s:g} s"
             raise DeadlineExceeded(late, hint="mcp-memory doctor") from error

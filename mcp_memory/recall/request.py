@@ -16,7 +16,7 @@ LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class RecallRequest:
+class RecallPlan:
     """Notes by `targets` (ids and paths), or what fits `question`, or with neither what a session starts with."""
 
     budget_tokens: int
@@ -27,7 +27,7 @@ class RecallRequest:
     least_confidence: float = 0.0
 
 
-def recall_request(
+def recall_plan(
     config: RecallConfig,
     *,
     query: str | None,
@@ -37,7 +37,7 @@ def recall_request(
     phase: str | None,
     kinds: Sequence[str] | None,
     budget_tokens: int | None,
-) -> RecallRequest:
+) -> RecallPlan:
     """Raises InvalidInput that says what to pass instead."""
     chosen = _phase(config, phase)
     whole_start = not (query or ids or path or phase)
@@ -52,8 +52,8 @@ def recall_request(
             raise InvalidInput("ids and path take no query, phase or kinds", hint="call twice")
         if len(targets) > MOST_NOTES:
             raise InvalidInput(f"{len(targets)} notes at once", hint=f"at most {MOST_NOTES}")
-        return RecallRequest(budget, targets, lines)
-    return RecallRequest(
+        return RecallPlan(budget, targets, lines)
+    return RecallPlan(
         budget,
         question=checked_query(query) if query is not None and (query.strip() or not phase) else None,
         kinds=kinds or (chosen.kinds if chosen else None),

@@ -16,7 +16,6 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import (
     AlreadyExists,
     Busy,
@@ -91,7 +90,7 @@ def add_routes(
             if said := next((each for each in PERSONS_TO_SAY[name] if arguments.get(each) is not None), None):
                 raise Refused(f"{said} is for a person to say", hint="leave it out: your token says who you are")
             arguments["source"] = client
-        found = await perform(engine, name, arguments)
+        found = await engine.perform(name, arguments)
         if name == "status":
             found |= {"clients": calls.payload()}
         return _Json(found if client == PERSON else visible_in(found))

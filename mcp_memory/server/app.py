@@ -16,7 +16,6 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.recall.config import RecallConfig
 from mcp_memory.server.api import add_routes
 from mcp_memory.server.argument_errors import ArgumentErrors
 from mcp_memory.server.call_log import CallLog
@@ -26,7 +25,6 @@ from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.tools import add_tools
 from mcp_memory.settings.settings import HooksConfig
-from mcp_memory.vault.config import VaultConfig
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +64,6 @@ def build_server(
     address: Address,
     *,
     auth: bool,
-    vault: VaultConfig,
-    recall: RecallConfig,
     hooks: HooksConfig,
     hooks_log: Path,
 ) -> FastMCP:
@@ -81,7 +77,7 @@ def build_server(
         middleware=[calls, ArgumentErrors()],
         mask_error_details=True,
     )
-    add_tools(server, engine, vault, recall)
+    add_tools(server, engine)
     add_resources(server, engine)
     add_prompts(server)
     add_routes(server, engine, HookEndpoint(engine, hooks, hooks_log), credentials, address, calls, auth=auth)

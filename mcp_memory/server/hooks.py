@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.delegation import MARKS
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
@@ -63,7 +62,7 @@ class HookEndpoint:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
         self._engine.wake_model()  # somebody is at work: a prompt that finds the model at rest is told less
-        work = partial(perform, self._engine)
+        work = self._engine.perform
         return await answer(work, self._project, event, client, data, within_ms, environ, self._owes_start)
 
     async def _project(self, folder: str, deadline_s: float) -> str | None:

@@ -12,7 +12,6 @@ from fastmcp.exceptions import ResourceError
 
 from mcp_memory.compaction.topic_payloads import note_payload
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.recall.flush import FLUSH
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in
@@ -35,13 +34,13 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
 
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by topic and folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction] -- registered
-        topics = (await perform(engine, "tree", {}))["topics"]
+        topics = (await engine.perform("tree", {}))["topics"]
         notes = await engine.notes()
         return "\n".join(map(visible, _listed(topics, list(map(note_payload, notes))))) + "\n"
 
     @server.resource("memory://status", mime_type="application/json", title="The state of memory")
     async def status() -> str:  # pyright: ignore[reportUnusedFunction] -- registered
-        return json.dumps(visible_in(await perform(engine, "status", {})), ensure_ascii=False, indent=1)
+        return json.dumps(visible_in(await engine.perform("status", {})), ensure_ascii=False, indent=1)
 
 
 def add_prompts(server: FastMCP) -> None:

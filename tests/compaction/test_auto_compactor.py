@@ -13,7 +13,6 @@ import pytest
 from mcp_memory.compaction import auto_compactor
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
@@ -62,7 +61,7 @@ async def test_notes_are_filed_and_pages_renewed_without_being_asked(toy_world: 
     async with toy_world.engine(watching=True, topics=SOON) as engine:
         await told(engine, TEA + RAIL)
         await eventually(lambda: filed(toy_world) == 8 and at_rest(engine))
-        status = await perform(engine, "status", {})
+        status = await engine.perform("status", {})
         last = status["compaction"]["last"]
         assert last["about"] == "8 notes filed, 2 pages written"
         assert engine.parts.run_journal.list_runs() == [last["run"]]

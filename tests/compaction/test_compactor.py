@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from mcp_memory.compaction.execute_job import apply_step
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
@@ -280,8 +279,8 @@ async def test_a_page_that_may_quote_a_forgotten_note_is_not_read_out(toy_world:
         await engine.forget(ids[0])
         withheld = await engine.recall(path=page)
         assert "forgotten" in withheld and "60 degrees" not in withheld and "61-degrees" in withheld
-        shown = await perform(engine, "show", {"target": page})
-        tree = await perform(engine, "tree", {})
+        shown = await engine.perform("show", {"target": page})
+        tree = await engine.perform("tree", {})
         assert "60 degrees" not in f"{shown}{tree}{await engine.note(page)}"
         toy_world.later(minutes=1)
         later = await engine.parts.compactor.run()

@@ -8,7 +8,6 @@ import pytest
 
 from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.engine.doctor import examine
-from mcp_memory.engine.requests import perform
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.vault.journals.append_journal import JournaledAppend
 from mcp_memory.vault.lost_entries import LostEntry
@@ -112,12 +111,12 @@ class TestOverAnEngine:
             world.write("a.md", b"\xff")
             engine.parts.health.faults["sweep"] = Problem("sweep", "OSError in the sweep")
             before = world.files()
-            done = (await perform(engine, "fix", {}))["done"]
+            done = (await engine.perform("fix", {}))["done"]
             assert [line for line in done if line.startswith("built the index anew")]
             assert world.files() == before
             assert [finding.what for finding in examine(engine) if finding.fixable] == []
             assert any("a.md" in finding.what for finding in examine(engine))
-            assert (await perform(engine, "fix", {}))["done"] == []
+            assert (await engine.perform("fix", {}))["done"] == []
 
 
 @pytest.mark.anyio

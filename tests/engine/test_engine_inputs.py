@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.doctor import examine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from
@@ -69,7 +68,7 @@ async def test_no_query_breaks_a_search(toy_world: World) -> None:
 async def test_bad_search_arguments_say_what_to_pass(world: World, arguments: dict, message: str) -> None:
     async with world.engine() as engine:
         with pytest.raises(InvalidInput) as refused:
-            await perform(engine, "search", {"query": "tea", **arguments})
+            await engine.perform("search", {"query": "tea", **arguments})
         assert message in str(refused.value)
         assert len(str(refused.value)) < 600
 
@@ -158,28 +157,28 @@ class TestOperations:
     async def test_an_unknown_one_lists_the_known(self, world: World) -> None:
         async with world.engine() as engine:
             with pytest.raises(InvalidInput, match="known: search"):
-                await perform(engine, "destroy", {})
+                await engine.perform("destroy", {})
             with pytest.raises(InvalidInput, match="needs content"):
-                await perform(engine, "append", {})
+                await engine.perform("append", {})
 
     async def test_all_of_them(self, world: World) -> None:
         async with world.engine() as engine:
-            receipt = await perform(engine, "append", {"content": "violet tea", "kind": "fact", "title": None})
+            receipt = await engine.perform("append", {"content": "violet tea", "kind": "fact", "title": None})
             assert receipt["outcome"] == "created"
-            hits = (await perform(engine, "search", {"query": "violet", "explain": True}))["hits"]
+            hits = (await engine.perform("search", {"query": "violet", "explain": True}))["hits"]
             assert [hit["id"] for hit in hits] == [receipt["id"]]
             assert "explain" in hits[0]
-            assert "violet" in (await perform(engine, "recall", {"ids": [receipt["id"]]}))["text"]
-            forgotten = await perform(engine, "forget", {"target": receipt["path"], "reason": "wrong"})
+            assert "violet" in (await engine.perform("recall", {"ids": [receipt["id"]]}))["text"]
+            forgotten = await engine.perform("forget", {"target": receipt["path"], "reason": "wrong"})
             assert (forgotten["id"], forgotten["status"]) == (receipt["id"], "deleted")
-            assert (await perform(engine, "restore", {"target": receipt["id"]}))["status"] == "active"
-            entry = await perform(engine, "append", {"content": "violet log", "kind": "log"})
-            assert (await perform(engine, "forget", {"target": entry["id"]}))["id"] == entry["id"]
-            assert (await perform(engine, "adopt", {}))["adopted"] == ["README.md"]
-            assert (await perform(engine, "reconcile", {}))["notes"] == 3
-            assert (await perform(engine, "reindex", {}))["notes"] == 3
-            assert (await perform(engine, "status", {}))["notes"] == 3
-            assert (await perform(engine, "doctor", {}))["findings"]
+            assert (await engine.perform("restore", {"target": receipt["id"]}))["status"] == "active"
+            entry = await engine.perform("append", {"content": "violet log", "kind": "log"})
+            assert (await engine.perform("forget", {"target": entry["id"]}))["id"] == entry["id"]
+            assert (await engine.perform("adopt", {}))["adopted"] == ["README.md"]
+            assert (await engine.perform("reconcile", {}))["notes"] == 3
+            assert (await engine.perform("reindex", {}))["notes"] == 3
+            assert (await engine.perform("status", {}))["notes"] == 3
+            assert (await engine.perform("doctor", {}))["findings"]
 
 
 async def test_the_doctor_names_what_is_odd(world: World) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import NotFound, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.storage.filesystem import FilesystemBackend
@@ -27,8 +26,8 @@ def holders(folder: Path) -> list[str]:
 
 
 async def erase(engine, target: str) -> dict:
-    planned = await perform(engine, "erase", {"target": target})
-    done = await perform(engine, "erase", {"target": target, "sure": True})
+    planned = await engine.perform("erase", {"target": target})
+    done = await engine.perform("erase", {"target": target, "sure": True})
     assert done == planned, "what was shown is what was done"
     return done
 
@@ -55,7 +54,7 @@ async def test_a_note(world: World, state: str) -> None:
         with pytest.raises(NotFound):
             await engine.recall(ids=[note.path])
         with pytest.raises(NotFound):
-            await perform(engine, "erase", {"target": note.path})
+            await engine.perform("erase", {"target": note.path})
         assert await found(engine, "neighbour") == [kept.path]
         again = await engine.append(f"The {CANARY} sings", kind="fact")
         assert again.outcome == "created"
@@ -82,7 +81,7 @@ async def test_an_entry_of_a_log(world: World, state: str) -> None:
         assert entry.id.partition("#")[2].encode() not in world.read(LOG), "nor the hash of what it said"
         assert set(await found(engine, "before")) == {LOG}
         with pytest.raises(NotFound):
-            await perform(engine, "erase", {"target": entry.id})
+            await engine.perform("erase", {"target": entry.id})
 
 
 async def test_a_whole_log_and_a_personal_note(world: World) -> None:
@@ -131,7 +130,7 @@ async def test_a_copy_goes_alone(world: World) -> None:
         (world.root / note.path).rename(world.root / "moved.md")
         await engine.parts.admin.reconcile()
         with pytest.raises(NotFound):
-            await perform(engine, "erase", {"target": note.path})
+            await engine.perform("erase", {"target": note.path})
         await engine.forget("moved.md")
 
 
@@ -164,6 +163,6 @@ async def test_an_editor_that_saves_meanwhile_keeps_its_save(tmp_path: Path) -> 
 async def test_a_source_is_not_ours(world: World, tmp_path: Path) -> None:
     async with world.engine() as engine:
         with pytest.raises(Refused, match="read-only source"):
-            await perform(engine, "erase", {"target": "@team/x.md"})
+            await engine.perform("erase", {"target": "@team/x.md"})
         with pytest.raises(NotFound):
-            await perform(engine, "erase", {"target": "notes/none.md", "sure": True})
+            await engine.perform("erase", {"target": "notes/none.md", "sure": True})

@@ -11,7 +11,6 @@ import pytest
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MOST_AT_ONCE
 from mcp_memory.extraction.config import ExtractionConfig
@@ -103,7 +102,7 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
             case "forgotten":
                 await engine.forget(note)
             case "undone":
-                await perform(engine, "review", {"verb": "undo", "target": note})
+                await engine.perform("review", {"verb": "undo", "target": note})
             case _:
                 await engine.append("Answer in feet.", kind="preference", supersedes=note)
         assert (await take(engine, said)).known == 1
@@ -122,7 +121,7 @@ async def test_what_is_said_again_later_is_stored_again(world: World, way: str):
 async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(world: World):
     async with world.engine(extraction=ExtractionConfig(auto_accept=False)) as engine:
         for target in (await take(engine, [person(WISH, at=world.now), person(LEANING, at=world.now)])).waiting:
-            await perform(engine, "review", {"verb": "drop", "target": target})
+            await engine.perform("review", {"verb": "drop", "target": target})
         world.later(hours=1)
         again = await take(engine, [person(LEANING, at=world.now), person(WISH, at=world.now)], session="later")
         assert (len(again.waiting), again.known) == (1, 1)
@@ -200,7 +199,7 @@ async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: 
         assert await begun(engine, "another agent's") == said, "an answer may have come too late"
         world.later(hours=25)
         assert "--undo" not in await begun(engine, "after that")
-        await perform(engine, "review", {"verb": "undo", "target": note})
+        await engine.perform("review", {"verb": "undo", "target": note})
         assert await found(engine, "metric units") == [] and "metric" not in await begun(engine, "later")
         assert (await take(engine)).known == 2
         assert (await take(engine, session="new")).known == 2, "what was undone is not stored again"
@@ -288,7 +287,7 @@ async def test_what_somebody_wrote_meanwhile_stays(world: World):
         await engine.parts.admin.reconcile()
         for verb in ({"verb": "accept"}, {"verb": "drop"}, {"verb": "accept", "content": "Mine."}):
             with pytest.raises(PreconditionFailed):
-                await perform(engine, "review", {"target": seen.id, "etag": seen.etag, **verb})
+                await engine.perform("review", {"target": seen.id, "etag": seen.etag, **verb})
         with pytest.raises(PreconditionFailed):
             await engine.parts.review.merge(seen.id, "notes/preference/always-answer-in-metric-units.md", seen.etag)
         now = (await engine.parts.review.waiting())[0]
@@ -348,7 +347,7 @@ async def test_what_memory_holds_of_a_statement(world: World):
         note = await engine.append("The nightly export takes 42 minutes.", kind="fact")
         await take(engine)
         texts = ["the nightly export takes 42 minutes", "the nightly export takes 43 minutes", LEANING]
-        one, none, waiting = (await perform(engine, "held", {"texts": texts}))["held"]
+        one, none, waiting = (await engine.perform("held", {"texts": texts}))["held"]
         assert one["id"] == note.id and none is None and waiting["waiting"]
 
 
@@ -356,9 +355,9 @@ async def test_operations_say_what_is_wrong(world: World):
     async with world.engine() as engine:
         for arguments in ({"verb": "eat", "target": "x.md"}, {"verb": "merge", "target": "x.md"}):
             with pytest.raises(InvalidInput):
-                await perform(engine, "review", arguments)
+                await engine.perform("review", arguments)
         with pytest.raises(InvalidInput, match="line 1"):
-            await perform(engine, "extract", {"file": "f", "session": "s", "messages": "{"})
+            await engine.perform("extract", {"file": "f", "session": "s", "messages": "{"})
         with pytest.raises(InvalidInput, match="wait for review"):
             await engine.parts.review.drop("README.md", None)
 

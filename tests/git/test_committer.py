@@ -14,7 +14,6 @@ import pytest
 
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.git import note_history
 from mcp_memory.git.committer import UncommittedFiles
@@ -378,5 +377,5 @@ async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:
 
 
 async def ask(engine: Engine, target: str | None, *, at: str | None = None, limit: int | None = None) -> Any:
-    answer = await perform(engine, "log", {"target": target, "at": at, "limit": limit})
+    answer = await engine.perform("log", {"target": target, "at": at, "limit": limit})
     return answer if at else answer["log"]

@@ -15,7 +15,6 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.doctor import examine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Change
 from mcp_memory.indexing.index_rows import IndexedFile, to_upsert
@@ -94,7 +93,7 @@ async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> 
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
         assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine))
-        assert await perform(engine, "accept", {}) == {"pruned": 58}
+        assert await engine.perform("accept", {}) == {"pruned": 58}
         assert await found(engine, "uniqueword7") == []
         assert engine.parts.admin.status()["pruning_paused"] is None
 
@@ -163,7 +162,7 @@ async def test_a_person_can_say_that_this_is_the_vault(crowd: World) -> None:
         pass
     shutil.rmtree(crowd.root)
     async with crowd.engine() as engine:
-        assert await perform(engine, "accept", {}) == {"pruned": 60}
+        assert await engine.perform("accept", {}) == {"pruned": 60}
         await engine.append("words", kind="fact")
         await engine.parts.admin.reconcile()
         assert paths(engine) == ["notes/fact/words.md"]
@@ -447,7 +446,7 @@ async def test_reindex_trusts_nothing_but_the_bytes(toy_world: World, tmp_path: 
     async with toy_world.engine() as engine:
         spoken = len(engine.parts.model.embedder.texts)
         assert spoken >= 1
-        answer = await perform(engine, "reindex", {})
+        answer = await engine.perform("reindex", {})
         assert (answer["notes"], answer["reindexed"], answer["embedded"]) == (2, 0, 0)
         assert len(engine.parts.model.embedder.texts) == spoken
         now = engine.parts.writer._known[NotePath("a.md")]
@@ -457,8 +456,8 @@ async def test_reindex_trusts_nothing_but_the_bytes(toy_world: World, tmp_path: 
         engine.parts.writer._known[NotePath("a.md")] = IndexedFile(
             written.signature, now.etag
         )  # a change that no signature shows
-        assert (await perform(engine, "reconcile", {}))["changed"] == 0
-        assert (await perform(engine, "reindex", {}))["reindexed"] == 1
+        assert (await engine.perform("reconcile", {}))["changed"] == 0
+        assert (await engine.perform("reindex", {}))["reindexed"] == 1
         assert [hit.path for hit in (await engine.search("indigo", mode="keyword")).hits] == ["a.md"]
 
 

@@ -23,7 +23,6 @@ import anyio
 
 from mcp_memory.client.connection import Address
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.topics.config import TopicsConfig
 from tests.daemon.place import Place, Running
@@ -50,7 +49,7 @@ class EngineDoor:
         self._engine = engine
 
     async def ask(self, operation: str, **arguments: Any) -> Mapping[str, Any]:
-        return await perform(self._engine, operation, arguments)
+        return await self._engine.perform(operation, arguments)
 
 
 class DaemonDoor:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.requests import perform
 from mcp_memory.text.markdown import logs
 from tests.support.world import NOON, World, draft, made, more
 
@@ -34,7 +33,7 @@ def in_the_file(world: World, path: str = LOG) -> set[str]:
 
 
 async def listed(engine) -> set[str]:
-    return {each["id"] for each in (await perform(engine, "lost", {}))["lost"]}
+    return {each["id"] for each in (await engine.perform("lost", {}))["lost"]}
 
 
 async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
@@ -68,14 +67,14 @@ async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
         standing = world.read(LOG)
         gone = [text for each, text in zip(receipts, texts, strict=True) if text not in standing and each not in lost]
         assert gone == []
-        found = (await perform(engine, "doctor", {}))["findings"]
+        found = (await engine.perform("doctor", {}))["findings"]
         assert any(finding["what"].startswith(f"{LOG} was overwritten") for finding in found)
-        await perform(engine, "recover", {"ids": [LOG]})
+        await engine.perform("recover", {"ids": [LOG]})
         assert world.read(LOG).startswith(standing), "what stands there is not touched"
         assert lost <= in_the_file(world)
         assert all(world.read(LOG).count(text) == 1 for text in texts)
         assert await listed(engine) == set()
-        assert not any(LOG in finding["what"] for finding in (await perform(engine, "doctor", {}))["findings"])
+        assert not any(LOG in finding["what"] for finding in (await engine.perform("doctor", {}))["findings"])
         assert texts[-1].decode() in await engine.recall(ids=[receipts[-1]])
 
 
@@ -88,14 +87,14 @@ async def test_nothing_comes_back_by_itself(world: World) -> None:
         for _ in range(3):
             await engine.parts.admin.reconcile()
             world.later(days=1)
-        await perform(engine, "fix", {})
+        await engine.perform("fix", {})
         assert world.read(LOG) == kept, "a person may have taken it out on purpose"
     async with world.engine() as engine:
         assert world.read(LOG) == kept
-        [lost] = (await perform(engine, "lost", {}))["lost"]
+        [lost] = (await engine.perform("lost", {}))["lost"]
         assert lost["why"] == "missing"
         assert "beta" in lost["text"]
-        await perform(engine, "recover", {"ids": [lost["id"]], "dismiss": True})
+        await engine.perform("recover", {"ids": [lost["id"]], "dismiss": True})
         assert await listed(engine) == set()
         assert world.read(LOG) == kept
 
@@ -108,7 +107,7 @@ async def test_what_surely_was_overwritten_is_put_back_by_fix(world: World) -> N
         world.write(LOG, stale)
         await engine.append("After", kind="log")
         world.write(LOG, world.read(LOG) + b"\nby hand\n")
-        done = (await perform(engine, "fix", {}))["done"]
+        done = (await engine.perform("fix", {}))["done"]
         assert len(done) == len(gone)
         assert in_the_file(world) >= set(gone)
         assert world.read(LOG).startswith(stale)

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.models import NotePath
 from tests.support.world import World
 
@@ -30,7 +29,7 @@ CALLS: dict[str, Callable[[Engine], Awaitable[object]]] = {
     "recall by path": lambda e: e.recall(path="diary.md"),
     "reindex": lambda e: e.parts.admin.reindex(),
     "sweep": lambda e: e.parts.admin.reconcile(),
-    "doctor": lambda e: perform(e, "doctor", {}),
+    "doctor": lambda e: e.perform("doctor", {}),
     "adopt": lambda e: e.parts.admin.adopt(),
     "append": lambda e: e.append("A new fact", kind="fact"),
     "append a log entry": lambda e: e.append("Something happened", kind="log"),

@@ -8,7 +8,6 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import McpMemoryError
 from tests.support.world import World
 
@@ -31,7 +30,7 @@ async def everything_said(engine: Engine, target: str, path: str) -> str:
     said: list[str] = []
     for operation, arguments in asked:
         try:
-            answer = json.dumps(await perform(engine, operation, arguments), ensure_ascii=False)
+            answer = json.dumps(await engine.perform(operation, arguments), ensure_ascii=False)
             said.append(answer.replace(f'"{CANARY}"', ""))
         except McpMemoryError as error:
             said.append(str(error))

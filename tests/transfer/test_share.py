@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.renames import KernelRenames
@@ -272,7 +271,7 @@ def test_an_edit_in_the_moment_of_a_link_stays(
 
 
 async def gathered(engine: Engine, topic: str) -> ShareBundle:
-    return ShareBundle.from_json(json.loads(json.dumps(await perform(engine, "share", {"target": topic}))))
+    return ShareBundle.from_json(json.loads(json.dumps(await engine.perform("share", {"target": topic}))))
 
 
 @pytest.mark.anyio

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput
 from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, digest_of
@@ -35,13 +34,13 @@ async def take(
         data = sealed(item, source, note_id, f"{source.kind}:{source.root}/{name}")
         items.append({"path": name, "id": note_id, "data": base64.b64encode(data).decode()})
     arguments = {"items": items, "folder": folder_of(source), "mark": mark_of(source), "dry_run": dry_run}
-    said = await perform(engine, "import", arguments)
+    said = await engine.perform("import", arguments)
     return {name: (taken["deed"], taken["path"]) for name, taken in zip(texts, said["taken"], strict=True)}
 
 
 async def put_back(engine: Engine, files: Mapping[str, bytes], *, dry_run: bool = False) -> list[str]:
     items = [{"path": path, "data": base64.b64encode(data).decode()} for path, data in files.items()]
-    return [taken["deed"] for taken in (await perform(engine, "import", {"items": items, "dry_run": dry_run}))["taken"]]
+    return [taken["deed"] for taken in (await engine.perform("import", {"items": items, "dry_run": dry_run}))["taken"]]
 
 
 async def test_once_is_enough_and_a_change_follows(world: World) -> None:
@@ -78,7 +77,7 @@ async def test_a_note_that_was_moved_is_found_there(world: World) -> None:
         await take(engine, {"a.md": "Kyoto"})
         world.write("trips/kyoto.md", world.read(f"{FOLDER}/a.md"))
         (world.root / FOLDER / "a.md").unlink()
-        await perform(engine, "reconcile", {})
+        await engine.perform("reconcile", {})
         assert await take(engine, {"a.md": "Kyoto"}) == {"a.md": ("unchanged", "trips/kyoto.md")}
         assert await take(engine, {"a.md": "Nara"}) == {"a.md": ("updated", "trips/kyoto.md")}
         assert not (world.root / FOLDER / "a.md").exists()
@@ -110,7 +109,7 @@ async def test_a_taken_name_a_secret_and_what_is_no_item(world: World) -> None:
         ] * 2
         for items in [1], [{}], [{"path": "a.md", "data": "%"}], [{"path": "a.md", "data": 1}]:
             with pytest.raises(InvalidInput):
-                await perform(engine, "import", {"items": items})
+                await engine.perform("import", {"items": items})
 
 
 async def test_an_exported_vault_comes_back_and_never_over_what_is_there(world: World) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from anyio import to_thread
 
-from mcp_memory.engine.requests import perform
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.vault.config import VaultConfig
@@ -226,7 +225,7 @@ async def test_a_damaged_ledger_costs_ownership_and_nothing_else(world: World) -
             await engine.forget(first.id)
         await engine.forget(second.id)
         third = await engine.append("Biscuits at six", kind="fact")
-        said = [finding["what"] for finding in (await perform(engine, "doctor", {}))["findings"]]
+        said = [finding["what"] for finding in (await engine.perform("doctor", {}))["findings"]]
         assert any("5 lines of the ledger are unreadable" in line for line in said)
     async with world.engine() as engine:
         await engine.forget(third.id)

@@ -1,0 +1,234 @@
+"""Answers each operation that has a name with plain JSON values; `OPERATIONS` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
+from mcp_memory.engine import requests, session_handlers
+from mcp_memory.engine.doctor import examine, treat
+from mcp_memory.engine.serializers import (
+    Payload,
+    forgotten_payload,
+    lost_payload,
+    receipt_payload,
+    search_payload,
+    tombstone_payload,
+)
+from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
+from mcp_memory.git.note_history import PAST_S
+from mcp_memory.models import NoteRecord
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.search.filters import moment_of
+from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.transfer.porting import ImportDestination, facts_of, incoming_of
+from mcp_memory.transfer.share.share_bundle import parcel_of, topic_named
+from mcp_memory.vault.journals.tombstones import Tombstone
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
+
+
+async def _search(engine: Engine, request: requests.SearchRequest) -> Payload:
+    return search_payload(await engine.search(**asdict(request)))
+
+
+async def _recall(engine: Engine, request: requests.RecallRequest) -> Payload:
+    return {"text": await engine.recall(**asdict(request))}
+
+
+async def _append(engine: Engine, request: requests.AppendRequest) -> Payload:
+    return receipt_payload(await engine.append(**asdict(request)))
+
+
+async def _forget(engine: Engine, request: requests.ForgetRequest) -> Payload:
+    return forgotten_payload(await engine.forget(**asdict(request)), request.target, restored=False)
+
+
+async def _restore(engine: Engine, request: requests.RestoreRequest) -> Payload:
+    return forgotten_payload(await engine.forget(**asdict(request), restore=True), request.target, restored=True)
+
+
+async def _forgotten(engine: Engine, request: requests.ForgottenRequest) -> Payload:
+    return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(engine, request)]}
+
+
+async def _restore_all(engine: Engine, request: requests.ForgottenRequest) -> Payload:
+    """Restores what `forgotten` lists for the same arguments; one that cannot be restored does not stop the others."""
+    restored: list[Payload] = []
+    refused: list[Payload] = []
+    for stone in await _tombstones(engine, request):
+        try:
+            await engine.forget(stone.target, restore=True, personal=True)
+        except McpMemoryError as error:
+            refused.append({**tombstone_payload(stone), "why": str(error)})
+        else:
+            restored.append(tombstone_payload(stone))
+    return {"restored": restored, "refused": refused}
+
+
+async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> list[Tombstone]:
+    since = moment_of("since", request.since, engine.parts.vault.layout.tz)
+    return await engine.parts.forgetter.forgotten(client=request.client, session=request.session, since=since)
+
+
+async def _erase(engine: Engine, request: requests.EraseRequest) -> Payload:
+    return asdict(await engine.erase(**asdict(request)))
+
+
+async def _compact(engine: Engine, request: requests.CompactRequest) -> Payload:
+    parts, run, topic = engine.parts, request.undo, request.topic
+    if run is not None and (request.dry_run or topic is not None):
+        raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
+    if run is not None:
+        return asdict(await parts.compactor.undo(run))
+    await parts.admin.reconcile()
+    try:
+        await parts.model.embed()
+        note = None if parts.model.embedder else f"{parts.model.reason}: a note without a vector waits"
+    except EmbedderUnavailable as error:
+        note = f"{error.message}: a note without a vector waits"
+    if request.dry_run:
+        return {**preview_payload(await parts.compactor.preview(topic)), "note": note}
+    return {**asdict(await parts.compactor.run(topic)), "note": note}
+
+
+async def _runs(engine: Engine, _: requests.NoArguments) -> Payload:
+    journal = engine.parts.run_journal
+    found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    return {"runs": [run_payload(run, entries) for run, entries in found]}
+
+
+async def _tree(engine: Engine, request: requests.TreeRequest) -> Payload:
+    depth = request.depth
+    if depth is not None and depth < 1:
+        raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
+    topics, fresh = await _tree_and_fresh(engine)
+    return tree_payload(topics, fresh, depth)
+
+
+async def _show(engine: Engine, request: requests.TargetRequest) -> Payload:
+    """A topic's folder stands for its page."""
+    topics, _ = await _tree_and_fresh(engine)
+    target = request.target.strip().removeprefix("./").rstrip("/")
+    page = next((topic.page_path for top in topics for topic in top.walk() if topic.folder == target), target)
+    file, text = await engine.verbatim(page)
+    return shown_payload(file.record, text, topics)
+
+
+async def _share(engine: Engine, request: requests.TargetRequest) -> Payload:
+    """What of a topic can be shared. This only reads: the command that asked writes the files."""
+    parts = engine.parts
+    await parts.admin.reconcile()
+    topics, _ = await _tree_and_fresh(engine)
+    topic = topic_named(request.target, topics, parts.compactor.root)
+    bundle = await in_thread(lambda: parcel_of(parts.vault, parts.marker.id, topic), what="reading the topic")
+    return asdict(bundle)
+
+
+async def _tree_and_fresh(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
+    view = engine.parts.compactor.planner_view
+    return await in_thread(view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
+
+
+async def _adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:
+    if request.revoke:
+        return {"returned": await engine.parts.admin.give_back(request.path, dry_run=request.dry_run)}
+    return {"adopted": await engine.parts.admin.adopt(request.path, dry_run=request.dry_run)}
+
+
+async def _reindex(engine: Engine, _: requests.NoArguments) -> Payload:
+    return await engine.parts.admin.reindex()
+
+
+async def _reconcile(engine: Engine, _: requests.NoArguments) -> Payload:
+    return await engine.parts.admin.reconcile()
+
+
+async def _accept(engine: Engine, _: requests.NoArguments) -> Payload:
+    return {"pruned": await engine.parts.admin.accept_loss()}
+
+
+async def _doctor(engine: Engine, _: requests.NoArguments) -> Payload:
+    findings = await in_thread(lambda: examine(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
+    return {"findings": [finding.payload() for finding in findings]}
+
+
+async def _fix(engine: Engine, _: requests.NoArguments) -> Payload:
+    return {"done": await treat(engine)}
+
+
+async def _lost(engine: Engine, _: requests.NoArguments) -> Payload:
+    return {"lost": [lost_payload(entry) for entry in await engine.parts.admin.lost_entries()]}
+
+
+async def _recover(engine: Engine, request: requests.RecoverRequest) -> Payload:
+    found = await engine.parts.admin.recover(request.ids, dismiss=request.dismiss)
+    return {"recovered": [lost_payload(entry) for entry in found]}
+
+
+async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
+    describe = partial(engine.parts.note_history.describe, request.target, request.at, request.limit)
+    return await in_thread(describe, deadline_s=PAST_S + 10, what="reading the history")
+
+
+async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:
+    destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
+    incoming = list(map(incoming_of, request.items))
+    taken = await engine.parts.transfer.take_in(incoming, destination, dry_run=request.dry_run)
+    return {"taken": [{"deed": note.deed.value, "path": note.path, "why": note.why} for note in taken]}
+
+
+async def _export(engine: Engine, request: requests.ExportRequest) -> Payload:
+    """The command that asked reads the files itself."""
+    found, further = await engine.parts.transfer.catalogue(request.after)
+    return {"home": engine.parts.marker.home, "notes": list(map(facts_of, found)), "next": further}
+
+
+async def _status(engine: Engine, _: requests.NoArguments) -> Payload:
+    facts = await in_thread(engine.parts.admin.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return {**facts, "capture": engine.parts.capture_worker.status()}
+
+
+OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payload]]]] = {
+    "search": (requests.SearchRequest, _search),
+    "recall": (requests.RecallRequest, _recall),
+    "brief": (requests.BriefRequest, session_handlers.brief),
+    "flush": (requests.NoArguments, session_handlers.flush),
+    "emptied": (requests.TranscriptRequest, session_handlers.emptied),
+    "grown": (requests.TranscriptRequest, session_handlers.grown),
+    "transcripts": (requests.TranscriptsRequest, session_handlers.transcripts),
+    "capture": (requests.CaptureRequest, session_handlers.capture),
+    "titles": (requests.TitlesRequest, session_handlers.titles),
+    "append": (requests.AppendRequest, _append),
+    "forget": (requests.ForgetRequest, _forget),
+    "restore": (requests.RestoreRequest, _restore),
+    "forgotten": (requests.ForgottenRequest, _forgotten),
+    "restore_all": (requests.ForgottenRequest, _restore_all),
+    "adopt": (requests.AdoptRequest, _adopt),
+    "reindex": (requests.NoArguments, _reindex),
+    "reconcile": (requests.NoArguments, _reconcile),
+    "accept": (requests.NoArguments, _accept),
+    "doctor": (requests.NoArguments, _doctor),
+    "fix": (requests.NoArguments, _fix),
+    "lost": (requests.NoArguments, _lost),
+    "recover": (requests.RecoverRequest, _recover),
+    "erase": (requests.EraseRequest, _erase),
+    "status": (requests.NoArguments, _status),
+    "compact": (requests.CompactRequest, _compact),
+    "runs": (requests.NoArguments, _runs),
+    "tree": (requests.TreeRequest, _tree),
+    "show": (requests.TargetRequest, _show),
+    "share": (requests.TargetRequest, _share),
+    "extract": (requests.ExtractRequest, session_handlers.extract),
+    "held": (requests.HeldRequest, session_handlers.held),
+    "inbox": (requests.NoArguments, session_handlers.inbox),
+    "review": (requests.ReviewRequest, session_handlers.review),
+    "log": (requests.LogRequest, _log),
+    "import": (requests.ImportRequest, _import),
+    "export": (requests.ExportRequest, _export),
+}
+"""An operation's name → what it takes, and what answers it."""

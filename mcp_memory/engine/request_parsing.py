@@ -1,0 +1,82 @@
+"""Reads the fields of requests, and makes requests from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from mcp_memory.engine.requests import INTERNAL, Mode
+from mcp_memory.errors import InvalidInput
+
+
+class Field(NamedTuple):
+    """A field of a request. `hint` is its type without text; `about` what agents read, None where they are not
+    offered it."""
+
+    name: str
+    hint: Any
+    about: str | None
+    is_internal: bool
+    is_required: bool
+    default: Any
+
+
+R = TypeVar("R")
+
+
+@cache
+def fields_of(request: type[Any]) -> tuple[Field, ...]:
+    """The fields of a request, in order."""
+    return tuple(_fields(request))
+
+
+def request_from(request: Callable[..., R], operation: str, arguments: Mapping[str, Any]) -> R:
+    """A request made from JSON; an argument that is None counts as not given.
+
+    Raises InvalidInput for an unknown or missing argument or one of the wrong type.
+    """
+    known = {field.name: field for field in fields_of(cast("type[Any]", request)) if not field.is_internal}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    hint = f"it takes: {', '.join(sorted(known)) or 'nothing'}"
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidInput(f"{operation} has no argument {name[:100]!r}", hint=hint)
+        wanted, fits = _check_of(known[name].hint)
+        if not fits(value):
+            raise InvalidInput(f"{name} must be {wanted}")
+    if missing := {name for name, field in known.items() if field.is_required} - set(given):
+        raise InvalidInput(f"{operation} needs {min(missing)}", hint=hint)
+    return request(**given)
+
+
+def _fields(request: type[Any]) -> Iterator[Field]:
+    hints = get_type_hints(request, include_extras=True)
+    for field in fields(request):
+        hint = hints[field.name]
+        hint, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        about = next((note for note in notes if isinstance(note, str)), None)
+        yield Field(field.name, hint, about, INTERNAL in notes, field.default is MISSING, field.default)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value))
+
+
+_CHECKS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
+    str: ("a string", lambda value: isinstance(value, str)),
+    int: ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    Mode: (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode)),
+    Sequence[str]: ("a list of strings", _is_texts),
+    Sequence[Mapping[str, Any]]: ("a list of objects", lambda value: isinstance(value, list)),
+}
+"""A type → its name in messages, and whether a JSON value is of it."""
+
+
+def _check_of(hint: Any) -> tuple[str, Callable[[Any], bool]]:
+    if NoneType in get_args(hint):
+        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
+    return _CHECKS[hint]

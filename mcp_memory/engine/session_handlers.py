@@ -1,0 +1,116 @@
+"""Answers what hooks ask about sessions, and what is asked about transcripts and candidates, with plain JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from mcp_memory.capture.readers.plain import read_plain
+from mcp_memory.engine import requests
+from mcp_memory.engine.serializers import Payload
+from mcp_memory.errors import InvalidInput
+from mcp_memory.recall.flush import FLUSH
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.search.filters import checked_query
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
+
+
+async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
+    parts = engine.parts
+    parts.watcher.touch()
+    if request.transcript:
+        client = _client_of(request.session)
+        parts.capture_worker.follow(client, request.transcript, due=False, delegated=request.delegated)
+    deadline_s = request.within_ms / 1000
+    if request.prompt is None:
+        briefing = await parts.briefer.start(request.session, request.project, deadline_s=deadline_s)
+    else:
+        briefing = await parts.briefer.prompt(
+            request.session, checked_query(request.prompt), request.project, deadline_s=deadline_s,
+            lasting=request.lasting,
+        )  # fmt: skip
+    facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
+    return {"text": briefing.text, **facts}
+
+
+async def flush(engine: Engine, _: requests.NoArguments) -> Payload:
+    """What an agent is asked to do before its context is compacted; nothing where it could not."""
+    vault = engine.parts.vault
+    read_only = await in_thread(lambda: vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
+    return {"text": "" if read_only else FLUSH}
+
+
+async def grown(engine: Engine, request: requests.TranscriptRequest) -> Payload:
+    """A turn of the session has ended. The transcript is captured after the answer."""
+    if request.transcript:
+        client = _client_of(request.session)
+        await engine.parts.capture_worker.follow_durably(client, request.transcript, delegated=request.delegated)
+    return {}
+
+
+async def emptied(engine: Engine, request: requests.TranscriptRequest) -> Payload:
+    """The session's context was emptied, or the session is over."""
+    await grown(engine, request)
+    await engine.parts.briefer.reset(request.session)
+    return {}
+
+
+def _client_of(session: str) -> str:
+    """Hooks name a session CLIENT/ID."""
+    return session.partition("/")[0]
+
+
+async def transcripts(engine: Engine, request: requests.TranscriptsRequest) -> Payload:
+    service, file, client = engine.parts.capture_worker.service, request.file, request.client
+    found = await (service.list_in_file(file, client) if file else service.list_transcripts(client))
+    return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
+
+
+async def capture(engine: Engine, request: requests.CaptureRequest) -> Payload:
+    """As many as can be captured in a moment. One that is not at its end, or has no report, is to be asked for
+    again."""
+    return {"reports": await engine.parts.capture_worker.capture_files(request.files, dry_run=request.dry_run)}
+
+
+async def titles(engine: Engine, request: requests.TitlesRequest) -> Payload:
+    found = await engine.parts.briefer.titles(request.ids)
+    return {"notes": {note_id: {"path": note.path, "title": note.title} for note_id, note in found.items()}}
+
+
+async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
+    parts = engine.parts
+    messages = read_plain(request.messages.encode(), parts.vault.layout.tz)
+    taken = await parts.candidate_ingest.ingest(
+        request.file, request.client, request.session, messages, project=request.project
+    )
+    return asdict(taken)
+
+
+async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
+    """Which note holds each statement, or None."""
+    found = [await engine.parts.neighbours.holder(text) for text in request.texts]
+    return {"held": [holder and asdict(holder) for holder in found]}
+
+
+async def inbox(engine: Engine, _: requests.NoArguments) -> Payload:
+    return {"waiting": [candidate.payload() for candidate in await engine.parts.review.waiting()]}
+
+
+async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
+    review, target, etag = engine.parts.review, request.target, request.etag
+    match request.verb:
+        case "accept":
+            record = await review.accept(target, etag, request.content, supersede=request.supersede)
+        case "merge":
+            if request.into is None:
+                raise InvalidInput("merge needs into", hint="pass the id or path of a note")
+            record = await review.merge(target, request.into, etag)
+        case "drop":
+            record = await review.drop(target, etag)
+        case "undo":
+            record = await review.undo(target)
+        case verb:
+            raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge, drop or undo")
+    return {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
