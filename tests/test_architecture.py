@@ -31,12 +31,12 @@ SEARCH_ARGUMENT = "include_archived"
 """An argument of `memory_search` that has come through every layer since the first version."""
 
 # The limit is today's figure where that is beyond the target, so that it can only fall: (limit, target).
-PACKAGE_LINES = (50_500, 42_000)
-MODULES_A_FOLDER = (27, 16)
-FOLDER_LINES = (3_513, 3_000)
-LONG_MODULES = (12, 0)
+PACKAGE_LINES = (50_300, 42_000)
+MODULES_A_FOLDER = (16, 16)
+FOLDER_LINES = (3_000, 3_000)
+LONG_MODULES = (9, 0)
 REPEATED_CLASSES = (0, 0)
-REPEATED_MODULES = (7, 0)
+REPEATED_MODULES = (3, 0)
 ARGUMENT_FILES = (6, 4)
 APPEND_MODULES = (6, 5)
 SEARCH_MODULES = (5, 5)
