@@ -54,7 +54,7 @@ class Transfer:
             taken = await in_thread(take, deadline_s=LONG_S, what="writing imported notes")
             return taken
         finally:
-            if not dry_run and (taken is None or any(each.deed in WRITTEN for each in taken)):
+            if not dry_run and (taken is None or any(each.action in WRITTEN for each in taken)):
                 await self._reconcile()
 
     async def catalogue(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:

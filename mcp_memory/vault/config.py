@@ -32,7 +32,7 @@ class KindConfig:
     """One table `[kinds.<name>]`: where notes of this kind land and how long they count."""
 
     folder: str = ""
-    """Below home; empty = the shipped kind's, else `notes/<kind>`."""
+    """Below the managed folder; empty = the shipped kind's, else `notes/<kind>`."""
     ttl_days: int = 0
     """0 = for ever."""
     about: str = ""
@@ -65,7 +65,7 @@ NOTE = "note"
 
 @dataclass(frozen=True, slots=True)
 class NoteKind:
-    """`folder` is relative to home; a log's is relative to the vault."""
+    """`folder` is relative to the managed folder; a log's is relative to the vault."""
 
     name: str
     folder: str
@@ -102,7 +102,7 @@ class NoteKinds:
         raise InvalidInput(f"unknown kind {name[:100]!r}", hint=f"did you mean {near[0]!r}? {known}" if near else known)
 
     def of_folder(self, folder: str) -> str:
-        """The kind that a file in this folder (relative to home) has without saying so."""
+        """The kind that a file in this folder (relative to the managed folder) has without saying so."""
         while folder:
             if name := self._by_folder.get(folder):
                 return name

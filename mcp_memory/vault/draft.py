@@ -41,7 +41,7 @@ class Draft:
     """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since; but
     not where it was said again after that."""
     folder: str | None = None
-    """Below home, if not its kind's."""
+    """Below the managed folder, if not its kind's."""
     id: NoteId | None = None
     """A new one where none is given."""
     more: Mapping[str, frontmatter.Value] = field(default_factory=dict[str, frontmatter.Value])

@@ -95,7 +95,9 @@ class NotePublisher:
         if draft.path:
             inner = layout.below_home(validate_new(draft.path))
             if inner is None:
-                raise Refused(f"{draft.path} is outside home", hint=f"start with {layout.home or 'notes'}/")
+                raise Refused(
+                    f"{draft.path} is outside the managed folder", hint=f"start with {layout.home or 'notes'}/"
+                )
             # Folded: on some disks, and for every other writer of such names, the spelling makes no difference.
             folded = plain_name(inner)
             for folder in (ALWAYS_LOAD, INBOX):

@@ -32,7 +32,7 @@ _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are inside a vault. `home` is a folder, or empty for the vault's root."""
+    """Where things are inside a vault. `home` is the managed folder, or empty for the vault's root."""
 
     home: str
     tz: tzinfo
@@ -41,7 +41,7 @@ class Layout:
     """Where daily logs are kept: at the root, or inside home in a folder that had none there."""
 
     def below_home(self, path: str) -> str | None:
-        """The path relative to home, or None outside it; the vault-wide `MEMORY.md` and `memory/` are outside."""
+        """The path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are outside."""
         if path.startswith("@") or path == "MEMORY.md" or path.startswith("memory/"):
             return None
         if not self.home:

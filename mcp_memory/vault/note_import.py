@@ -108,7 +108,7 @@ class IncomingNote:
 class ImportResult:
     """`path` is where the note is or would be, `why` a few words where nothing was written."""
 
-    deed: ImportAction
+    action: ImportAction
     path: NotePath
     why: str = ""
 
@@ -160,7 +160,7 @@ class NoteImporter:
             if dry_run:
                 return [step.taken for step in steps]
             self._must_be_there()
-            self._announce([step for step in steps if step.incoming.id and step.taken.deed in WRITTEN])
+            self._announce([step for step in steps if step.incoming.id and step.taken.action in WRITTEN])
             return list(crew.map(self._done, steps))
 
     # -- what is to be done ------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ class NoteImporter:
 
     def _done(self, step: _Step) -> ImportResult:
         incoming, taken = step.incoming, step.taken
-        if taken.deed not in WRITTEN:
+        if taken.action not in WRITTEN:
             return taken
         try:
             try:

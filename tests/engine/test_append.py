@@ -336,7 +336,7 @@ async def test_outside_home_nothing_is_written(tmp_path) -> None:
     world.write("mine.md", "personal")
     async with world.engine() as engine:
         for path in ("notes/x.md", "mine2.md", "Agent.md"):
-            with pytest.raises(Refused, match="outside home"):
+            with pytest.raises(Refused, match="outside the managed folder"):
                 await engine.append("words", path=path)
         assert (await engine.append("words", path="Agent/x.md")).path == "Agent/x.md"
 
