@@ -27,7 +27,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect
-from mcp_memory.topics.page import PAGE, PROPOSAL, unmarked, with_related
+from mcp_memory.topics.page import PAGE, PROPOSAL, with_related_section, without_stale_flag
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -101,11 +101,11 @@ def _expected(path: NotePath, file: NoteFile | None, text: str, vault: Vault) ->
     has listed on it."""
     if file is None:
         raise NotFound(f"{path} is gone")
-    if unmarked(file.text) == unmarked(text):
+    if without_stale_flag(file.text) == without_stale_flag(text):
         return file.record.etag
     if not vault.filing.is_as_we_wrote(file):
         raise PreconditionFailed(f"{path} was changed by somebody else", hint="it stays as it is")
-    if with_related(unmarked(file.text), "") != with_related(unmarked(text), ""):
+    if with_related_section(without_stale_flag(file.text), "") != with_related_section(without_stale_flag(text), ""):
         raise PreconditionFailed(f"{path} was written anew by a later run", hint="it stays as it is")
     return file.record.etag
 

@@ -28,14 +28,14 @@ from mcp_memory.topics.page import (
     PageChild,
     TopicPageText,
     covers,
-    gist,
     link,
-    related_part,
+    related_section,
     render,
-    with_related,
+    summary_text,
+    with_related_section,
 )
 from mcp_memory.topics.plan import next_number
-from mcp_memory.topics.topic_tree import Topic, as_child, leaf
+from mcp_memory.topics.topic_tree import Topic, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
@@ -130,7 +130,9 @@ class JobBuilder:
     def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Raises NotFound for a note that is not as the index knows it: the next run sees what became of it."""
         sources = [
-            SummarySource(topic.title, gist(self._vault.read(topic.page_path).body)) for topic in topics if topic.page
+            SummarySource(topic.title, summary_text(self._vault.read(topic.page_path).body))
+            for topic in topics
+            if topic.page
         ]
         for record in leaves:
             file = self._vault.read(record.path)
@@ -165,11 +167,11 @@ class JobBuilder:
                 steps += [_move(record, f"{target}{below}") for record in each.leaves]
                 steps += [_move(page, f"{target}{below}") for page in (each.page, each.proposal) if page]
             if topic.page:
-                children.append(_at(as_child(topic), f"{target}/{PAGE}"))
+                children.append(_at(topic_child(topic), f"{target}/{PAGE}"))
         for record in moving.leaves:
             name = _free(record.path.rpartition("/")[2], names)
             steps.append(MoveStep(record.id, record.path, NotePath(f"{folder}/{name}")))
-            children.append(_at(leaf(record), f"{folder}/{name}"))
+            children.append(_at(note_child(record), f"{folder}/{name}"))
         return steps, children
 
     def _page(
@@ -191,7 +193,7 @@ class JobBuilder:
         written = render(page).decode()
         if before is None:
             return WriteStep(path, written)
-        return WriteStep(path, with_related(written, related_part(before.text)), before.text)
+        return WriteStep(path, with_related_section(written, related_section(before.text)), before.text)
 
 
 def proposal_key(topic: Topic) -> str:
@@ -209,7 +211,7 @@ def _so_far(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
     all_stands = len(earlier) == len(told) and covers(topic.folder, earlier) == meta.get("covers")
     if page is None or not is_by_model or not all_stands:
         return "", frozenset()
-    return gist(page.body), {place for place, child in enumerate(topic.children) if child.id not in told}
+    return summary_text(page.body), {place for place, child in enumerate(topic.children) if child.id not in told}
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:

@@ -18,7 +18,7 @@ from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.topics.page import marked
+from mcp_memory.topics.page import with_stale_flag
 from mcp_memory.topics.plan import FRESH
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
@@ -187,7 +187,7 @@ class StaleFlags:
             try:
                 file = self._vault.read(page.path)
                 if file.record.etag == page.etag:
-                    data = marked(file.text, stale=topic.outdated).encode()
+                    data = with_stale_flag(file.text, stale=topic.outdated).encode()
                     yield self._vault.filing.write_page(page.path, data, page.etag)
             except (NotFound, PreconditionFailed):
                 continue  # somebody was faster; the next sweep looks again

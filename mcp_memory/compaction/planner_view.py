@@ -16,8 +16,8 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, TOPICS
-from mcp_memory.topics.plan import FRESH, PlanJob, age, plan
-from mcp_memory.topics.topic_tree import Topic, grow, movable
+from mcp_memory.topics.plan import FRESH, PlanJob, age_key, plan
+from mcp_memory.topics.topic_tree import Topic, build_tree, movable
 from mcp_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class WorkLeft:
 
 def without_tail(fresh: Sequence[NoteRecord], tail: int) -> list[NoteRecord]:
     """All but the newest, as the plan has it."""
-    ordered = sorted(fresh, key=lambda note: age(note.path))
+    ordered = sorted(fresh, key=lambda note: age_key(note.path))
     return ordered[: max(0, len(ordered) - tail)]
 
 
@@ -135,7 +135,7 @@ class PlannerView:
     def read_tree(self) -> tuple[list[Topic], list[NoteRecord]]:
         """The tree, and the fresh notes that may move."""
         records = self._records(self.root)
-        tree = grow(records, self.root, self._vault.filing.made_by_us, self._vault.filing.is_as_written)
+        tree = build_tree(records, self.root, self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         return tree, self._fresh(records)
 
     def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[PlanJob]:

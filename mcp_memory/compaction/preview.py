@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.plan import FRESH, PlanJob, after, plan
-from mcp_memory.topics.topic_tree import Ours, Topic, grow, movable
+from mcp_memory.topics.plan import FRESH, PlanJob, paths_after, plan
+from mcp_memory.topics.topic_tree import Ours, Topic, build_tree, movable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,7 @@ class Sketch:
         ]
         came_from = {now.path: before.path for now, before in zip(records, self._records, strict=True)}
         new = {record.path for record in records[self._known :]}
-        tree = grow(
+        tree = build_tree(
             records,
             self._root,
             lambda page, now: page in new or made(came_from.get(page, page), now),
@@ -96,7 +96,7 @@ class Sketch:
             beside[job.parent].append(name)
             page = f"{job.parent}/{name}/{PAGE}".removeprefix("/")
             pages.append((page, _page(f"{self._root}/{page}", title)))
-        where = after(self._places, jobs, names.__getitem__)
+        where = paths_after(self._places, jobs, names.__getitem__)
         self._places = [where[place] for place in self._places] + [place for place, _ in pages]
         self._records += [record for _, record in pages]
 

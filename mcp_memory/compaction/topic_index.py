@@ -16,7 +16,7 @@ from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.map import MapEntry, render_map
-from mcp_memory.topics.page import MAP, etag_of, gist, related_part, render_related, with_related
+from mcp_memory.topics.page import MAP, etag_of, related_section, render_related, summary_text, with_related_section
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -84,7 +84,7 @@ class TopicIndex:
 
     def _rendered(self, map_id: NoteId, spots: Sequence[MapEntry], created: datetime, updated: datetime) -> str:
         def said(spot: MapEntry) -> str:
-            return gist(self._vault.read(spot.page).body) if spot.page else ""
+            return summary_text(self._vault.read(spot.page).body) if spot.page else ""
 
         return render_map(map_id, self.path, spots, said, self._budget_tokens, created, updated)
 
@@ -108,14 +108,14 @@ def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
         if not topic.ours or topic.edited:
             continue
         file = vault.read(topic.page_path)
-        part = related_part(file.text)
+        part = related_section(file.text)
         is_due = not part or file.record.id in written or not _holds(topic.page_path, part, titles)
         if is_due and vault.filing.is_as_we_wrote(file):
             texts[topic.page_path] = file.text
     steps = [step for step in _rewritten(topics, texts, index) if step.text != step.before]
     if not steps:
         return None
-    told = (f"{step.path} {related_part(step.text)}" for step in steps)
+    told = (f"{step.path} {related_section(step.text)}" for step in steps)
     return JobEntry(hash_job("relate", told), f"related topics on {counted(len(steps), 'page')}", steps)
 
 
@@ -140,7 +140,7 @@ def _rewritten(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
             near = [(topics[each].title, topics[each].page_path) for each in nearest_topics(at, folders, directions)]
-            yield WriteStep(topic.page_path, with_related(text, render_related(topic.page_path, near)), text)
+            yield WriteStep(topic.page_path, with_related_section(text, render_related(topic.page_path, near)), text)
 
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
-from mcp_memory.git.repository import find
+from mcp_memory.git.repository import find_repository
 from mcp_memory.models import Problem
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
@@ -83,7 +83,7 @@ def _open_objects(engine: Engine) -> str | None:
     ):
         return None
     try:
-        found = find(root, LOOK_DEADLINE_S).open_objects()
+        found = find_repository(root, LOOK_DEADLINE_S).open_objects()
     except McpMemoryError:
         return None  # no repository, or git does not answer: the commits say so
     return str(found) if found else None

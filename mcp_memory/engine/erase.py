@@ -21,7 +21,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.temp_names import SUFFIX, TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_part, with_related
+from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_section, with_related_section
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.transfer.share.shared_folders import SharedFolders
 from mcp_memory.vault.note_file import NoteFile, original_of
@@ -124,7 +124,7 @@ class Eraser:
         beside = self._beside(pages)
         for page in beside:
             file = self._vault.read(page)
-            self._vault.filing.write_page(page, with_related(file.text, "").encode(), file.record.etag)
+            self._vault.filing.write_page(page, with_related_section(file.text, "").encode(), file.record.etag)
         for page in pages:
             self._vault.erase(page)
         for each in holders:
@@ -146,7 +146,7 @@ class Eraser:
         found: list[NotePath] = []
         for path in sorted({record.path for record in others if self._vault.filing.is_as_written(record)} - {*pages}):
             file = self._read(path)
-            links = find_links(related_part(file.text)) if file else []
+            links = find_links(related_section(file.text)) if file else []
             if any(resolve(link.target, path) in pages for link in links):
                 found.append(path)
         return found

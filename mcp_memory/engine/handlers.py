@@ -24,8 +24,8 @@ from mcp_memory.models import NoteRecord
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import moment_of
 from mcp_memory.topics.topic_tree import Topic
-from mcp_memory.transfer.porting import ImportDestination, facts_of, incoming_of
-from mcp_memory.transfer.share.share_bundle import parcel_of, topic_named
+from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
+from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
 from mcp_memory.vault.journals.tombstones import Tombstone
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ async def _share(engine: Engine, request: requests.TargetRequest) -> Payload:
     parts = engine.parts
     await parts.admin.reconcile()
     topics, _ = await _tree_and_fresh(engine)
-    topic = topic_named(request.target, topics, parts.compactor.root)
-    bundle = await in_thread(lambda: parcel_of(parts.vault, parts.marker.id, topic), what="reading the topic")
+    topic = find_topic(request.target, topics, parts.compactor.root)
+    bundle = await in_thread(lambda: build_bundle(parts.vault, parts.marker.id, topic), what="reading the topic")
     return asdict(bundle)
 
 
@@ -177,15 +177,15 @@ async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
 
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:
     destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
-    incoming = list(map(incoming_of, request.items))
-    taken = await engine.parts.transfer.take_in(incoming, destination, dry_run=request.dry_run)
-    return {"taken": [{"deed": note.deed.value, "path": note.path, "why": note.why} for note in taken]}
+    incoming = list(map(parse_incoming, request.items))
+    taken = await engine.parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
+    return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
 
 
 async def _export(engine: Engine, request: requests.ExportRequest) -> Payload:
     """The command that asked reads the files itself."""
-    found, further = await engine.parts.transfer.catalogue(request.after)
-    return {"home": engine.parts.marker.home, "notes": list(map(facts_of, found)), "next": further}
+    found, further = await engine.parts.transfer.list_notes(request.after)
+    return {"home": engine.parts.marker.home, "notes": list(map(note_facts, found)), "next": further}
 
 
 async def _status(engine: Engine, _: requests.NoArguments) -> Payload:

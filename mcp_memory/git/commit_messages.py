@@ -1,8 +1,4 @@
-"""Telling: from changed files to commits, each of one kind of work and named by it. Pure.
-
-What a commit is called is read off its changes, not off the calls that made them: so it is true also where several
-calls changed one file before it was committed, and after a restart.
-"""
+"""Splits file changes into commits, one per kind of work, and names each of them. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ class _Filed:
     pages: list[FileChange] = field(default_factory=list[FileChange])
 
 
-def parts_of(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
+def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     """Every change in exactly one part."""
     begun = [
         change for change in changes if change.old is None and change.path in {MARKER, layout.in_home("README.md")}

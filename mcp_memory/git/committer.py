@@ -16,11 +16,11 @@ from time import monotonic
 import anyio
 
 from mcp_memory.errors import Busy, McpMemoryError, Refused
-from mcp_memory.git.commit_messages import parts_of
+from mcp_memory.git.commit_messages import split_into_commits
 from mcp_memory.git.config import GitConfig
 from mcp_memory.git.file_changes import FileChange
-from mcp_memory.git.make_commits import CommitResult, commit
-from mcp_memory.git.repository import find
+from mcp_memory.git.make_commits import CommitResult, commit_files
+from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import CommitHealth, Health
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -186,8 +186,10 @@ class Committer:
         """In a worker thread, which ends by itself at the deadline."""
         layout = self._vault.layout
         with naming_the_cause(str(self._root)):
-            repository = find(self._root, deadline_s)
-            made = commit(repository, list(some), lambda changes: list(parts_of(changes, layout)), self._objection)
+            repository = find_repository(self._root, deadline_s)
+            made = commit_files(
+                repository, list(some), lambda changes: list(split_into_commits(changes, layout)), self._objection
+            )
             self._pending.settle({path: number for path, number in some.items() if path not in made.waiting})
             return made
 

@@ -1,4 +1,4 @@
-"""The configuration of commits. Standard library only: `settings` imports this where milliseconds count."""
+"""Configures commits. Standard library only: `settings` imports this where milliseconds count."""
 
 from __future__ import annotations
 

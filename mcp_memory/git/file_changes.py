@@ -1,4 +1,4 @@
-"""Drafting: which files of ours differ from the commit that is checked out, as blobs of the repository."""
+"""Finds which of our files differ from the checked-out commit, as blobs of the repository."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class DraftedCommit:
     waiting: Mapping[str, McpMemoryError]
 
 
-def draft(repository: Repository, head: str | None, paths: Sequence[str], scratch: Path) -> DraftedCommit:
+def draft_commit(repository: Repository, head: str | None, paths: Sequence[str], scratch: Path) -> DraftedCommit:
     """What these paths would change, as they are on disk now. `scratch` is a file for an index of our own.
 
     Raises Busy where a person has yet to say which version of one of them counts, GitUnavailable.
     """
     git = repository.git.on(scratch)
-    start_from(git, head)
+    load_index(git, head)
     fit = [path for path in paths if _fits(repository, path)]
     wanted = dict.fromkeys(fit)
     for unwanted in (*_ignored(git, repository, fit), *_set_aside(repository)):
@@ -58,20 +58,22 @@ def draft(repository: Repository, head: str | None, paths: Sequence[str], scratc
         raise Busy(f"{min(unmerged)} has a conflict in git's index", hint="resolve it, then git add or git restore it")
     git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", said=_listed(repository, wanted))
     out = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "--no-renames", "-z", head or empty_tree(git))
-    changes = [replace(change, path=repository.outside(os.fsencode(change.path))) for change in parsed(out)]
-    known = staged(repository, repository.git, head)
+    changes = [
+        replace(change, path=repository.from_git_path(os.fsencode(change.path))) for change in parse_raw_diff(out)
+    ]
+    known = staged_changes(repository, repository.git, head)
     waiting = {change.path: _is_staged(change.path) for change in changes if is_theirs(change, known)}
     free = _with_texts(repository.git, [change for change in changes if change.path not in waiting])
     return DraftedCommit(free, [path for path in paths if path not in wanted], waiting)
 
 
-def staged(repository: Repository, git: Git, head: str | None) -> dict[str, GitBlob | None]:
+def staged_changes(repository: Repository, git: Git, head: str | None) -> dict[str, GitBlob | None]:
     """What differs in an index from the commit that is checked out, and how; None is gone."""
     tree = head or empty_tree(git)
     out = git.run(
         "diff-index", "--cached", "--ita-invisible-in-index", "--raw", "--no-abbrev", "--no-renames", "-z", tree
     )
-    return {repository.outside(os.fsencode(change.path)): change.new for change in parsed(out)}
+    return {repository.from_git_path(os.fsencode(change.path)): change.new for change in parse_raw_diff(out)}
 
 
 def is_theirs(change: FileChange, known: Mapping[str, GitBlob | None]) -> bool:
@@ -79,14 +81,14 @@ def is_theirs(change: FileChange, known: Mapping[str, GitBlob | None]) -> bool:
     return change.path in known and known[change.path] != change.new
 
 
-def start_from(git: Git, head: str | None) -> None:
+def load_index(git: Git, head: str | None) -> None:
     """Make its index that of a commit."""
     git.run("read-tree", head) if head else git.run("read-tree", "--empty")
 
 
-def entries(repository: Repository, changes: Sequence[FileChange]) -> bytes:
+def index_entries(repository: Repository, changes: Sequence[FileChange]) -> bytes:
     """The changes as `update-index -z --index-info` takes them."""
-    return b"".join(_entry(change) + b"\t" + repository.inside(change.path) + b"\0" for change in changes)
+    return b"".join(_entry(change) + b"\t" + repository.to_git_path(change.path) + b"\0" for change in changes)
 
 
 def empty_tree(git: Git) -> str:
@@ -94,7 +96,7 @@ def empty_tree(git: Git) -> str:
     return git.run("hash-object", "-t", "tree", "--stdin").decode().strip()
 
 
-def parsed(raw: bytes) -> Iterator[FileChange]:
+def parse_raw_diff(raw: bytes) -> Iterator[FileChange]:
     """From the output of a diff with `--raw --no-abbrev --no-renames -z`; paths are those in the work tree."""
     fields = iter(raw.split(b"\0"))
     for meta in fields:
@@ -104,7 +106,7 @@ def parsed(raw: bytes) -> Iterator[FileChange]:
         yield FileChange(os.fsdecode(next(fields)), _blob(old_mode, old), _blob(new_mode, new))
 
 
-def texts(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
+def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
     """The bytes of these blobs; one that is not there is left out."""
     out = git.run("cat-file", "--batch", said="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
     found: dict[str, bytes] = {}
@@ -133,7 +135,7 @@ def _blob(mode: str, oid: str) -> GitBlob | None:
 
 def _with_texts(git: Git, changes: Sequence[FileChange]) -> list[FileChange]:
     blobs = [blob for change in changes if change.new for blob in (change.old, change.new) if blob]
-    found = texts(git, list(dict.fromkeys(blob.oid for blob in blobs)))
+    found = read_blobs(git, list(dict.fromkeys(blob.oid for blob in blobs)))
     return [
         replace(
             change,
@@ -149,15 +151,15 @@ def _is_staged(path: str) -> Busy:
 
 
 def _listed(repository: Repository, paths: Iterable[str]) -> bytes:
-    return b"".join(repository.inside(path) + b"\0" for path in paths)
+    return b"".join(repository.to_git_path(path) + b"\0" for path in paths)
 
 
 def _ignored(git: Git, repository: Repository, paths: Sequence[str]) -> Iterator[str]:
     """What is in the commit already is never ignored."""
     if paths:
-        said = b"".join(b"./" + repository.inside(path) + b"\0" for path in paths)  # a name may start with a colon
+        said = b"".join(b"./" + repository.to_git_path(path) + b"\0" for path in paths)  # a name may start with a colon
         out = git.run("check-ignore", "-z", "--stdin", said=said, accepted=(0, 1))
-        yield from (repository.outside(path.removeprefix(b"./")) for path in out.split(b"\0") if path)
+        yield from (repository.from_git_path(path.removeprefix(b"./")) for path in out.split(b"\0") if path)
 
 
 def _set_aside(repository: Repository) -> Iterator[str]:
@@ -165,13 +167,13 @@ def _set_aside(repository: Repository) -> Iterator[str]:
     listed = repository.git.run("--literal-pathspecs", "ls-files", "-v", "-z", "--", repository.prefix or ".")
     for line in listed.split(b"\0"):
         if line[:1] == b"S" or line[:1].islower():
-            yield repository.outside(line[2:])
+            yield repository.from_git_path(line[2:])
 
 
 def _unmerged(repository: Repository) -> Iterator[str]:
     for line in repository.git.run("ls-files", "--unmerged", "--full-name", "-z").split(b"\0"):
         if line:
-            yield repository.outside(line.partition(b"\t")[2])
+            yield repository.from_git_path(line.partition(b"\t")[2])
 
 
 def _fits(repository: Repository, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Git: the program, run so that it asks nobody, calls nobody and ends in time."""
+"""Runs git with a deadline, without prompts, network access or hooks."""
 
 from __future__ import annotations
 

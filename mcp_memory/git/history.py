@@ -1,4 +1,4 @@
-"""History: the commits that hold a file or folder of the vault, and which file had which bytes then."""
+"""Lists the commits that touch a file or folder of the vault, and reads files as they were in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.git.file_changes import texts
+from mcp_memory.git.file_changes import read_blobs
 from mcp_memory.git.repository import Repository
 
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
@@ -38,12 +38,14 @@ class HistoryStep:
     touched: Sequence[FileTouch]
 
 
-def steps(repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False) -> list[HistoryStep]:
+def list_commits(
+    repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False
+) -> list[HistoryStep]:
     """The latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also where a
     single file was under another name. Raises GitUnavailable."""
     if repository.head() is None:
         return []
-    inside = [os.fsdecode(repository.inside(path)) for path in paths] or [repository.prefix or "."]
+    inside = [os.fsdecode(repository.to_git_path(path)) for path in paths] or [repository.prefix or "."]
     renames = ("--follow", "-M") if follow else ("--no-renames",) if paths else ("-M",)
     out = repository.git.run(
         "--literal-pathspecs", "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *_NO_PROGRAM, *renames,
@@ -52,7 +54,7 @@ def steps(repository: Repository, paths: Sequence[str], *, limit: int, follow: b
     return list(_parsed(repository, out))
 
 
-def places(repository: Repository, words: str) -> list[str]:
+def find_paths(repository: Repository, words: str) -> list[str]:
     """The files of the vault to which a commit has added these words, or from which it took them; so all the places
     that a note with such an id ever had. Raises GitUnavailable."""
     if repository.head() is None:
@@ -61,12 +63,12 @@ def places(repository: Repository, words: str) -> list[str]:
         "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--no-renames", *_NO_PROGRAM, f"-S{words}",
         "--", repository.prefix or ".",
     )  # fmt: skip
-    return list(dict.fromkeys(repository.outside(path) for path in out.split(b"\0") if path))
+    return list(dict.fromkeys(repository.from_git_path(path) for path in out.split(b"\0") if path))
 
 
 def texts_of(repository: Repository, oids: Sequence[str]) -> dict[str, bytes]:
     """Raises GitUnavailable."""
-    return texts(repository.git, list(dict.fromkeys(oids)))
+    return read_blobs(repository.git, list(dict.fromkeys(oids)))
 
 
 def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
@@ -76,13 +78,13 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
     code, out = repository.git.ended("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
     if code:
         raise NotFound(f"no commit {commit[:100]}", hint="mcp-memory log lists them")
-    inside = [os.fsdecode(repository.inside(path)) for path in paths]
+    inside = [os.fsdecode(repository.to_git_path(path)) for path in paths]
     listed = repository.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
     oids: dict[str, str] = {}
     for line in listed.split(b"\0"):
         meta, _, path = line.partition(b"\t")
         if path:
-            oids[repository.outside(path)] = meta.decode().split(" ")[2]
+            oids[repository.from_git_path(path)] = meta.decode().split(" ")[2]
     found = texts_of(repository, list(oids.values()))
     return {path: found[oid] for path, oid in oids.items() if oid in found}
 
@@ -96,9 +98,9 @@ def _parsed(repository: Repository, out: bytes) -> Iterator[HistoryStep]:
         touched: list[FileTouch] = []
         while at < len(fields) and (meta := fields[at].lstrip(b"\n")).startswith(b":"):
             _, _, old, new, status = meta.decode().split(" ")
-            path = repository.outside(fields[at + 1])
+            path = repository.from_git_path(fields[at + 1])
             if status[0] in "RC":
-                touched.append(FileTouch(repository.outside(fields[at + 2]), path, new, old))
+                touched.append(FileTouch(repository.from_git_path(fields[at + 2]), path, new, old))
                 at += 3
                 continue
             touched.append(FileTouch(None if status == "D" else path, None if status == "A" else path, new, old))

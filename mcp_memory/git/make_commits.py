@@ -1,4 +1,4 @@
-"""Committing: our files as they are on disk become commits on the branch that is checked out, made of plumbing alone.
+"""Commits our files as they are on disk to the checked-out branch, with plumbing commands only.
 
 The tree is made in an index of our own from the commit that is checked out, so nothing that a person staged gets into
 it. The branch moves by compare-and-swap: a person's commit in the same instant wins, and ours is made anew upon it.
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
-from mcp_memory.git.file_changes import FileChange, draft, entries, start_from
+from mcp_memory.git.file_changes import FileChange, draft_commit, index_entries, load_index
 from mcp_memory.git.repository import Repository
-from mcp_memory.git.staging_index import agreeing, put_right
+from mcp_memory.git.staging_index import repair_index, updated_index
 
 TRIES = 5
 
@@ -44,7 +44,7 @@ def _nothing(_: FileChange) -> McpMemoryError | None:
     return None
 
 
-def commit(
+def commit_files(
     repository: Repository,
     paths: Sequence[str],
     parts_of: Callable[[Sequence[FileChange]], Sequence[CommitPart]],
@@ -55,14 +55,14 @@ def commit(
 
     Raises Busy where something is going on in the repository, which will be over; GitUnavailable, StorageFailed.
     """
-    repository.must_be_quiet()
+    repository.require_idle()
     repository = repository.writing_like(paths)
     with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
-        put_right(repository, Path(folder) / "right")
+        repair_index(repository, Path(folder) / "right")
         for number in range(TRIES):
             scratch = Path(folder) / str(number)
             head = repository.head()
-            drafted = draft(repository, head, paths, scratch)
+            drafted = draft_commit(repository, head, paths, scratch)
             objections = {change.path: why for change in drafted.changes if (why := objection(change))}
             changes = [change for change in drafted.changes if change.path not in objections]
             waiting = {**drafted.waiting, **objections}
@@ -71,8 +71,8 @@ def commit(
             parts = parts_of(changes)
             commits = _made(repository, head, parts, scratch)
             try:
-                with agreeing(repository, head, commits[-1], changes, scratch.with_suffix(".index")):
-                    repository.must_be_quiet()
+                with updated_index(repository, head, commits[-1], changes, scratch.with_suffix(".index")):
+                    repository.require_idle()
                     said = f"commit: {parts[-1].message}"
                     repository.git.run("update-ref", "-m", said, "HEAD", commits[-1], head or "")
             except GitUnavailable:
@@ -86,11 +86,11 @@ def commit(
 def _made(repository: Repository, head: str | None, parts: Sequence[CommitPart], scratch: Path) -> list[str]:
     """Their commits, each upon the one before; no branch knows them yet."""
     git = repository.git.on(scratch)
-    start_from(git, head)
+    load_index(git, head)
     who = _identity(repository)
     made: list[str] = []
     for part in parts:
-        git.run("update-index", "-z", "--index-info", said=entries(repository, part.changes))
+        git.run("update-index", "-z", "--index-info", said=index_entries(repository, part.changes))
         tree = git.run("write-tree").decode().strip()
         parent = made[-1] if made else head
         upon = ("-p", parent) if parent else ()

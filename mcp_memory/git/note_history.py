@@ -1,4 +1,4 @@
-"""The past: a note's history as its repository tells it, wherever the note has been; the id in its bytes identifies."""
+"""Tells the history of a note from its repository, wherever the note has been; its id identifies it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.git.history import FileTouch, HistoryStep, files_at, places, steps, texts_of
-from mcp_memory.git.repository import Repository, find
+from mcp_memory.git.history import FileTouch, HistoryStep, files_at, find_paths, list_commits, texts_of
+from mcp_memory.git.repository import Repository, find_repository
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.search.note_lookup import named_by
@@ -68,33 +68,37 @@ class NoteHistory:
         if at is not None:
             if target is None:
                 raise InvalidInput("a commit without a note", hint="name a note, too")
-            path, text = as_it_was(vault, self._index, target, at)
+            path, text = note_at_commit(vault, self._index, target, at)
             return {"path": path, "text": text}
-        return {"log": [asdict(event) for event in (of_note(vault, target, limit) if target else whole(vault, limit))]}
+        return {
+            "log": [
+                asdict(event) for event in (note_events(vault, target, limit) if target else vault_events(vault, limit))
+            ]
+        }
 
 
-def whole(vault: Vault, limit: int, folder: str | None = None) -> list[HistoryEvent]:
+def vault_events(vault: Vault, limit: int, folder: str | None = None) -> list[HistoryEvent]:
     """The latest commits that touch the vault or a folder of it, newest first. Raises PathRefused, NotFound for no
     repository, GitUnavailable."""
     if folder:
         validate_existing(folder)
     return [
         HistoryEvent(step.commit, step.when, step.who, step.message, files=len(step.touched))
-        for step in steps(_repository(vault), (folder,) if folder else (), limit=limit)
+        for step in list_commits(_repository(vault), (folder,) if folder else (), limit=limit)
     ]
 
 
-def of_note(vault: Vault, target: str, limit: int) -> list[HistoryEvent]:
+def note_events(vault: Vault, target: str, limit: int) -> list[HistoryEvent]:
     """A note's commits, newest first, by its id or path, or a folder's; none where no commit holds it yet.
 
     Raises InvalidInput, Refused for a note in a source, NotFound, GitUnavailable.
     """
     if "/" in target and not target.endswith(".md") and "#" not in target:
-        return whole(vault, limit, target.rstrip("/"))
+        return vault_events(vault, limit, target.rstrip("/"))
     repository = _repository(vault)
     note = _named(vault, repository, target)
     alone = note.id is None
-    found = steps(repository, note.paths, limit=limit if alone else MOST_STEPS, follow=alone)
+    found = list_commits(repository, note.paths, limit=limit if alone else MOST_STEPS, follow=alone)
     if note.id is None:
         events = [_event(step, step.touched) for step in found]
     else:
@@ -107,7 +111,7 @@ def of_note(vault: Vault, target: str, limit: int) -> list[HistoryEvent]:
     return [event for event in events if event][:limit]
 
 
-def as_it_was(vault: Vault, index: Index, target: str, commit: str) -> tuple[str, str]:
+def note_at_commit(vault: Vault, index: Index, target: str, commit: str) -> tuple[str, str]:
     """The path and text of a note in that commit. What has been forgotten since is not told. Raises as `of_note`, and
     Refused for a note that is forgotten now or may be, and for a page that quotes such a one."""
     repository = _repository(vault)
@@ -141,7 +145,7 @@ def _is_kept(now: NoteFile | None, path: str, then: str | None, index: Index) ->
 
 
 def _repository(vault: Vault) -> Repository:
-    return find(vault.roots()[""], PAST_S)
+    return find_repository(vault.roots()[""], PAST_S)
 
 
 def _named(vault: Vault, repository: Repository, target: str) -> _Note:
@@ -155,7 +159,7 @@ def _named(vault: Vault, repository: Repository, target: str) -> _Note:
     if path and (file is None or is_log_path(path) or file.record.id == f"path:{path}"):
         return _Note([path], None, file)
     note_id = file.record.id if file else str(named)
-    once = (place for place in places(repository, note_id) if not is_log_path(place))  # a log may name any note
+    once = (place for place in find_paths(repository, note_id) if not is_log_path(place))  # a log may name any note
     known = [*once, *vault.ledger.places_of(NoteId(note_id))]
     found = list(dict.fromkeys([path, *known] if path else known))
     if not found:

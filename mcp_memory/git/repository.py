@@ -1,4 +1,4 @@
-"""The repository that the vault lies in: where it is, where its branch stands, and who is at work there."""
+"""Finds the repository that holds the vault, its current commit, and whether you are in the middle of something."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Repository:
     def index(self) -> Path:
         return self.folder / "index"
 
-    def inside(self, path: str) -> bytes:
+    def to_git_path(self, path: str) -> bytes:
         """A path of the vault, as git names it."""
         return os.fsencode(self.prefix + path)
 
-    def outside(self, path: bytes) -> str:
+    def from_git_path(self, path: bytes) -> str:
         """The other way round."""
         return os.fsdecode(path).removeprefix(self.prefix)
 
@@ -77,7 +77,7 @@ class Repository:
         folders = [objects, *objects.resolve().parents]
         return objects if all((_mode_of(folder) or 0) & (stat.S_IXGRP | stat.S_IXOTH) for folder in folders) else None
 
-    def must_be_quiet(self) -> None:
+    def require_idle(self) -> None:
         """Raises Busy while a person is in the middle of something that a commit would disturb, or that would lose it;
         GitUnavailable."""
         for name, what in IN_PROGRESS.items():
@@ -91,7 +91,7 @@ class Repository:
             )
 
 
-def find(root: Path, deadline_s: float) -> Repository:
+def find_repository(root: Path, deadline_s: float) -> Repository:
     """The repository around a vault; its commands end within `deadline_s`, all together.
 
     Raises NotFound where there is none with a work tree, GitUnavailable.

@@ -1,4 +1,4 @@
-"""The person's index: made to agree with a commit of ours, for its files alone, and only where nothing else is staged.
+"""Updates your index to match a commit of ours, for its files only, and only where nothing else is staged.
 
 Git's own protocol: who makes `index.lock` may change the index, and everybody else fails meanwhile. So it is held for
 three short commands, around the step of the branch: no staging can come between looking and writing.
@@ -17,7 +17,7 @@ from string import hexdigits
 from time import monotonic
 
 from mcp_memory.errors import Busy, GitUnavailable
-from mcp_memory.git.file_changes import FileChange, empty_tree, entries, is_theirs, parsed, staged
+from mcp_memory.git.file_changes import FileChange, empty_tree, index_entries, is_theirs, parse_raw_diff, staged_changes
 from mcp_memory.git.repository import Repository
 from mcp_memory.runtime.os_errors import naming_the_cause
 
@@ -31,7 +31,7 @@ _LOOK_S = 5.0
 
 
 @contextmanager
-def agreeing(
+def updated_index(
     repository: Repository, head: str | None, made: str, changes: Sequence[FileChange], scratch: Path
 ) -> Generator[None]:
     """Within the block the branch takes its step from `head` to the commit `made` with these changes; where that fails,
@@ -57,7 +57,7 @@ def agreeing(
             raise
 
 
-def put_right(repository: Repository, scratch: Path) -> None:
+def repair_index(repository: Repository, scratch: Path) -> None:
     """After a crash between index and branch: what we staged, and no commit holds, is staged no more. Raises as
     `agreeing`."""
     made = _left_behind(repository.folder / "index.lock")
@@ -69,12 +69,14 @@ def put_right(repository: Repository, scratch: Path) -> None:
             return
         shutil.copy2(repository.index, scratch)
         git = repository.git.on(scratch)
-        known = staged(repository, git, head)
+        known = staged_changes(repository, git, head)
         out = git.run("diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z", made, head or empty_tree(git))
-        ours = (replace(change, path=repository.outside(os.fsencode(change.path))) for change in parsed(out))
+        ours = (
+            replace(change, path=repository.from_git_path(os.fsencode(change.path))) for change in parse_raw_diff(out)
+        )
         back = [change for change in ours if change.path in known and known[change.path] == change.old]
         if back:
-            git.run("update-index", "-z", "--index-info", said=entries(repository, back))
+            git.run("update-index", "-z", "--index-info", said=index_entries(repository, back))
             _put(repository, scratch)
 
 
@@ -90,12 +92,12 @@ def _may_be_at(repository: Repository, made: str) -> bool:
 def _changed(repository: Repository, head: str | None, changes: Sequence[FileChange], scratch: Path) -> bool:
     """Whether anything had to be changed in the copy of the index."""
     git = repository.git.on(scratch)
-    known = staged(repository, git, head)
+    known = staged_changes(repository, git, head)
     if theirs := [change.path for change in changes if is_theirs(change, known)]:
         raise Busy(f"{min(theirs)} has just been staged", hint="nothing to do: it is tried again")
     free = [change for change in changes if change.path not in known]
     if free:
-        git.run("update-index", "-z", "--index-info", said=entries(repository, free))
+        git.run("update-index", "-z", "--index-info", said=index_entries(repository, free))
     return bool(free)
 
 

@@ -1,4 +1,4 @@
-"""The witness: the vault's storage, and a report of every file that a write through it has changed."""
+"""Wraps the vault's storage and reports every file that a write changes."""
 
 from __future__ import annotations
 

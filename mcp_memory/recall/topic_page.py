@@ -17,8 +17,8 @@ from mcp_memory.recall.context_budget import BudgetedText, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import telling
-from mcp_memory.topics.page import PAGE, TOPICS, gist
-from mcp_memory.topics.topic_tree import Topic, grow
+from mcp_memory.topics.page import PAGE, TOPICS, summary_text
+from mcp_memory.topics.topic_tree import Topic, build_tree
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
@@ -118,7 +118,7 @@ class TopicPages:
     def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
         folder = page.path.rpartition("/")[0]
         records = self._records(folder, {NoteState.ACTIVE, NoteState.SUMMARY}, now)
-        (topic,) = grow(
+        (topic,) = build_tree(
             records, folder.rpartition("/")[0], self._vault.filing.made_by_us, self._vault.filing.is_as_written
         )
         return topic
@@ -136,7 +136,7 @@ def _above(folder: str, pages: dict[str, NoteRecord]) -> str:
 
 
 def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
-    said = gist(file.body)
+    said = summary_text(file.body)
     before = file.text.count("\n", 0, file.body_start + file.body.find(said))
     days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
     about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])

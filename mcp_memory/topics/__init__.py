@@ -1,1 +1,1 @@
-"""The topic tree as values: which notes belong together, and what its pages say. Pure."""
+"""Models the topic tree as values: which notes belong together, and what its pages say. Pure."""

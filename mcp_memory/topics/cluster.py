@@ -1,4 +1,4 @@
-"""Clusters: groups of vectors by average linkage of their cosines, no group larger than a limit.
+"""Groups vectors by average linkage of their cosines, no group larger than a limit.
 
 Written by hand because scipy's would add 37 MB to a daemon that promises 250; a test compares the two. The nearest
 neighbour chain (Murtagh 1983) finds the same groups as the textbook algorithm, in time and memory quadratic in the

@@ -1,4 +1,4 @@
-"""What a person can set about the topic tree.
+"""Configures the topic tree.
 
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """

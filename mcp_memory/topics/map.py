@@ -1,4 +1,4 @@
-"""The map, `_index.md`: every topic with what it is about in a line, as far as there is room. Pure."""
+"""Renders the index of topics, `_index.md`: one line for each topic, as far as the budget allows. Pure."""
 
 from __future__ import annotations
 

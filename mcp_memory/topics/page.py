@@ -1,4 +1,4 @@
-"""A topic's page, `_summary.md`: its gist, and links that any Markdown viewer follows. Pure."""
+"""Renders and parses a topic's page, `_summary.md`: its summary, and links that any Markdown viewer follows. Pure."""
 
 from __future__ import annotations
 
@@ -106,13 +106,13 @@ def covers(folder: str, children: Iterable[PageChild]) -> str:
     return hashlib.sha256(told.encode(errors="replace")).hexdigest()[:16]
 
 
-def related_part(page: str) -> str:
+def related_section(page: str) -> str:
     """A page's list of related topics, with its heading; empty where it has none."""
     at = _related_at(page)
     return page[at:].strip() if at >= 0 else ""
 
 
-def with_related(page: str, part: str) -> str:
+def with_related_section(page: str, part: str) -> str:
     """The page with this list of related topics in place of its own."""
     at = _related_at(page)
     kept = (page[:at] if at >= 0 else page).rstrip("\n")
@@ -125,20 +125,20 @@ def render_related(page: NotePath, related: Iterable[tuple[str, NotePath]]) -> s
     return f"{RELATED}\n\n{lines}" if lines else ""
 
 
-def marked(text: str, *, stale: bool) -> str:
+def with_stale_flag(text: str, *, stale: bool) -> str:
     """A page's text with `stale: true` in its frontmatter, or without; every other byte as it was. Raises InvalidInput
     for a frontmatter that cannot be changed."""
     return frontmatter.patch(text, {"stale": True if stale else None})
 
 
-def unmarked(text: str) -> str:
+def without_stale_flag(text: str) -> str:
     try:
-        return marked(text, stale=False)
+        return with_stale_flag(text, stale=False)
     except InvalidInput:
         return text
 
 
-def gist(body: str) -> str:
+def summary_text(body: str) -> str:
     """What a page says of its topic, without the lists of links."""
     said, found, _ = f"\n{body}".rpartition(f"\n{CHILDREN}")
     return (said if found else body).strip()

@@ -1,4 +1,4 @@
-"""The plan: from the notes below `topics/` to the jobs that let the tree grow by one round. Pure and deterministic.
+"""Plans the jobs that grow the tree by one round, from the notes below `topics/`. Pure and deterministic.
 
 New notes wait in `_fresh/`. All but the latest few join the topic that they fit, or found one with others like them;
 single ones wait. Where no note moves, topics that have no parent yet join one that they fit, or come under a new one. A
@@ -55,7 +55,7 @@ def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[Pl
     return _filing(tree, config) or _condensation(tree, config)
 
 
-def after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
+def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
     """Where each note is when the jobs are done, by where it is now. `named` gives the folder of a new topic."""
     moved: dict[str, str] = {}
     prefixes: dict[str, str] = {}
@@ -75,7 +75,7 @@ def is_topic_name(name: str) -> bool:
     return bool(_NUMBERED.fullmatch(name))
 
 
-def age(path: str) -> tuple[str, int, str]:
+def age_key(path: str) -> tuple[str, int, str]:
     """Sorts notes by how long they have been there. Within `_fresh/` by number, which grows: 1000 comes after 999."""
     folder, _, name = path.rpartition("/")
     number = name.partition("-")[0]
@@ -105,7 +105,7 @@ class _Tree:
         below: dict[str, list[int]] = defaultdict(list)
         topics: dict[str, set[str]] = defaultdict(set)
         heights: dict[str, int] = defaultdict(int)
-        for row in sorted(range(len(paths)), key=lambda row: age(paths[row])):
+        for row in sorted(range(len(paths)), key=lambda row: age_key(paths[row])):
             folder = paths[row].rpartition("/")[0]
             if folder == FRESH:
                 fresh.append(row)
@@ -145,7 +145,7 @@ def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
     rest = [row for row in ready if row not in taken]
     groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
     founding = [_filed(tree, rows) for rows in groups if len(rows) >= config.min_leaves]
-    return jobs + sorted(founding, key=lambda job: age(job.leaves[0]))
+    return jobs + sorted(founding, key=lambda job: age_key(job.leaves[0]))
 
 
 def _condensation(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
@@ -201,7 +201,7 @@ def _joins(
 
 
 def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None) -> PlanJob:
-    return PlanJob(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=age)))
+    return PlanJob(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=age_key)))
 
 
 def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> PlanJob:

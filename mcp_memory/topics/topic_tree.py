@@ -1,4 +1,4 @@
-"""The topic tree as the index knows it: folders, the notes in them, and their pages. Pure."""
+"""Builds the topic tree from the index: folders, the notes in them, and their pages. Pure."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Topic:
     def children(self) -> list[PageChild]:
         """The sources, as its page lists them."""
         topics, notes = self.sources
-        return [*map(as_child, topics), *map(leaf, notes)]
+        return [*map(topic_child, topics), *map(note_child, notes)]
 
     @property
     def covers(self) -> str:
@@ -116,7 +116,9 @@ Ours = Callable[[NotePath, NoteRecord | None], bool]
 """Tells of a page's path, and of the page there, whether we made the topic."""
 
 
-def grow(records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Callable[[NoteRecord], bool]) -> list[Topic]:
+def build_tree(
+    records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Callable[[NoteRecord], bool]
+) -> list[Topic]:
     """The topics right in `root` (`topics`, below home); `_fresh/` is none. `as_written` tells of a page whether it is
     as we wrote it."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
@@ -163,12 +165,12 @@ def movable(tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[NoteReco
     return [*fresh, *(note for topic in ours for note in topic.leaves)]
 
 
-def leaf(note: NoteRecord) -> PageChild:
+def note_child(note: NoteRecord) -> PageChild:
     when = note.created or note.updated
     return PageChild(note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when)
 
 
-def as_child(topic: Topic) -> PageChild:
+def topic_child(topic: Topic) -> PageChild:
     """Of a topic with a page."""
     assert topic.page
     meta = topic.page.meta

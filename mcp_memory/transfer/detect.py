@@ -1,4 +1,4 @@
-"""Recognising: which kind of source a file or folder is, by what lies in it; and reading it as that."""
+"""Detects which kind of source a file or folder is, and reads it as that kind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _READERS = {
 }
 
 
-def source_at(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
+def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
     """What lies there, as `kind` if it is named. Raises NotFound, InvalidInput for what is of no kind or not of that
     one, Refused for a place inside the vault, StorageFailed."""
     root, vault = _resolved(place), vault.resolve()

@@ -1,4 +1,4 @@
-"""The bytes of an imported note: the text as it is in its source, our keys and the seal (`vault/note_import.py`) in its
+"""Builds the bytes of an imported note: its original text, with our keys and the seal (`vault/note_import.py`) in its
 frontmatter. Pure."""
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from mcp_memory.transfer.item import ImportItem, ImportSource
 from mcp_memory.vault.note_import import BASE32, NO_TIME, SEAL_BLANK, SEAL_KEY
 
 
-def mark_of(source: ImportSource) -> str:
+def source_mark(source: ImportSource) -> str:
     """6 characters that stand for a source in the ids of its notes."""
     return _base32(hashlib.sha256(f"{source.kind}:{source.root}".encode("utf-8", "surrogatepass")).digest(), 6)
 
 
-def id_of(source: ImportSource, key: str) -> NoteId:
+def imported_id(source: ImportSource, key: str) -> NoteId:
     """The id of a source's note: the same each time."""
     own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
-    return NoteId(NO_TIME + mark_of(source) + own)
+    return NoteId(NO_TIME + source_mark(source) + own)
 
 
-def sealed(item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str) -> bytes:
+def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str) -> bytes:
     """The note's file. Its text comes along to the byte, its frontmatter with our keys in it; one that cannot be read
     becomes the beginning of the text. `home_of` says where the item lies in its source.
 

@@ -1,4 +1,4 @@
-"""An item: a note of another program on its way into the vault. Pure."""
+"""Defines notes of other programs on their way into the vault. Pure."""
 
 from __future__ import annotations
 

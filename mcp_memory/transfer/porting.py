@@ -1,4 +1,4 @@
-"""What import and export ask of an engine: notes taken in, a few hundred at a time, and the catalogue of all notes."""
+"""Imports notes a few hundred at a time, and lists all notes for an export."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Transfer:
         self._writer = writer
         self._reconcile = reconcile
 
-    async def take_in(
+    async def import_notes(
         self, incoming: Sequence[IncomingNote], destination: ImportDestination | None, *, dry_run: bool
     ) -> list[ImportResult]:
         """Notes for the destination, or (None) files of an exported vault for their own paths. They are found by their
@@ -57,7 +57,7 @@ class Transfer:
             if not dry_run and (taken is None or any(each.action in WRITTEN for each in taken)):
                 await self._reconcile()
 
-    async def catalogue(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
+    async def list_notes(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
         """A page of the vault's own notes, whatever their state, in order of path from behind `after`; and where to go
         on, None at the end."""
         if after is None:
@@ -80,7 +80,7 @@ class Transfer:
         return self._index.find_content(record.content_hash, record.kind, record.project)
 
 
-def incoming_of(item: Any) -> IncomingNote:
+def parse_incoming(item: Any) -> IncomingNote:
     """Of an object with a `path`, `data` in base64, and perhaps an `id`. Raises InvalidInput."""
     try:
         path, given = str(item["path"]), item.get("id")
@@ -91,7 +91,7 @@ def incoming_of(item: Any) -> IncomingNote:
         raise InvalidInput("an item has a path, data in base64, and perhaps an id") from error
 
 
-def facts_of(record: NoteRecord) -> dict[str, Any]:
+def note_facts(record: NoteRecord) -> dict[str, Any]:
     """All that an export says of a note, as plain JSON values."""
     names = ("path", "etag", "id", "title", "kind", "project", "source", "session", "always_load")
     dates = {name: getattr(record, name) for name in ("created", "updated", "expires_at")}

@@ -1,5 +1,5 @@
-"""Where imported notes go: below the import's folder as they lay in their source, under names that every system can
-hold, so that links between them lead on. Pure."""
+"""Chooses paths for imported notes: laid out as in their source, under names that every system can hold, so that links
+between them still work. Pure."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def short_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
-def placed(items: Sequence[ImportItem]) -> dict[str, str]:
+def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
     """By the items' keys."""
     return free_paths({item.key: portable_path(item.path) for item in items})
 
 
-def links_of(items: Iterable[ImportItem]) -> dict[str, list[Link]]:
+def find_item_links(items: Iterable[ImportItem]) -> dict[str, list[Link]]:
     """By the items' keys."""
     return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
 
 
-def aliased(
+def add_aliases(
     items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]
 ) -> list[ImportItem]:
     """Where wikilinks call a note by another name than its file will have, that becomes an alias: programs that follow
@@ -97,7 +97,7 @@ def aliased(
     return found
 
 
-def dead_links(items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
+def count_dead_links(items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
     """How many links lead to nothing that comes along, or to what comes along under another path."""
     here = {places[item.key] for item in items}
     names = {_stem(path) for path in here}

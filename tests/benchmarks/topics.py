@@ -34,7 +34,7 @@ from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import PlanJob, after, next_number, plan
+from mcp_memory.topics.plan import PlanJob, next_number, paths_after, plan
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import KEPT, models
 
@@ -121,7 +121,7 @@ def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
         free[job.parent] += 1
         return f"{free[job.parent] - 1:02}-topic"
 
-    moved = after(notes, jobs, named)
+    moved = paths_after(notes, jobs, named)
     return [moved[note] for note in notes]
 
 

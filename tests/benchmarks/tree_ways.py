@@ -16,7 +16,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import folded, telling
-from mcp_memory.topics.page import gist
+from mcp_memory.topics.page import summary_text
 from mcp_memory.topics.topic_tree import Topic
 
 BEAM, PRIOR = 4, 0.05
@@ -124,7 +124,7 @@ def near_topics_first(grown: Grown, asked: Asked, budget: int) -> list[str]:
 def pages_alone(grown: Grown, asked: Asked, budget: int) -> list[str]:
     left, told = _room(budget), list[str]()
     for topic in grown.walked(asked.meaning)[0]:
-        for line in gist(grown.texts[topic.page_path]).split("\n"):
+        for line in summary_text(grown.texts[topic.page_path]).split("\n"):
             if len(line) < left:
                 told.append(line)
                 left -= len(line) + 1
@@ -141,14 +141,14 @@ def nearest_page_unless_lost(grown: Grown, asked: Asked, budget: int) -> list[st
 
     def keeps(topic: Topic) -> bool:
         stated = folded(" ".join(grown.texts[note.path] for note in topic.leaves))
-        return not (asked.words & stated) - folded(f"{topic.title} {gist(grown.texts[topic.page_path])}")
+        return not (asked.words & stated) - folded(f"{topic.title} {summary_text(grown.texts[topic.page_path])}")
 
     return _with_page(grown, asked, budget, keeps)
 
 
 def _with_page(grown: Grown, asked: Asked, budget: int, stops: Callable[[Topic], bool]) -> list[str]:
     for topic in grown.walked(asked.meaning)[0][:1]:
-        said = gist(grown.texts[topic.page_path])
+        said = summary_text(grown.texts[topic.page_path])
         if len(said) <= _room(budget) // 2 and stops(topic):
             others = [each for each in asked.ranked if not each.passage.note.path.startswith(f"{topic.folder}/")]
             return [said, *_packed(others, _room(budget) - len(said))]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.git.make_commits import CommitPart, CommitResult, commit
-from mcp_memory.git.repository import find
+from mcp_memory.git.make_commits import CommitPart, CommitResult, commit_files
+from mcp_memory.git.repository import find_repository
 
 ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 
@@ -53,7 +53,7 @@ class Repo:
 
     def commit(self, *paths: str, message: str = "memory: test") -> CommitResult:
         """What the engine does when it has changed these paths of the vault."""
-        return commit(find(self.vault, 20), paths, lambda changes: [CommitPart(message, changes)])
+        return commit_files(find_repository(self.vault, 20), paths, lambda changes: [CommitPart(message, changes)])
 
     def status(self) -> str:
         return self.git("status", "--porcelain", "--untracked-files=all")

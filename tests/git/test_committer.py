@@ -18,8 +18,8 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.git import note_history
 from mcp_memory.git.committer import UncommittedFiles
 from mcp_memory.git.config import GitConfig
-from mcp_memory.git.history import places
-from mcp_memory.git.repository import find
+from mcp_memory.git.history import find_paths
+from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
@@ -322,8 +322,8 @@ async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch:
         note = await engine.append("Ada is in Graz", kind="fact")
         log = await engine.append(f"Ada has moved, see {note.id}", kind="log")
         await clean(engine)
-        repository = find(repo.root, 20)
-        assert set(places(repository, note.id)) == {note.path, log.path.partition("#")[0]}
+        repository = find_repository(repo.root, 20)
+        assert set(find_paths(repository, note.id)) == {note.path, log.path.partition("#")[0]}
         assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
         looked = note_history._named(engine.parts.vault, repository, note.id)
         assert looked.paths == [note.path]

@@ -18,9 +18,9 @@ import pytest
 
 from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
 from mcp_memory.git import staging_index as index_module
-from mcp_memory.git.history import places, steps
-from mcp_memory.git.make_commits import CommitPart, commit
-from mcp_memory.git.repository import find
+from mcp_memory.git.history import find_paths, list_commits
+from mcp_memory.git.make_commits import CommitPart, commit_files
+from mcp_memory.git.repository import find_repository
 from tests.git.conftest import Repo
 
 
@@ -88,7 +88,7 @@ def test_a_version_that_is_staged_in_the_last_moment(repo: Repo, monkeypatch: py
         return [CommitPart("memory: test", changes)]
 
     with pytest.raises(Busy, match="just been staged"):
-        commit(find(repo.vault, 20), ["note.md"], staging)
+        commit_files(find_repository(repo.vault, 20), ["note.md"], staging)
     assert (repo.subjects(), repo.status()) == (["first"], "M  note.md\n")
 
 
@@ -385,7 +385,7 @@ def test_killed_between_index_and_branch(repo: Repo, where: str, again: str) -> 
 import os, signal, sys
 from pathlib import Path
 from mcp_memory.git import make_commits
-from mcp_memory.git.repository import find
+from mcp_memory.git.repository import find_repository
 from mcp_memory.git.git_command import Git
 ran = Git.run
 def run(self, *arguments, **more):
@@ -396,7 +396,8 @@ def run(self, *arguments, **more):
         os.kill(os.getpid(), signal.SIGKILL)
     return out
 Git.run = run
-make_commits.commit(find(Path(sys.argv[1]), 20), ["note.md"], lambda c: [make_commits.CommitPart("memory: test", c)])
+repository = find_repository(Path(sys.argv[1]), 20)
+make_commits.commit_files(repository, ["note.md"], lambda c: [make_commits.CommitPart("memory: test", c)])
 """
     done = subprocess.run([sys.executable, "-c", code, str(repo.root), where])
     assert done.returncode == -signal.SIGKILL
@@ -594,9 +595,9 @@ def test_looking_back_runs_no_program_and_tells_the_first_commit(repo: Repo, tmp
     repo.theirs("rules", **{".gitattributes": "x"})
     repo.write(".gitattributes", "*.md diff=trap\n")
     repo.theirs("second", note="new\n")
-    repository = find(repo.vault, 20)
-    assert places(repository, "new") == ["note.md"]
-    first = steps(repository, ["note.md"], limit=9)[-1]
+    repository = find_repository(repo.vault, 20)
+    assert find_paths(repository, "new") == ["note.md"]
+    first = list_commits(repository, ["note.md"], limit=9)[-1]
     assert [touch.path for touch in first.touched] == ["note.md"]
     assert not (tmp_path / "ran").exists()
 
@@ -610,7 +611,7 @@ def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setattr("mcp_memory.git.git_command._ENDING_S", 0.2)
     with pytest.raises(GitUnavailable, match="did not end in time"):
-        commit(find(repo.vault, 0.5), ["note.md"], lambda changes: [CommitPart("x", changes)])
+        commit_files(find_repository(repo.vault, 0.5), ["note.md"], lambda changes: [CommitPart("x", changes)])
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -645,6 +646,6 @@ def test_a_repository_that_others_can_get_into_is_told() -> None:
         root = Path(folder)
         root.chmod(0o755)
         subprocess.run(["git", "init", "-q", str(root)], check=True)
-        assert find(root, 20).open_objects() == root / ".git" / "objects"
+        assert find_repository(root, 20).open_objects() == root / ".git" / "objects"
         (root / ".git").chmod(0o700)
-        assert find(root, 20).open_objects() is None
+        assert find_repository(root, 20).open_objects() is None

@@ -27,7 +27,16 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.link_targets import redirected
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.map import MapEntry, render_map
-from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, gist, marked, render_related, unmarked, with_related
+from mcp_memory.topics.page import (
+    MAP,
+    PAGE,
+    PROPOSAL,
+    render_related,
+    summary_text,
+    with_related_section,
+    with_stale_flag,
+    without_stale_flag,
+)
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.vault import Vault
@@ -140,15 +149,15 @@ def tend(vault: Vault) -> None:
     page = page_of_tea()
     file, proposal = vault.read(page), page.replace(PAGE, PROPOSAL)
     spot = MapEntry(file.record.id, file.record.title, page, 0, 4)
-    text = render_map("01MAP", MAPPED, [spot], lambda _: gist(file.body), 500, NOON, NOON)
-    related = with_related(file.text, render_related(page, [("Itself", page)]))
+    text = render_map("01MAP", MAPPED, [spot], lambda _: summary_text(file.body), 500, NOON, NOON)
+    related = with_related_section(file.text, render_related(page, [("Itself", page)]))
     steps = [
         RemoveStep(proposal, vault.read(proposal).text),
         WriteStep(page, related, file.text),
         WriteStep(MAPPED, text),
     ]
     run_job(vault, journal_of(vault), "tended", JobEntry("tend", "tended", steps), lambda _: None)
-    vault.filing.write_page(page, marked(related, stale=True).encode(), vault.read(page).record.etag)
+    vault.filing.write_page(page, with_stale_flag(related, stale=True).encode(), vault.read(page).record.etag)
 
 
 def page_of_tea() -> str:
@@ -163,9 +172,9 @@ def judge_tend(vault: Vault, answered: bool) -> list[str]:
     files = vault.list().files
     page = page_of_tea()
     text = vault.read(page).text
-    done = [MAPPED in files, page.replace(PAGE, PROPOSAL) not in files, "Itself" in unmarked(text)]
+    done = [MAPPED in files, page.replace(PAGE, PROPOSAL) not in files, "Itself" in without_stale_flag(text)]
     faults = [] if len(set(done)) == 1 and (done[0] or not answered) else [f"done in part: {done}"]
-    if answered and unmarked(text) == text:
+    if answered and without_stale_flag(text) == text:
         faults.append("the mark was lost")
     if not vault.filing.is_as_we_wrote(vault.read(page)) or before not in {6, 7}:
         faults.append(f"the page is not ours, or one of {before} files is somebody's")

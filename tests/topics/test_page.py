@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.topics.page import CHILDREN, PAGE, RELATED, PageChild, TopicPageText, covers, etag_of, gist, render
+from mcp_memory.topics.page import (
+    CHILDREN,
+    PAGE,
+    RELATED,
+    PageChild,
+    TopicPageText,
+    covers,
+    etag_of,
+    render,
+    summary_text,
+)
 
 NOW = datetime(2026, 11, 22, 5, 30, tzinfo=timezone(timedelta(hours=2)))
 FOLDER = "Agent/topics/01-japan trip (2026)"
@@ -94,7 +104,7 @@ def test_whatever_a_title_holds_the_links_lead_to_the_files(title: str) -> None:
     children = [child(title, place, depth=at % 2, latest=NOW) for at, place in enumerate(places)]
     made = page(children, related=[(title, NotePath(f"Agent/topics/02 é/{PAGE}"))])
     assert links_of(made) == [*places, f"Agent/topics/02 é/{PAGE}"]
-    assert gist(frontmatter.parse(render(made).decode()).body) == made.text
+    assert summary_text(frontmatter.parse(render(made).decode()).body) == made.text
 
 
 @given(title=st.text(max_size=40), name=st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1))
@@ -117,9 +127,9 @@ def test_the_gist_is_the_text(text: str) -> None:
     for children in ([child()], []):
         made = page(children, text, related=[("Beside", NotePath("a.md"))])
         body = frontmatter.parse(render(made).decode()).body
-        assert gist(body) == text
-        assert gist(body.replace("\n", "\r\n")) == text.replace("\n", "\r\n")
-    assert gist("A person's own words.") == "A person's own words."
+        assert summary_text(body) == text
+        assert summary_text(body.replace("\n", "\r\n")) == text.replace("\n", "\r\n")
+    assert summary_text("A person's own words.") == "A person's own words."
 
 
 CHILD_SETS = st.dictionaries(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import FRESH, TOP, PlanJob, after, is_topic_name, next_number, plan
+from mcp_memory.topics.plan import FRESH, TOP, PlanJob, is_topic_name, next_number, paths_after, plan
 
 Matrix = NDArray[np.float32]
 ALL_READY = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.5, topic_cosine=0.5, max_leaves=10, max_topics=6)
@@ -46,7 +46,7 @@ def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
         names[job.parent].append(f"{next_number(names[job.parent]):02}-topic")
         return names[job.parent][-1]
 
-    moved = after(notes, jobs, named)
+    moved = paths_after(notes, jobs, named)
     assert sorted(moved) == sorted(notes)
     return [moved[note] for note in notes]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from mcp_memory.transfer.detect import read, source_at
+from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import ImportItem, SourceKind, SourceReading
 
 
@@ -97,7 +97,7 @@ def server_memory(file: Path) -> Path:
 
 def reading(place: Path, kind: SourceKind | None = None) -> SourceReading:
     elsewhere = place.parent / "no-vault"
-    return read(source_at(place, kind, vault=elsewhere), vault=elsewhere, most_bytes=1_000_000)
+    return read(detect_source(place, kind, vault=elsewhere), vault=elsewhere, most_bytes=1_000_000)
 
 
 def by_key(found: SourceReading) -> dict[str, ImportItem]:

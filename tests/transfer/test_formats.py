@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
-from mcp_memory.transfer.detect import read, source_at
+from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import SourceKind
-from mcp_memory.transfer.target_paths import aliased, dead_links, links_of, placed
+from mcp_memory.transfer.target_paths import add_aliases, count_dead_links, find_item_links, place_items
 from tests.transfer.sources import (
     basic_memory,
     by_key,
@@ -33,8 +33,8 @@ def test_an_obsidian_vault(tmp_path: Path) -> None:
     assert str(items["Kyoto Trip.md"].properties["created"]).startswith("2026-03-01 00:00:00")
     assert str(items["Daily/2026-11-20.md"].properties["created"]).startswith("2026-11-20")
     assert left(found) == {"files/map.png": "no Markdown", "Board.canvas": "no Markdown"}
-    links = links_of(found.items)
-    assert dead_links(found.items, placed(found.items), links) == 1, "the picture alone"
+    links = find_item_links(found.items)
+    assert count_dead_links(found.items, place_items(found.items), links) == 1, "the picture alone"
 
 
 def test_an_openclaw_workspace(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_claude_codes_own_memory(tmp_path: Path, inside: str) -> None:
     assert tests.properties["title"] == "Integration tests hit a real database"
     assert tests.properties["project"] == "my-shop"
     assert found.left_out == []
-    known = aliased(found.items, placed(found.items), links_of(found.items))
+    known = add_aliases(found.items, place_items(found.items), find_item_links(found.items))
     assert next(item for item in known if item.key == deploy.key).added["aliases"] == ["deploy-day"]
 
 
@@ -82,7 +82,7 @@ def test_the_instructions_of_a_repository(tmp_path: Path) -> None:
         ".claude/CLAUDE.md": "workflow",
         ".claude/rules/py/x.md": "workflow",
     }
-    assert set(placed(found.items).values()) == {"CLAUDE.md", "_claude/CLAUDE.md", "_claude/rules/py/x.md"}
+    assert set(place_items(found.items).values()) == {"CLAUDE.md", "_claude/CLAUDE.md", "_claude/rules/py/x.md"}
     assert [item.text for item in reading(tmp_path / "shop/CLAUDE.md").items] == ["A"]
 
 
@@ -93,10 +93,10 @@ def test_a_project_of_basic_memory(tmp_path: Path) -> None:
     assert items["coffee/Coffee.md"].added["tags"] == ["brewing"]
     assert "kind" not in items["coffee/Coffee.md"].properties
     assert items["tea.md"].properties["kind"] == "decision"
-    links = links_of(found.items)
-    known = aliased(found.items, placed(found.items), links)
+    links = find_item_links(found.items)
+    known = add_aliases(found.items, place_items(found.items), links)
     assert {item.key: item.added.get("aliases") for item in known}["tea.md"] == ["Tea Ceremony"]
-    assert dead_links(known, placed(known), links) == 0
+    assert count_dead_links(known, place_items(known), links) == 0
 
 
 def test_a_reference_servers_file(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_reference_servers_file(tmp_path: Path) -> None:
 def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:
     names = ["Plan.md", "plan.md", "Folder/a.md", "folder/A.md", "what?.md", "con.md", "dots../x.md", f"{'ä' * 120}.md"]
     found = reading(laid(tmp_path / "Notes", dict.fromkeys(names, "text")), SourceKind.OBSIDIAN)
-    places = placed(found.items)
+    places = place_items(found.items)
     assert len({path.casefold() for path in places.values()}) == len(names)
     assert places["Plan.md"] == "Plan.md"
     assert places["plan.md"].startswith("plan-")
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
     (root / "linked.md").symlink_to(root / "good.md")
     os.mkfifo(root / "pipe.md")
     (root / os.fsdecode(b"n\xff.md")).write_text("x")
-    source = source_at(root, SourceKind.OBSIDIAN, vault=root / "vault")
+    source = detect_source(root, SourceKind.OBSIDIAN, vault=root / "vault")
     found = read(source, vault=root / "vault", most_bytes=1_000_000)
     assert list(by_key(found)) == ["good.md"]
     assert {path: why.partition(":")[0] for path, why in left(found).items()} == {
@@ -172,7 +172,7 @@ def test_what_is_no_source(tmp_path: Path) -> None:
         (vault, SourceKind.OBSIDIAN, Refused),
     ):
         with pytest.raises(error):
-            source_at(place, kind, vault=vault)
+            detect_source(place, kind, vault=vault)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

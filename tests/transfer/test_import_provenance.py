@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_memory.text.markdown.frontmatter import parse
-from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
+from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind
 from mcp_memory.vault.note_import import ImportSeal, mark_in
 
@@ -19,7 +19,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 def made(text: str, key: str = "a.md") -> bytes:
     item = ImportItem(key, key, text, {"kind": "fact"}, {"tags": ["b"]}, digest="0123456789abcdef")
-    return sealed(item, SOURCE, id_of(SOURCE, key), "obsidian:/home/ada/Notes/a.md")
+    return seal_note(item, SOURCE, imported_id(SOURCE, key), "obsidian:/home/ada/Notes/a.md")
 
 
 @given(TEXT)
@@ -35,7 +35,7 @@ def test_a_text_comes_along_to_the_byte(text: str) -> None:
     expected = text if before.problem else before.body
     assert after.body == expected or after.body == text.removeprefix("\ufeff")
     assert {**before.meta, **after.meta} == after.meta | {"id": after.meta["id"]}
-    assert after.meta["id"] == id_of(SOURCE, "a.md")
+    assert after.meta["id"] == imported_id(SOURCE, "a.md")
     assert (after.meta["kind"], after.meta["project"], after.meta["source"]) == ("fact", "shop", "obsidian")
     assert ImportSeal.read(data) == ImportSeal("0123456789abcdef", unbroken=True)
 
@@ -62,7 +62,7 @@ def test_what_a_note_says_of_itself_stays() -> None:
 
 def test_ids_are_the_same_each_time_and_tell_sources_apart() -> None:
     elsewhere = replace(SOURCE, root=Path("/mnt/Notes"))
-    assert id_of(SOURCE, "a.md") == id_of(SOURCE, "a.md")
-    assert len({id_of(SOURCE, "a.md"), id_of(SOURCE, "b.md"), id_of(elsewhere, "a.md")}) == 3
-    assert mark_in(id_of(SOURCE, "a.md")) == mark_of(SOURCE) != mark_of(elsewhere)
+    assert imported_id(SOURCE, "a.md") == imported_id(SOURCE, "a.md")
+    assert len({imported_id(SOURCE, "a.md"), imported_id(SOURCE, "b.md"), imported_id(elsewhere, "a.md")}) == 3
+    assert mark_in(imported_id(SOURCE, "a.md")) == source_mark(SOURCE) != source_mark(elsewhere)
     assert mark_in("01M80W6FBCJ1G8TGK7S9B4XSGP") is None

@@ -19,8 +19,8 @@ from mcp_memory.models import NoteState
 from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
-from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, SharePlan, plan
-from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile, SharedPaths, contained
+from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, SharePlan, plan_share
+from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile, SharedPaths, rewrite_links
 from mcp_memory.vault.config import VaultConfig
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, found, made, more, records
@@ -46,12 +46,12 @@ PLACES = SharedPaths({f"topics/01-a/{name}": name for name in ("_summary.md", "b
     ],
 )  # fmt: skip
 def test_links_stay_within(before: str, after: str | None) -> None:
-    assert contained(before, 0, "topics/01-a/_summary.md", PLACES)[0] == (before if after is None else after)
+    assert rewrite_links(before, 0, "topics/01-a/_summary.md", PLACES)[0] == (before if after is None else after)
 
 
 def test_a_link_from_below_and_the_head_of_a_note() -> None:
     text = "---\ntitle: '[x](../../y.md)'\n---\n[up](../b.md) [out](../../e.md)\n"
-    said, cut = contained(text, text.index("[up]"), "topics/01-a/02-c/d.md", PLACES)
+    said, cut = rewrite_links(text, text.index("[up]"), "topics/01-a/02-c/d.md", PLACES)
     assert (said, cut) == (text.replace("[out](../../e.md)", "out"), 1)
 
 
@@ -65,11 +65,11 @@ words = st.sampled_from(
 @settings(max_examples=more(300), deadline=None)
 def test_whatever_stands_there_no_link_leads_out(text: str) -> None:
     path = "topics/01-a/b.md"
-    said, _ = contained(text, 0, path, PLACES)
+    said, _ = rewrite_links(text, 0, path, PLACES)
     for link in find_links(said):
         if link.kind == "markdown" and not link.target.startswith(("http", "#")) and ":" not in link.target:
             assert resolve(link.target, "b.md") in {*PLACES.shared.values(), *PLACES.folders}
-    assert contained(said, 0, path, PLACES) == (said, 0)
+    assert rewrite_links(said, 0, path, PLACES) == (said, 0)
 
 
 def parcel(**files: str) -> ShareBundle:
@@ -89,7 +89,7 @@ def test_the_plan_leaves_what_is_somebody_elses() -> None:
         "stranger.md": etag("theirs"), "alike.md": etag("new"),
     }  # fmt: skip
     given = parcel(updated="new", edited="new", gone="new", stranger="new", alike="new", fresh="new")
-    assert plan(given, share, standing) == {
+    assert plan_share(given, share, standing) == {
         "updated.md": ShareAction.UPDATED, "edited.md": ShareAction.KEPT,
         "gone.md": ShareAction.NEW, "stranger.md": ShareAction.KEPT,
         "alike.md": ShareAction.UNCHANGED, "fresh.md": ShareAction.NEW,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput
-from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
+from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, digest_of
 from mcp_memory.transfer.target_paths import folder_of
 from tests.support.world import World, records
@@ -30,10 +30,10 @@ async def take(
     items = []
     for name, text in texts.items():
         item = ImportItem(name, name, text, digest=digest_of(text.encode()))
-        note_id = id_of(source, name)
-        data = sealed(item, source, note_id, f"{source.kind}:{source.root}/{name}")
+        note_id = imported_id(source, name)
+        data = seal_note(item, source, note_id, f"{source.kind}:{source.root}/{name}")
         items.append({"path": name, "id": note_id, "data": base64.b64encode(data).decode()})
-    arguments = {"items": items, "folder": folder_of(source), "mark": mark_of(source), "dry_run": dry_run}
+    arguments = {"items": items, "folder": folder_of(source), "mark": source_mark(source), "dry_run": dry_run}
     said = await engine.perform("import", arguments)
     return {name: (taken["deed"], taken["path"]) for name, taken in zip(texts, said["taken"], strict=True)}
 
@@ -88,7 +88,7 @@ async def test_two_sources_of_one_name(world: World) -> None:
     async with world.engine() as engine:
         await take(engine, {"a.md": "Kyoto", "same.md": "The very same"})
         taken = await take(engine, {"a.md": "Another a", "same.md": "The very same"}, other)
-        assert taken["a.md"] == ("new", f"{FOLDER}-{mark_of(other).lower()}/a.md")
+        assert taken["a.md"] == ("new", f"{FOLDER}-{source_mark(other).lower()}/a.md")
         assert taken["same.md"][0] == "duplicate"
         assert world.read(f"{FOLDER}/a.md").endswith(b"Kyoto")
         assert (await take(engine, {"a.md": "Another a"}, other))["a.md"][0] == "unchanged"

@@ -10,7 +10,7 @@ from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.errors import InvalidInput
 from mcp_memory.storage.paths import beside
 from mcp_memory.transfer.formats.archive import ArchivedFile
-from mcp_memory.transfer.import_provenance import id_of, mark_of, sealed
+from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
 from mcp_memory.transfer.target_paths import folder_of
 
@@ -91,7 +91,7 @@ class ImportBatches:
 
     def _sent(self, batch: list[_Sent], source: ImportSource | None) -> Iterator[ImportRow]:
         items = [{"path": each.path, "id": each.id, "data": b64encode(each.data).decode("ascii")} for each in batch]
-        destination = {"folder": folder_of(source), "mark": mark_of(source)} if source else {}
+        destination = {"folder": folder_of(source), "mark": source_mark(source)} if source else {}
         if self._session is None:
             above = f"{destination['folder']}/" if source else ""
             yield from (ImportRow(note.name, above + note.path, "new") for note in batch)
@@ -114,8 +114,8 @@ def _made(
     """What cannot be made is added to the `odd` ones."""
     for item in items:
         try:
-            note_id = id_of(source, item.key)
-            yield _Sent(item.key, places[item.key], sealed(item, source, note_id, origin(source, item)), note_id)
+            note_id = imported_id(source, item.key)
+            yield _Sent(item.key, places[item.key], seal_note(item, source, note_id, origin(source, item)), note_id)
         except InvalidInput as error:
             odd.append(ImportRow(item.key, places[item.key], "refused", error.message))
 
@@ -124,8 +124,8 @@ def _second(source: ImportSource, items: Iterable[ImportItem], places: Mapping[s
     """The same notes to stand beside themselves, under a name and an id that are of this version alone."""
     for item in items:
         path = beside(places[item.key], f" (imported {item.digest[:8]})")
-        note_id = id_of(source, f"{item.key}@{item.digest}")
-        yield _Sent(item.key, path, sealed(item, source, note_id, origin(source, item)), note_id)
+        note_id = imported_id(source, f"{item.key}@{item.digest}")
+        yield _Sent(item.key, path, seal_note(item, source, note_id, origin(source, item)), note_id)
 
 
 def origin(source: ImportSource, item: ImportItem) -> str:

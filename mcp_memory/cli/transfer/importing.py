@@ -19,7 +19,7 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer import target_paths
-from mcp_memory.transfer.detect import kinds, read, source_at
+from mcp_memory.transfer.detect import detect_source, kinds, read
 from mcp_memory.transfer.formats import archive, jsonl
 from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
 from mcp_memory.vault.marker import MARKER, home_in, plant
@@ -60,7 +60,7 @@ def import_(
     mcp-memory --vault ~/restored import memory.tar
     """
     settings = common.settings()
-    found = source_at(source, SourceKind(kind) if kind else None, vault=settings.vault_path, project=project)
+    found = detect_source(source, SourceKind(kind) if kind else None, vault=settings.vault_path, project=project)
     report = _put_back(settings, found, dry_run, as_json) if found.kind in OURS else None
     report = report or _bring_in(settings, found, dry_run, as_json)
     emit(report) if as_json else _tell(report)
@@ -68,10 +68,10 @@ def import_(
 
 def _bring_in(settings: Settings, source: ImportSource, dry_run: bool, as_json: bool) -> dict[str, Any]:
     reading = read(source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes)
-    places = target_paths.placed(reading.items)
-    links = target_paths.links_of(reading.items)
-    reading = replace(reading, items=target_paths.aliased(reading.items, places, links))
-    dead = target_paths.dead_links(reading.items, places, links)
+    places = target_paths.place_items(reading.items)
+    links = target_paths.find_item_links(reading.items)
+    reading = replace(reading, items=target_paths.add_aliases(reading.items, places, links))
+    dead = target_paths.count_dead_links(reading.items, places, links)
 
     def rows(taking: ImportBatches, tick: Tick) -> Iterator[ImportRow]:
         return taking.notes(reading, places, tick)

@@ -1,1 +1,1 @@
-"""One module a format: other programs' notes read in, and the vault written out."""
+"""One module per format: reads notes of other programs, and writes the vault out."""

@@ -1,4 +1,4 @@
-"""An archive of a vault: a plain tar that unpacks to a vault, and whose last member `SHA256SUMS` (as `sha256sum -c`
+"""Reads and writes archives: a plain tar that unpacks to a vault, and whose last member `SHA256SUMS` (as `sha256sum -c`
 reads it) names every file. The same vault gives the same bytes: sorted, and without owners and times.
 
 Who reads one trusts nothing in it: no links, folders, devices or sparse files, no name that leads out, no name twice,

@@ -1,5 +1,5 @@
-"""basic-memory's projects: Markdown with a `permalink`, observations `- [category] text #tag (context)` and relations
-`- type [[Target]]`. Both stay in the text as they are; tags and types come into the properties."""
+"""Reads basic-memory projects: Markdown with a `permalink`, observations `- [category] text #tag (context)` and
+relations `- type [[Target]]`. Both stay in the text as they are; tags and types also become properties."""
 
 from __future__ import annotations
 

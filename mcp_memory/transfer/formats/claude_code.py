@@ -1,4 +1,4 @@
-"""What Claude Code reads and writes: its memory folder of each project (`MEMORY.md` and a file a fact), `CLAUDE.md`,
+"""Reads the files of Claude Code: its memory folder of each project (`MEMORY.md` and a file a fact), `CLAUDE.md`,
 and rules.
 
 The form of its memory folders is not documented; this is what version 2.1 writes: a head with `name`, `description` and

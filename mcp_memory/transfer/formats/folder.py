@@ -1,5 +1,5 @@
-"""The files below a folder that is not ours: no link is followed, nothing is written, and what cannot be read is a
-fact, never an exception."""
+"""Reads the files below a foreign folder: follows no links, writes nothing, and reports what cannot be read instead of
+raising."""
 
 from __future__ import annotations
 

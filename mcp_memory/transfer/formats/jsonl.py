@@ -1,5 +1,5 @@
-"""JSONL: an object a note, with all that is known of it, its etag and its bytes: as `text`, or as `base64` where they
-are no UTF-8."""
+"""Reads and writes JSONL exports: one object per note, with all its metadata, its etag and its bytes, as `text`, or as
+`base64` where they are not UTF-8."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What any Markdown note tells of itself in its frontmatter, name and text, in the words of our own frontmatter. Pure,
-but for the zone of this machine."""
+"""Reads what any Markdown note says about itself in its frontmatter, name and text, as our own frontmatter. Pure,
+except for the local time zone."""
 
 from __future__ import annotations
 

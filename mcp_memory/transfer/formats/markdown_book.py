@@ -1,4 +1,4 @@
-"""A book: the whole memory as one Markdown file, to be read from its beginning. Pure.
+"""Renders the whole memory as one Markdown file, to be read from its beginning. Pure.
 
 `MEMORY.md` and standing orders first, then the topics as their tree goes, then notes by their kind and folder, at last
 the days.

@@ -1,5 +1,5 @@
-"""Obsidian vaults, and any other folder of Markdown: notes where they are, properties, `#tags` in the text.
-Attachments, canvases and what the program keeps for itself stay behind."""
+"""Reads Obsidian vaults, and any other folder of Markdown: notes where they are, properties, and `#tags` in the text.
+Attachments, canvases and Obsidian's own files stay behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenClaw workspaces: `MEMORY.md`, the daily files in `memory/`, and every other Markdown file."""
+"""Reads OpenClaw workspaces: `MEMORY.md`, the daily files in `memory/`, and every other Markdown file."""
 
 from __future__ import annotations
 

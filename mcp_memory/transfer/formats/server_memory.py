@@ -1,5 +1,5 @@
-"""The JSONL file of the MCP reference memory server: an entity or a relation a line. Each entity becomes a note, with
-its observations as a list and its relations as links. Pure."""
+"""Reads the JSONL file of the MCP reference memory server: one entity or relation per line. Each entity becomes a note,
+with its observations as a list and its relations as links. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder that a topic is shared with: what is to be done there, and doing it.
+"""Plans and applies what changes in the folder that a topic is shared with.
 
 A hidden file in it tells which topic it is of, and under which bytes we have left each file: what has others is
 somebody else's, and stays. Files go through the same door as a vault's: none is overwritten that is not what it was,
@@ -61,7 +61,7 @@ class SharePlan:
         return self.vault == parcel.vault and same
 
 
-def plan(parcel: ShareBundle, share: SharePlan, standing: Mapping[str, str]) -> dict[str, ShareAction]:
+def plan_share(parcel: ShareBundle, share: SharePlan, standing: Mapping[str, str]) -> dict[str, ShareAction]:
     """What is to be done, by path. `standing` are the etags of the files that are there now. Pure."""
     deeds: dict[str, ShareAction] = {}
     for file in parcel.files:
@@ -95,9 +95,9 @@ class ShareFolder:
         """Raises Refused where the folder is not free for this topic, StorageFailed."""
         share = self._share(parcel)
         if not self.folder.exists():
-            return plan(parcel, share, {})
+            return plan_share(parcel, share, {})
         paths = {file.path for file in parcel.files} | share.files.keys()
-        return plan(parcel, share, {path: etag for path in paths if (etag := self._etag(path))})
+        return plan_share(parcel, share, {path: etag for path in paths if (etag := self._etag(path))})
 
     def fill(self, parcel: ShareBundle, *, linked: bool = False) -> dict[str, ShareAction]:
         """Do what is planned, and say what came of it; `linked`: as hard links where a file is the vault's to the byte
@@ -183,7 +183,7 @@ class ShareFolder:
     def _share(self, parcel: ShareBundle) -> SharePlan:
         """What the folder is now. Raises Refused where it is neither free nor of this topic."""
         try:
-            share = share_in(json.loads(self._manifest()))
+            share = parse_manifest(json.loads(self._manifest()))
         except (FileNotFoundError, NotADirectoryError, NotFound):
             with naming_the_cause(str(self.folder)):
                 taken = [each.name for each in os.scandir(self.folder)] if self.folder.exists() else []
@@ -219,7 +219,7 @@ class ShareFolder:
             return "none"
 
 
-def share_in(said: Any) -> SharePlan:
+def parse_manifest(said: Any) -> SharePlan:
     """Raises KeyError, TypeError."""
     files: Any = said["files"]
     if not isinstance(files, dict):

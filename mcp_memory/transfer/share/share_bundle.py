@@ -39,7 +39,7 @@ class SharedPaths:
         return {posixpath.basename(path).removesuffix(".md").casefold() for path in self.shared.values()}
 
 
-def contained(text: str, body_start: int, path: str, places: SharedPaths) -> tuple[str, int]:
+def rewrite_links(text: str, body_start: int, path: str, places: SharedPaths) -> tuple[str, int]:
     """The text of the note that is at `path` in the vault as it is shared, and how many of its links became plain text
     because they lead out. Links to the web stay."""
     cut = 0
@@ -137,7 +137,7 @@ class ShareBundle:
         return ShareBundle(**{**value, **lists})
 
 
-def topic_named(target: str, tree: Iterable[Topic], root: str) -> Topic:
+def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
     """By its folder, with `topics/` before it or without, or by its page. Raises NotFound."""
     plain = target.strip().removeprefix("./").rstrip("/")
     for topic in (each for top in tree for each in top.walk()):
@@ -147,7 +147,7 @@ def topic_named(target: str, tree: Iterable[Topic], root: str) -> Topic:
     raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree draws them; name one by its folder")
 
 
-def parcel_of(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
+def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
     """Notes that count, and pages that tell of nothing else. Reads files: for a worker thread. Raises StorageFailed."""
     files, left = _files(vault, topic)
     warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
@@ -157,7 +157,7 @@ def parcel_of(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
     shared: list[SharedFile] = []
     cut = 0
     for path, file in sorted(files.items()):
-        text, so_many = contained(file.text, file.body_start, path, places)
+        text, so_many = rewrite_links(file.text, file.body_start, path, places)
         cut += so_many
         shared.append(SharedFile(path[start:], path, text, text == file.text))
     page = topic.page.id if topic.page else None

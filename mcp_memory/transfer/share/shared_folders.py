@@ -1,4 +1,4 @@
-"""The folders that topics were shared with: what we wrote outside the vault, for whoever wants a note gone for good."""
+"""Remembers the folders that topics were shared with, so that erasing a note can name the copies outside the vault."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
 from mcp_memory.storage.backends import open_storage
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.transfer.share.folder import MANIFEST, MOST_BYTES, share_in
+from mcp_memory.transfer.share.folder import MANIFEST, MOST_BYTES, parse_manifest
 
 
 class SharedFolders:
@@ -36,7 +36,7 @@ class SharedFolders:
                 continue
             backend = open_storage(folder, read_only=True)
             try:
-                share = share_in(json.loads((folder / MANIFEST).read_bytes()[:MOST_BYTES]))
+                share = parse_manifest(json.loads((folder / MANIFEST).read_bytes()[:MOST_BYTES]))
             except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 yield folder, "a topic"
                 continue
