@@ -20,19 +20,17 @@ telemetry.switch_off()
 from tests.support.world import World, made  # noqa: E402 -- brings what reads those switches
 
 HERE = Path(__file__).parent
-FAST = frozenset(
-    {
-        "extraction", "git", "guide", "index", "integrations", "settings", "storage", "summarizers", "text", "topics",
-        "transfer", "vault",
-    }
-)  # fmt: skip
+FAST = frozenset({"extraction", "guide", "integrations", "settings", "summarizers", "text", "topics", "transfer"})
 """The rooms whose tests start no daemon and load no model: they run on every supported Python, in a minute."""
+
+THOROUGH = frozenset({"test_linear", "test_shapes", "test_beside_an_editor"})
+"""Of these the modules that take minutes."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
-        if room in FAST and "model_cache" not in getattr(item, "fixturenames", ()):
+        if room in FAST and item.path.stem not in THOROUGH and "model_cache" not in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.fast)
 
 

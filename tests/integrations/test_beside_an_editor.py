@@ -41,7 +41,7 @@ print("saved", n, flush=True)
 """
 
 
-@pytest.mark.parametrize("pause", [0, 20_000, 100_000])
+@pytest.mark.parametrize("pause", [20_000, 100_000])
 def test_no_save_of_a_program_that_saves_all_the_time_is_lost(tmp_path: Path, pause: int) -> None:
     file = tmp_path / "settings.json"
     file.write_text('{"n": 0}')
@@ -64,5 +64,5 @@ def test_no_save_of_a_program_that_saves_all_the_time_is_lost(tmp_path: Path, pa
     assert lost == []
     assert json.loads(file.read_bytes())["n"] == int(saved.split()[1])
     assert refused
-    assert written or pause == 0
+    assert written
     assert {place.name for place in tmp_path.iterdir()} == {file.name, "settings.json.stop"}
