@@ -20,13 +20,13 @@ import sys
 from pathlib import Path
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
-from mcp_memory.embedders.idle_unload import RestingEmbedder
+from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
 
 def resident_mb():
     return next(int(l.split()[1]) / 1024 for l in open("/proc/self/status") if l.startswith("VmRSS"))
 
 open_it = lambda: open_embedder(EmbedderConfig(), Path(sys.argv[1]))
-embedder = RestingEmbedder(open_it(), open_it)
+embedder = IdleUnloadEmbedder(open_it(), open_it)
 before = embedder.embed_documents(["a violet teapot"] * 20)
 filled = resident_mb()
 assert embedder.rest(0) and not embedder.loaded
