@@ -169,8 +169,9 @@ class Admin:
         }
 
     async def reconcile(self) -> dict[str, Any]:
-        """One sweep, now."""
+        """One sweep, now, and what is due after it."""
         swept = await self._indexer.reconcile()
+        await self.tidy()
         self._model.wake()
         return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}
 

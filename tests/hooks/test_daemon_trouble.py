@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from mcp_memory.client.connection import Address, DaemonConnection
-from mcp_memory.daemon.instance import is_held
+from mcp_memory.daemon.instance import holder, is_held
 from mcp_memory.errors import DeadlineExceeded, NotRunning
 from mcp_memory.hooks.deadline import Deadline
 from mcp_memory.hooks.hook_command import hook
@@ -112,10 +116,10 @@ def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Pla
         assert heard.prompt("which colour has the sky?") == ""
         assert Session(place, "never started").prompt("which colour has the sky?") == "", "nothing was missed"
         late = Session(place, "late")
-        assert late.start(MCP_MEMORY_HOOKS_SESSION_START_MS="1") == "", "past its deadline"
-        assert "Likes short answers." in late.prompt("which colour has the sky?")
         claw = Session(place, "claw", client="openclaw")
-        assert claw.start(MCP_MEMORY_HOOKS_SESSION_START_MS="1") == ""
+        with stopped(place):
+            assert late.start(**IMPATIENT) == claw.start(**IMPATIENT) == "", "past its deadline"
+        assert "Likes short answers." in late.prompt("which colour has the sky?")
         assert claw.prompt("which colour has the sky?") == "", "it asks for the start again by itself"
     finally:
         end(place)
@@ -132,6 +136,18 @@ def test_it_is_started_where_the_caller_is_at_home(place: Place, monkeypatch: py
     ((command, environ),) = started
     assert command[1:] == ["-P", "-m", "mcp_memory", "--detached", "start"]
     assert environ == place.environ | {"PYTHONPATH": environ["PYTHONPATH"]}
+
+
+@contextmanager
+def stopped(place: Place) -> Iterator[None]:
+    """The place's daemon runs and does nothing."""
+    pid = holder(place.state)
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def _answers(place: Place) -> bool:
