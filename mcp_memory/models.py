@@ -1,4 +1,4 @@
-"""The values that rooms hand to one another. Frozen, without behaviour that touches a disk or a clock."""
+"""The frozen values that rooms pass to one another. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -14,27 +14,16 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-NotePath = NewType("NotePath", str)
-"""Relative POSIX path of a note inside its vault; `@name/…` for a read-only source."""
-
-Etag = NewType("Etag", str)
-"""sha256 of a file's bytes, 64 hexadecimal digits."""
-
-NoteId = NewType("NoteId", str)
-"""A ULID from the frontmatter, `path:<path>` without one, `<path>#<entry hash>` for a log entry."""
-
-TextHash = NewType("TextHash", str)
-"""sha256 of an embedded text, the key of the embedding cache."""
-
-Meta = Mapping[str, Any]
-"""Frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict."""
-
-TRANSCRIPTS = "transcripts"
-"""The name of the read-only source that holds captured sessions: `@transcripts/…`."""
+NotePath = NewType("NotePath", str)  # relative POSIX path inside the vault; `@name/…` in a read-only source
+Etag = NewType("Etag", str)  # sha256 of a file's bytes, 64 hexadecimal digits
+NoteId = NewType("NoteId", str)  # the frontmatter's ULID, else `path:<path>`; `<path>#<entry hash>` for a log entry
+TextHash = NewType("TextHash", str)  # sha256 of an embedded text, the key of the embedding cache
+Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict
+TRANSCRIPTS = "transcripts"  # the read-only source that holds captured sessions: `@transcripts/…`
 
 
 class Status(StrEnum):
-    """What the frontmatter says of a note; absent = active."""
+    """A note's status in its frontmatter; absent = active."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -43,19 +32,14 @@ class Status(StrEnum):
 
 
 class NoteState(StrEnum):
-    """Where a note stands for search and recall: only `ACTIVE` is looked at unless asked otherwise."""
+    """How search and recall treat a note: they use only `ACTIVE` ones unless asked otherwise."""
 
     ACTIVE = "active"
-    ARCHIVED = "archived"
-    """In `_archive/`, or superseded, or archived by status."""
-    INBOX = "inbox"
-    """A candidate in `_inbox/` that awaits review."""
-    SUMMARY = "summary"
-    """A page of the topic tree: made from other notes, so that no answer says the same thing twice."""
-    TRANSCRIPT = "transcript"
-    """What was said in a session, as captured: looked at only where it is asked for by its folder."""
-    DELETED = "deleted"
-    """Forgotten: known by id so that it can be restored, but without any chunk."""
+    ARCHIVED = "archived"  # in `_archive/`, or superseded, or archived by status
+    INBOX = "inbox"  # a candidate in `_inbox/` that awaits review
+    SUMMARY = "summary"  # a page of the topic tree: made from other notes, so it would repeat them in an answer
+    TRANSCRIPT = "transcript"  # a captured session: searched only if its folder is asked for
+    DELETED = "deleted"  # forgotten: known by id so that it can be restored, but has no chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +47,18 @@ class FileStat:
     """One file as a listing sees it."""
 
     path: NotePath
-    signature: str
-    """inode, size, mtime and ctime: differs when the file changed (a file younger than the clock's grain
-    must be read to be sure; then `settled` is false)."""
+    signature: str  # inode, size, mtime and ctime: differs when the file has changed
     size_bytes: int
-    settled: bool = True
+    settled: bool = True  # False for a file younger than the clock's grain: read it to be sure
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fact about a file that could not be used as it is, for `status` and `doctor`."""
+    """Why a file can't be used as it is, for `status` and `doctor`."""
 
     path: str
     reason: str
-    unread: bool = False
-    """Its bytes could not be had: what is known of it, if anything, may be out of date."""
+    unread: bool = False  # its bytes couldn't be read: what the index has of it may be out of date
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +66,19 @@ class Chunk:
     """An exact slice of a note's text: `text == whole[start:end]`."""
 
     text: str
-    start: int
-    """Offset in characters of the decoded file, frontmatter included."""
+    start: int  # offset in characters of the decoded file, frontmatter included
     end: int
-    start_line: int
-    """1-based; both ends included."""
+    start_line: int  # 1-based; both ends included
     end_line: int
-    headings: tuple[str, ...] = ()
-    """The heading path above the chunk, outermost first, without `#`."""
-    section: int = 0
-    """Number of the section (the stretch under one heading) inside the note."""
-    entry: str | None = None
-    """In a log: the hash of the `## HH:MM` entry that holds the chunk."""
-    time: str | None = None
-    """In a log: that entry's `HH:MM`."""
+    headings: tuple[str, ...] = ()  # the headings above the chunk, outermost first, without `#`
+    section: int = 0  # number of the section (the stretch under one heading) inside the note
+    entry: str | None = None  # in a log: the hash of the `## HH:MM` entry that holds the chunk
+    time: str | None = None  # in a log: that entry's `HH:MM`
 
 
 @dataclass(frozen=True, slots=True)
 class NoteRecord:
-    """What the index knows of one note, besides its chunks."""
+    """One note as the index has it, without its chunks."""
 
     path: NotePath
     id: NoteId
@@ -117,40 +92,31 @@ class NoteRecord:
     session: str | None = None
     source: str | None = None
     created: datetime | None = None
-    updated: datetime | None = None
-    """Aware; for a daily log the day itself at midnight. `updated or created` is the note's date."""
+    updated: datetime | None = None  # aware; a daily log's day at midnight. `updated or created` is the note's date
     expires_at: datetime | None = None
-    always_load: bool = False
-    """By its place alone: a head may come from anybody."""
-    content_hash: str = ""
-    """sha256 of the body with outer white space stripped: tells whether the same content is stored."""
+    always_load: bool = False  # decided by its folder alone: anyone may have written its frontmatter
+    content_hash: str = ""  # sha256 of the body without outer white space; equal for equal content
     is_log: bool = False
-    problem: str | None = None
-    """Why part of the file was not used (broken YAML, invalid UTF-8 …)."""
+    problem: str | None = None  # why part of the file was not used (broken YAML, invalid UTF-8 …)
     meta: Meta = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """A closed set, applied inside each leg of a search: k rows come back whenever k match."""
+    """Applied inside each retriever, so that k rows come back whenever k match."""
 
     states: frozenset[NoteState] = frozenset({NoteState.ACTIVE})
-    path_prefix: str | None = None
-    """A folder (`notes/fix` or `notes/fix/`) or one file."""
+    path_prefix: str | None = None  # a folder (`notes/fix` or `notes/fix/`) or one file
     kinds: frozenset[str] | None = None
-    tags: frozenset[str] | None = None
-    """All of them must be present."""
-    project: str | None = None
-    """This project's notes and those without a project; None = all."""
-    since: datetime | None = None
-    """On the note's date (for logs, the day); aware; `since` included, `until` excluded."""
-    until: datetime | None = None
+    tags: frozenset[str] | None = None  # all of them must be present
+    project: str | None = None  # this project's notes and those without a project; None = all
+    since: datetime | None = None  # by the note's date (for logs, the day); aware; included
+    until: datetime | None = None  # excluded
     session: str | None = None
-    now: datetime | None = None
-    """Notes whose `expires_at` is not after this are left out like archived ones."""
+    now: datetime | None = None  # notes whose `expires_at` is not after this are left out like archived ones
 
     def admits(self, note: NoteRecord) -> bool:
-        """Whether a note as it is now passes; an index applies the same to the notes that it knows."""
+        """Whether a note passes; every index engine must decide the same."""
         date, prefix = note.updated or note.created, self.path_prefix
         return (
             note.state in self.states
@@ -167,7 +133,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One row of one leg; scores of different legs or engines are not comparable."""
+    """One row of one retriever; scores of different retrievers or engines are not comparable."""
 
     chunk_id: int
     score: float
@@ -178,20 +144,19 @@ class Passage:
     """A chunk as the index stores it, with its note."""
 
     chunk_id: int
-    ordinal: int
-    """0-based position of the chunk in its note; neighbours are ordinal ± 1."""
+    ordinal: int  # 0-based position of the chunk in its note; neighbours are ordinal ± 1
     chunk: Chunk
     note: NoteRecord
 
     @property
     def shown_id(self) -> NoteId:
-        """What names it to a caller: its note, or the log entry that it is of."""
+        """The id that callers see: its note's, or its log entry's."""
         return NoteId(f"{self.note.path}#{self.chunk.entry}") if self.chunk.entry else self.note.id
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer of a search, best first."""
+    """One result of a search."""
 
     id: NoteId
     path: NotePath
@@ -201,43 +166,38 @@ class Hit:
     title: str
     kind: str
     date: str | None
-    score: float
-    """0 to 1, comparable between queries."""
+    score: float  # 0 to 1, comparable between queries
     snippet: str
     explain: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredOut:
-    """A passage that would be among the hits, but for filters."""
+    """A passage that would be among the hits without the filters."""
 
     id: NoteId
     path: NotePath
     start_line: int
     end_line: int
     title: str
-    filters: tuple[str, ...]
-    """Those that its note does not pass, by the names that a caller knows them by."""
+    filters: tuple[str, ...]  # those that its note doesn't pass, by their argument names
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`confidence` is 0 to 1; `degraded` says why the answer is not the full one, or is None. `signs`: by name, what
-    the confidence was taken from."""
+    """Hits, best first."""
 
     hits: tuple[Hit, ...]
-    confidence: float
+    confidence: float  # 0 to 1
     as_of: datetime
-    degraded: str | None = None
-    note: str | None = None
-    """One line for the reader, say which filter emptied the set."""
-    signs: Mapping[str, float] = field(default_factory=dict[str, float])
-    left_out: tuple[FilteredOut, ...] = ()
-    """Told where the ranking is explained; best first."""
+    degraded: str | None = None  # what the answer lacks
+    note: str | None = None  # one line for the reader, such as which filter left nothing
+    signs: Mapping[str, float] = field(default_factory=dict[str, float])  # what the confidence was computed from
+    left_out: tuple[FilteredOut, ...] = ()  # best first; only where the ranking is explained
 
 
 class Outcome(StrEnum):
-    """What became of an append."""
+    """The result of an append."""
 
     CREATED = "created"
     DUPLICATE = "duplicate"
@@ -253,6 +213,5 @@ class Receipt:
     path: NotePath
     etag: Etag
     outcome: Outcome
-    indexed: str
-    """`"full"` (keywords and vectors), `"keywords"` (vectors follow at once) or `"pending"` (with the next sweep)."""
+    indexed: str  # "full" (keywords and vectors), "keywords" (vectors follow at once) or "pending" (the next sweep)
     similar: tuple[NoteId, ...] = ()
