@@ -93,7 +93,7 @@ class GitUnavailable(McpMemoryError):
 
 
 class ExtraMissing(McpMemoryError):
-    """A named back end needs a package that is not installed; the hint names the extra."""
+    """A back end needs a package that is not installed."""
 
 
 class DeadlineExceeded(McpMemoryError):

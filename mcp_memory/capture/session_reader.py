@@ -13,7 +13,7 @@ from mcp_memory.capture.step import CaptureStep, build_step
 from mcp_memory.capture.tail import list_sessions, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.errors import NotFound
-from mcp_memory.runtime.project import project_of
+from mcp_memory.runtime.paths import project_of
 
 LEAST_ID_CHARS = 6
 """A shorter id would match the end of an arbitrary session's."""

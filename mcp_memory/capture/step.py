@@ -14,7 +14,7 @@ from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.capture.transcript_store import SegmentOrigin, SessionSegment, SpokenTurn, first_path_of, render_segment
-from mcp_memory.runtime.project import project_of
+from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.secrets.redaction import redact
 
 MOST_SAID_CHARS = 100_000

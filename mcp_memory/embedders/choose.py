@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.runtime.registry import Registry
+from mcp_memory.runtime.backend_registry import Registry
 
 EMBEDDERS = Registry(
     "embedder",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mcp_memory.runtime.registry import Registry
+from mcp_memory.runtime.backend_registry import Registry
 
 INDEXES: Final = Registry("index", {"sqlite": "mcp_memory.index.sqlite.sqlite_index:SqliteIndex"})
 """Name → a function `(folder) -> Index`; others through the group `mcp_memory.index`."""

@@ -1,1 +1,1 @@
-"""What every process needs: worker threads with deadlines, health, private files, paths, time zone, registry."""
+"""What every process needs: worker threads with deadlines, health, private files, paths, time zone, back ends."""

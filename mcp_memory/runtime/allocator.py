@@ -1,4 +1,4 @@
-"""The C allocator of a process that lives long."""
+"""Tunes the C allocator of a long-lived process."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import ctypes
 import sys
 from contextlib import suppress
 
-M_ARENA_MAX = -8
-"""From glibc's malloc.h."""
+M_ARENA_MAX = -8  # from glibc's malloc.h
 
 
 def share_one_arena() -> bool:
-    """Let all threads take their memory from one place; whether the C library does that. To be called before there
-    are threads.
+    """Makes all threads share one heap; False where the C library can't. Call it before there are threads.
 
-    glibc gives each thread an arena of its own, and what one of them freed no other uses: with 10,000 notes after
-    1,000 searches that was 15 of 250 MB. Python's own allocator and numpy's large arrays do not go through it, so
-    hardly anybody waits.
+    glibc gives each thread its own arena, and no other thread reuses what was freed there: 15 of 250 MB after 1,000
+    searches of 10,000 notes. Python's own allocator and numpy's large arrays bypass it, so threads hardly ever wait.
     """
     if sys.platform != "linux":
         return False
@@ -25,7 +22,7 @@ def share_one_arena() -> bool:
 
 
 def give_back() -> None:
-    """Return to the system what was freed: glibc keeps it, also in the middle of what is in use, and nobody else has
-    it then. After a reindex under load that was 67 of 174 MB, after the model was put away 37 of 50."""
-    with suppress(OSError, AttributeError):  # another C library: it has its own ways
+    """Returns freed memory to the system, which glibc would keep: 67 of 174 MB after a reindex under load, 37 of 50
+    after the model was unloaded."""
+    with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,6 +1,4 @@
-"""What the clients of an endpoint that speaks OpenAI's protocol have in common: its address and its refusals, told so
-that a message holds neither a key nor a text.
-"""
+"""Checks an OpenAI-compatible endpoint's address and words its refusals, without quoting a key or a text."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from mcp_memory.errors import ConfigInvalid
 
 
 def check(section: str, endpoint: str, model: str) -> None:
-    """`section` of the configuration that both come from. Raises ConfigInvalid."""
+    """`section` is where in the configuration both come from. Raises ConfigInvalid."""
     if not _is_address(endpoint):
         raise ConfigInvalid(
             f"{section}.endpoint is no http(s) address", hint='say "https://api.openai.com/v1" or your own server\'s'
@@ -24,14 +22,14 @@ def check(section: str, endpoint: str, model: str) -> None:
 
 
 def public(endpoint: str) -> str:
-    """The address without user, password and query: fit for messages and fingerprints."""
+    """The address without user, password and query, for messages and fingerprints."""
     parts = urlsplit(endpoint)
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
 
 
 def reason(body: bytes) -> str:
-    """The protocol's machine-readable code in brackets; its message may quote the texts, and stays out."""
+    """The answer's machine-readable code in brackets; its message is left out, since it may quote texts."""
     try:
         code: Any = json.loads(body)["error"]["code"]
     except (ValueError, TypeError, KeyError, RecursionError):

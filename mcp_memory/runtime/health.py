@@ -1,4 +1,4 @@
-"""Health: what long work is under way and what went wrong with it, for `status`, `doctor` and progress bars."""
+"""Keeps track of long work and its faults, for `status`, `doctor` and progress bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Progress:
-    """How far long work is. `at` is in monotonic seconds."""
+    """How far long work has got. `at` is in monotonic seconds."""
 
     phase: str = "idle"
     done: int = 0
@@ -29,7 +29,7 @@ class Progress:
 
     @contextmanager
     def tracking(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
-        """For work on so many things: call what it gives with how many are done. Too few to show are not shown."""
+        """Yields a function to call with the number of things done. No more than `at_least` things are not shown."""
         shown = total > at_least
         if shown:
             self.step(phase, 0, total)
@@ -42,35 +42,31 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CommitHealth:
-    """How it is with commits to the person's git repository. `waiting`: so many files no commit holds yet; `last`: the
-    latest commit since the start; `why` they wait for more than a moment, if they do, and what helps."""
+    """State of the commits to your git repository."""
 
-    waiting: int = 0
-    last: str | None = None
-    why: str | None = None
+    waiting: int = 0  # files that no commit holds yet
+    last: str | None = None  # the latest commit since the start
+    why: str | None = None  # why files wait for more than a moment
     remedy: str | None = None
-    passes: bool = False
-    """Whether that will be over by itself."""
+    passes: bool = False  # whether the wait will end by itself
 
 
 @dataclass(slots=True)
 class Health:
-    """Of one engine; its parts report here."""
+    """The health of one engine; its parts report here."""
 
     progress: Progress = field(default_factory=Progress)
-    faults: dict[str, Problem] = field(default_factory=dict[str, Problem])
-    """What is wrong with the work itself, by its name; what is wrong with single files the writer knows."""
-    commits: Callable[[], CommitHealth] | None = None
-    """None where none are made."""
+    faults: dict[str, Problem] = field(default_factory=dict[str, Problem])  # by the work's name, not by file
+    commits: Callable[[], CommitHealth] | None = None  # None where no commits are made
 
     @contextmanager
     def watching(self, work: str) -> Generator[None]:
-        """For work that must not end the daemon: what goes wrong is a fault under its name, until it goes well."""
+        """For work that must not end the daemon: an error becomes a fault under its name, until the work succeeds."""
         try:
             yield
         except McpMemoryError as error:
             self.faults[work] = Problem(work, error.message)
-        except Exception as error:  # a fault of ours: it is said, and the work is tried again
+        except Exception as error:  # our bug: report it and try the work again
             self.faults[work] = Problem(work, f"{type(error).__name__} in the {work}")
             log.error("%s: %s", work, place_of(error))
         else:

@@ -1,4 +1,4 @@
-"""Traffic: who is being served, so that work in the background stands back."""
+"""Tells background work whether anyone is being served."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from time import monotonic
 
 import anyio
 
-LOOK_S = 0.05
-"""How often a pause looks whether calls are still being served."""
+POLL_S = 0.05
 
 
 class IdleDetector:
-    """The calls of one engine that somebody waits for. `clock` is in monotonic seconds."""
+    """Counts the calls of one engine that someone waits for. `clock` is in monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -31,12 +30,11 @@ class IdleDetector:
             self._last = self._clock()
 
     def is_quiet(self, for_s: float) -> bool:
-        """Whether nobody is being served, and nobody was within the last `for_s`."""
+        """Whether no call is running, and none has ended within the last `for_s`."""
         return not self._under_way and self._clock() - self._last >= for_s
 
     async def lull(self, *, quiet_s: float, at_most_s: float, unless: Callable[[], bool] = lambda: False) -> None:
-        """Returns when nobody has been served for `quiet_s`, and after `at_most_s` or when `unless` says so whatever
-        happens."""
+        """Returns when it has been quiet for `quiet_s`, at the latest after `at_most_s` or once `unless` is true."""
         until = self._clock() + at_most_s
         while not self.is_quiet(quiet_s) and self._clock() < until and not unless():  # noqa: ASYNC110 -- time passes
-            await anyio.sleep(LOOK_S)
+            await anyio.sleep(POLL_S)

@@ -1,9 +1,8 @@
-"""The values used last: small memories of what is asked for again and again."""
+"""A small cache of the values that were used last."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -16,21 +15,20 @@ class LruCache(Generic[K, V]):
     def __init__(self, kept: int) -> None:
         self._kept = kept
         self._lock = threading.Lock()
-        self._values: OrderedDict[K, V] = OrderedDict()
+        self._values: dict[K, V] = {}  # in the order of use
 
     def get(self, key: K) -> V | None:
         with self._lock:
-            if key not in self._values:
-                return None
-            self._values.move_to_end(key)
-            return self._values[key]
+            if key in self._values:
+                self._values[key] = self._values.pop(key)
+            return self._values.get(key)
 
     def store(self, key: K, value: V) -> V:
         with self._lock:
+            self._values.pop(key, None)
             self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._kept:
-                self._values.popitem(last=False)
+            if len(self._values) > self._kept:
+                del self._values[next(iter(self._values))]
         return value
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""What the file system's refusals mean, in the words of the person who has to do something about it."""
+"""Turns the file system's refusals into errors that say what to do."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def naming_the_cause(path: str) -> Generator[None]:
 
 
 def failed(error: OSError, path: str) -> StorageFailed:
-    """The error to raise for a refusal at `path`. Its cause stays readable as `__cause__` or by name."""
-    code = error.errno or 0
-    reason, hint = _CAUSES.get(code, (os.strerror(code) if code else str(error), "see the system log"))
-    name = errno.errorcode.get(code, "unknown")
-    return StorageFailed(f"{printable(path)}: {reason} [{name}]", hint=hint)
+    """The error to raise for a refusal at `path`."""
+    _, hint = _CAUSES.get(error.errno or 0, ("", "see the system log"))
+    name = errno.errorcode.get(error.errno or 0, "unknown")
+    return StorageFailed(f"{printable(path)}: {reason(error)} [{name}]", hint=hint)
 
 
 def reason(error: OSError) -> str:
     """The cause alone, for a `Problem`."""
     code = error.errno or 0
-    return _CAUSES.get(code, (os.strerror(code) if code else str(error), ""))[0]
+    cause, _ = _CAUSES.get(code, (os.strerror(code) if code else str(error), ""))
+    return cause

@@ -1,5 +1,6 @@
-"""Where things are: the vault, what is kept beside it on this machine, and the configuration file. Texts, not paths:
-`pathlib` takes longer to import than the daemon takes to answer, and a prompt waits for both.
+"""Locates the vault, its state folder, the configuration file and an agent's project.
+
+Paths are strings: `pathlib` takes longer to import than the daemon takes to answer, and a prompt waits for both.
 """
 
 from __future__ import annotations
@@ -14,36 +15,39 @@ TYPE_CHECKING = False  # as in `typing`, which takes as long
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PREFIX = "MCP_MEMORY_"
-"""Of every environment variable that is ours."""
-
+PREFIX = "MCP_MEMORY_"  # of all our environment variables
 DEFAULT_VAULT = "~/memory"
-"""Where the vault is unless a person says otherwise."""
 
+# In the state folder.
 DAEMON, TOKENS, PORT = "daemon.json", "tokens.json", "port"
 HOOKS_LOG = "log/hooks.jsonl"
-"""Below the state folder."""
+
+MAX_PROJECT_CHARS = 100  # as in every tool
 
 
 def vault_folder(path: str) -> str:
-    """The vault's folder, links resolved, so that one vault has one daemon however it is spelled.
+    """The vault's folder with links resolved, so that one vault has one daemon however its path is spelled.
 
-    Raises ConfigInvalid for an empty path and one that leads nowhere.
+    Raises ConfigInvalid for an empty path and for one that leads nowhere.
     """
     if not path.strip():
         raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
     try:
         folder = os.path.realpath(absolute(path))
-        _refuse_a_circle(folder)
+        try:
+            os.stat(folder)
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # any other folder that is not there can be made
+                raise
     except (OSError, ValueError) as error:
         raise ConfigInvalid(f"vault.path {path!r} leads nowhere: {error}") from error
     return folder
 
 
 def state_folder(vault: str, environ: Mapping[str, str]) -> str:
-    """Of the vault in this folder: everything that is not the vault."""
+    """The folder for everything about this vault that is not in it."""
     digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
-    plain = "".join(each if each.isascii() and each.isalnum() else " " for each in os.path.basename(vault))
+    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in os.path.basename(vault))
     slug = "-".join(plain.split()).lower() or "vault"
     return os.path.join(state_home(environ), "vaults", f"{slug}-{digest}")
 
@@ -67,22 +71,24 @@ def absolute(path: str) -> str:
     found = os.path.expanduser(_plain(path))
     if found.startswith("~"):
         raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out")
-    # The folder that we are in may be gone: who names a whole path does not ask for it.
+    # Only a relative path needs the current folder, which may be gone.
     return found if found.startswith("/") else os.path.join(os.getcwd(), found)
 
 
+def project_of(folder: str) -> str | None:
+    """The name of the git repository that holds `folder`: the nearest folder upwards with a `.git`; None without one,
+    or if its name is not plain. Doesn't start git, which would take as long as everything else."""
+    if "\0" in folder or not folder.startswith("/"):
+        return None
+    folder = "/" + _plain(folder).lstrip("/")
+    while not os.path.lexists(f"{folder}/.git") and folder != "/":
+        folder = os.path.dirname(folder)
+    name = os.path.basename(folder)
+    return name if name.strip() and name.isprintable() and len(name) <= MAX_PROJECT_CHARS else None
+
+
 def _plain(path: str) -> str:
-    """As `pathlib` reads it, without doubled slashes and dots: `realpath` makes `/` of two slashes behind a circle of
-    links."""
+    """As `pathlib` reads it, without doubled slashes and dots: in a circle of links `realpath` makes `/` of `//`."""
     root = path[: len(path) - len(path.lstrip("/"))]
-    parts = "/".join(each for each in path.split("/") if each not in {"", "."})
+    parts = "/".join(part for part in path.split("/") if part not in {"", "."})
     return (root if root == "//" else root[:1]) + parts
-
-
-def _refuse_a_circle(folder: str) -> None:
-    """Raises OSError for links that lead to one another; a folder that is not there can be made."""
-    try:
-        os.stat(folder)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise

@@ -1,4 +1,4 @@
-"""Durable files in the state folder, private from their creation."""
+"""Writes durable files in the state folder, private from their creation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _RENAMES = KernelRenames()
 
 
 def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
-    """Add a line to a file, made where there is none; on disk when this returns, unless not `synced`. Raises OSError.
+    """Appends a line to a file, which is made if missing; on disk when this returns, if `synced`. Raises OSError.
 
-    A crash may have left half a line before it; a line break keeps ours apart. A line that fails is taken back.
+    If a crash left half a line, a line break separates ours from it. A line that fails is taken back.
     """
-    make_private(file.parent)  # somebody may have removed the state folder
+    make_private(file.parent)  # the state folder may have been removed
     is_new = not file.exists()
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
@@ -41,9 +41,9 @@ def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
 
 
 def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
-    """Put these bytes under the name, durably; `only_new`: unless there is a file. Raises OSError (FileExistsError for
-    `only_new`), and then what was there is there still."""
-    draft = file.with_suffix(f".{token_hex(8)}")  # others may write where it goes: no name that they can foresee
+    """Writes these bytes under the name, durably; with `only_new`, unless there is a file. Raises OSError
+    (FileExistsError for `only_new`), and then the old file is still there."""
+    draft = file.with_suffix(f".{token_hex(8)}")  # unpredictable: others may be able to write in the folder
     make_private(file.parent)
     folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -63,8 +63,8 @@ def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
 
 
 def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
-    """Rename the synced draft. Raises OSError where that is done or durable by half, once both names are as they were:
-    nobody shall be told that it failed, and find it done."""
+    """Renames the synced draft. If that fails or can't be made durable, undoes it and raises OSError, so that no caller
+    is told of a failure that took effect."""
     undo = partial(_RENAMES.rename, folder, name, folder, draft)
     old: str | None = None
     try:
@@ -91,15 +91,14 @@ def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make it and those above it that are missing, all for the user alone: `mkdir(parents=True)` would open those to
+    """Makes the folder and its missing parents for the user alone; `mkdir(parents=True)` would open the parents to
     others. Raises OSError."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
+    for missing in reversed([level for level in (folder, *folder.parents) if not level.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """A new file is no safer than its name. Raises OSError."""
+    """Makes the names in a folder durable. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         sync(descriptor)

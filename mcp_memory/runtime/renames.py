@@ -1,7 +1,6 @@
-"""The file system's ways to give a file a name, strictest first.
+"""Ways to give a file a name, strictest first.
 
-`Renames` is the seam through which a publish reaches them: `KernelRenames` is what this machine offers, and a file
-system that lacks a call (FUSE without EXCHANGE, exFAT without links) answers with one of `REFUSALS`.
+A file system that lacks a call (FUSE without EXCHANGE, exFAT without links) answers with one of `REFUSALS`.
 """
 
 from __future__ import annotations
@@ -13,48 +12,34 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 REFUSALS = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 """What a file system answers to a call that it does not have. EPERM: hard links on FAT and exFAT."""
 
 
-class Renames(Protocol):
-    """Each call works on names inside open folders, follows no link, and raises OSError."""
-
-    def exchange(self, folder: int, a: str, b: str) -> None:
-        """Swaps two existing names in one step. Raises FileNotFoundError if either is missing."""
-        ...
-
-    def rename_free(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
-        """Renames onto a free name in one step. Raises FileExistsError."""
-        ...
-
-    def link(self, folder: int, source: str, target: str) -> None:
-        """Gives a file a second name. Raises FileExistsError."""
-        ...
-
-    def rename(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
-        """Renames, over an existing file if there is one."""
-        ...
-
-
 class KernelRenames:
-    """`renameat2` on Linux, `renameatx_np` on macOS; elsewhere both special forms answer ENOSYS."""
+    """`renameat2` on Linux, `renameatx_np` on macOS; elsewhere both special forms answer ENOSYS.
+
+    Each call works on names inside open folders, follows no link, and raises OSError.
+    """
 
     def __init__(self) -> None:
         self._call, self._exclusive, self._swap = _special_rename()
 
     def exchange(self, folder: int, a: str, b: str) -> None:
+        """Swaps two existing names in one step. Raises FileNotFoundError if either is missing."""
         self._special(folder, a, folder, b, self._swap)
 
     def rename_free(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
+        """Renames onto a free name in one step. Raises FileExistsError."""
         self._special(source_folder, source, target_folder, target, self._exclusive)
 
     def link(self, folder: int, source: str, target: str) -> None:
+        """Gives a file a second name. Raises FileExistsError."""
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
     def rename(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
+        """Renames, over an existing file if there is one."""
         os.rename(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder)
 
     def _special(self, source_folder: int, source: str, target_folder: int, target: str, flag: int) -> None:
@@ -65,11 +50,11 @@ class KernelRenames:
             raise OSError(code, os.strerror(code), source, None, target)
 
 
-def publish_free(renames: Renames, folder: int, source: str, target: str) -> None:
+def publish_free(renames: KernelRenames, folder: int, source: str, target: str) -> None:
     """Gives a hidden `source` the free name `target`. Raises FileExistsError, and then both are as they were.
 
-    Strictest way first: rename without replacing; else a hard link, then the old name goes; else a look and a plain
-    rename (the only one with a gap in which somebody's new file could be replaced).
+    Strictest way first: rename without replacing; else a hard link, then remove the old name; else check and rename
+    (the only way with a gap in which another program's new file could be replaced).
     """
     try:
         renames.rename_free(folder, source, folder, target)
@@ -84,12 +69,12 @@ def publish_free(renames: Renames, folder: int, source: str, target: str) -> Non
             raise
         _rename_if_free(renames, folder, source, folder, target)
     else:
-        # The name is given. A source name that cannot be taken away is a leftover with known bytes: swept later.
+        # The file has its name. A source name that can't be removed is a leftover with known bytes: swept later.
         with suppress(OSError):
             os.unlink(source, dir_fd=folder)
 
 
-def move_free(renames: Renames, source_folder: int, source: str, target_folder: int, target: str) -> None:
+def move_free(renames: KernelRenames, source_folder: int, source: str, target_folder: int, target: str) -> None:
     """As `publish_free`, between folders, but never by link and unlink: a crash would show the file twice."""
     try:
         renames.rename_free(source_folder, source, target_folder, target)
@@ -100,7 +85,7 @@ def move_free(renames: Renames, source_folder: int, source: str, target_folder: 
 
 
 def exists(folder: int, name: str) -> bool:
-    """Whether the folder holds that name, be it a dangling link."""
+    """Whether the folder has an entry of that name, even a dangling link."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -108,7 +93,7 @@ def exists(folder: int, name: str) -> bool:
     return True
 
 
-def _rename_if_free(renames: Renames, source_folder: int, source: str, target_folder: int, target: str) -> None:
+def _rename_if_free(renames: KernelRenames, source_folder: int, source: str, target_folder: int, target: str) -> None:
     if exists(target_folder, target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
     renames.rename(source_folder, source, target_folder, target)
@@ -126,7 +111,7 @@ def _special_rename() -> tuple[Callable[[int, bytes, int, bytes, int], int] | No
 
 
 def sync(descriptor: int) -> None:
-    """fsync, down to the platter: macOS needs a call of its own for that."""
+    """fsync, down to the platter: macOS needs its own call for that."""
     if sys.platform == "darwin":
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:

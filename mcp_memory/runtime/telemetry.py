@@ -1,6 +1,6 @@
-"""Switches that keep our dependencies from calling home, writing outside our folders, or reading strangers' files.
+"""Keeps our dependencies from calling home, writing outside our folders, and reading other files.
 
-Each takes effect only if it stands in the environment before the library is imported. Standard library only.
+A switch works only if it is in the environment before the library is imported. Standard library only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORCED = {
     "FASTMCP_CHECK_FOR_UPDATES": "off",  # FastMCP asks PyPI for a newer version
     "FASTMCP_LOG_ENABLED": "false",  # FastMCP writes on stderr, at import, what it was called with
 }
-"""Set whatever the environment says: a promise of ours depends on them."""
+"""Always set: we promise what they do."""
 
 PREFERRED = {
     "TOKENIZERS_PARALLELISM": "false",  # a thread pool of its own, and a warning after each fork
@@ -25,7 +25,7 @@ PREFERRED = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",  # bars that end up in logs
     "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
 }
-"""Set where the environment says nothing."""
+"""Set unless the environment has them."""
 
 
 def switch_off(environ: MutableMapping[str, str] = os.environ) -> None:

@@ -1,4 +1,4 @@
-"""Blocking work in worker threads, each with a deadline."""
+"""Runs blocking work in worker threads, each with a deadline."""
 
 from __future__ import annotations
 
@@ -17,12 +17,8 @@ from mcp_memory.errors import DeadlineExceeded
 
 T = TypeVar("T")
 
-
-LOOK_DEADLINE_S = 30.0
-"""For a look at what is there, by somebody who waits for it."""
-
-LONG_S = 120.0
-"""For work on a whole vault or index, where nothing shorter is said."""
+LOOK_DEADLINE_S = 30.0  # for a read that someone waits for
+LONG_S = 120.0  # for work on a whole vault or index
 
 
 async def in_thread(
@@ -30,9 +26,9 @@ async def in_thread(
 ) -> T:
     """The result of `work()`, run in a worker thread.
 
-    Raises DeadlineExceeded after `deadline_s`; the thread then runs on by itself, since no thread can be stopped,
-    and its result is dropped. It keeps its place in `limiter` until it ends: what hangs cannot take thread after
-    thread. `what` names the work in the message.
+    Raises DeadlineExceeded after `deadline_s`, with `what` as the work's name. The thread then runs on, since no
+    thread can be stopped, and its result is dropped. It keeps its place in `limiter` until it ends, so hanging work
+    cannot take thread after thread.
     """
     limiter = limiter or anyio.to_thread.current_default_thread_limiter()
     with anyio.move_on_after(deadline_s):
@@ -48,18 +44,15 @@ async def in_thread(
 
 
 class ThreadPool:
-    """Worker threads of which `at_once` do something at a time. Threads that want Python's lock at the same time take
-    it from one another all the while, and then the work of each takes several times as long.
-
-    Who overran a deadline is waited for no longer, and does not keep the others from work, until `most` hang.
-    """
+    """Worker threads of which `at_once` work at a time: more would contend for Python's lock, and each would take
+    several times as long. A thread that overruns its deadline no longer counts, until `most` hang."""
 
     def __init__(self, at_once: int = 2, most: int = 12) -> None:
         self._turns = anyio.CapacityLimiter(at_once)
         self._threads = anyio.CapacityLimiter(most)
 
     async def run(self, work: Callable[[], T], *, what: str, deadline_s: float) -> T:
-        """As `in_thread`; the time until it is one's turn counts."""
+        """As `in_thread`; the deadline includes the wait for a turn."""
         with anyio.move_on_after(deadline_s):
             async with self._turns:
                 return await in_thread(work, what=what, deadline_s=deadline_s, limiter=self._threads)
@@ -73,14 +66,14 @@ def _late(what: str, deadline_s: float) -> DeadlineExceeded:
 
 
 def place_of(error: BaseException) -> str:
-    """The error's type and where it was raised. Not its message: that may quote what somebody stored."""
+    """The error's type and where it was raised, without its message, which may quote a note."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
 
 
 class _Place:
-    """A place in a limiter, given back by whoever is done with it last: the thread or the one who waits for it."""
+    """A place in a limiter, given back by whichever ends last: the thread or its caller."""
 
     def __init__(self, limiter: anyio.CapacityLimiter) -> None:
         self._limiter = limiter
@@ -93,7 +86,7 @@ class _Place:
         """In the thread."""
         with self._lock:
             if self._left:
-                raise RuntimeError("nobody waits for this any more")
+                raise RuntimeError("the caller no longer waits")
             self._busy = True
         try:
             return work()
@@ -105,7 +98,7 @@ class _Place:
                         self._loop.call_soon_threadsafe(self._give_back)
 
     def leave(self) -> None:
-        """In the loop, when the result is there or nobody waits for it any more."""
+        """In the loop, when the result is there or the caller no longer waits."""
         with self._lock:
             self._left = True
             if not self._busy:

@@ -18,7 +18,7 @@ from mcp_memory.hooks.delegation import MARKS
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_command import FACTS, START, WITHIN_MS
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
-from mcp_memory.runtime.project import project_of
+from mcp_memory.runtime.paths import project_of
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool, in_thread
 from mcp_memory.settings.settings import HooksConfig
 

@@ -12,7 +12,7 @@ from mcp_memory.capture.config import SHIPPED_FOLDERS
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.models import TRANSCRIPTS
-from mcp_memory.runtime.registry import Registry
+from mcp_memory.runtime.backend_registry import Registry
 from mcp_memory.settings.raw_settings import Origin, invalid_value
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.vault.config import VaultConfig

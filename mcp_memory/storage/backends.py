@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_memory.runtime.registry import Registry
+from mcp_memory.runtime.backend_registry import Registry
 from mcp_memory.storage.base import StorageBackend
 
 STORAGE = Registry("storage", {"filesystem": "mcp_memory.storage.filesystem:FilesystemBackend"})

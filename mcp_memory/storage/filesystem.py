@@ -27,7 +27,7 @@ from mcp_memory.errors import (
 )
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.runtime.os_errors import failed, naming_the_cause, reason
-from mcp_memory.runtime.renames import KernelRenames, Renames, move_free, sync
+from mcp_memory.runtime.renames import KernelRenames, move_free, sync
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
 from mcp_memory.storage.durable import DurableFolders
 from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
@@ -65,7 +65,7 @@ class FilesystemBackend(StorageBackend):
         read_only: bool = False,
         deadline_s: float = 5.0,
         marker: str | None = None,
-        renames: Renames | None = None,
+        renames: KernelRenames | None = None,
     ) -> None:
         self._root = root.resolve()
         self._read_only = read_only

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mcp_memory.models import Etag
-from mcp_memory.runtime.renames import REFUSALS, Renames
+from mcp_memory.runtime.renames import REFUSALS, KernelRenames
 from mcp_memory.storage.temp_names import TempName
 
 _EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)
@@ -44,7 +44,7 @@ class FsCapabilities:
         return lines
 
 
-def probe(folder: int, renames: Renames) -> FsCapabilities:
+def probe(folder: int, renames: KernelRenames) -> FsCapabilities:
     """Tries each call in an open, writable folder. Raises OSError where not even a file can be made."""
     one, two, three = (_EMPTY.fresh() for _ in range(3))
     try:

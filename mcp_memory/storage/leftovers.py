@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, Problem
 from mcp_memory.runtime.os_errors import reason
-from mcp_memory.runtime.renames import Renames, exists, move_free, sync
+from mcp_memory.runtime.renames import KernelRenames, exists, move_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.listing import walk_folders
 from mcp_memory.storage.locks import PathLocks
@@ -31,7 +31,7 @@ class LeftoverSweep:
     kept: list[Problem] = field(default_factory=list[Problem])
 
 
-def sweep(root: int, renames: Renames, locks: PathLocks, min_age_s: float) -> LeftoverSweep:
+def sweep(root: int, renames: KernelRenames, locks: PathLocks, min_age_s: float) -> LeftoverSweep:
     """Looks at every leftover below the open root that is older than `min_age_s` and in nobody's use."""
     swept = LeftoverSweep()
 

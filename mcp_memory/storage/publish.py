@@ -20,7 +20,7 @@ from datetime import datetime
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
 from mcp_memory.models import Etag
-from mcp_memory.runtime.renames import REFUSALS, Renames, move_free, publish_free, sync
+from mcp_memory.runtime.renames import REFUSALS, KernelRenames, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.temp_files import NEW_FILE_MODE, discard, temp
 from mcp_memory.storage.temp_names import TempName, conflict_name
@@ -63,7 +63,7 @@ class DisplacedFile:
 class Publisher:
     """Publishes into open folders and remembers what it displaced. Thread-safe."""
 
-    def __init__(self, renames: Renames) -> None:
+    def __init__(self, renames: KernelRenames) -> None:
         self._renames = renames
         self._held: list[DisplacedFile] = []
         self._guard = threading.Lock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_memory.runtime.registry import Registry
+from mcp_memory.runtime.backend_registry import Registry
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
 
