@@ -196,7 +196,7 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     for problem in facts.uncaptured:
         what = f"a session is not captured: {problem.path}: {problem.reason}"
         yield Finding(
-            "warning", what, f"see [capture] in the README; then: mcp-memory capture {shlex.quote(problem.path)}"
+            "warning", what, f"mcp-memory help sessions; then: mcp-memory capture {shlex.quote(problem.path)}"
         )
     if facts.keywords_only:
         yield Finding(

@@ -1,4 +1,4 @@
-"""The guide for maintainers names only what exists, and the command line shows it."""
+"""The guide names only what exists, and the command line shows it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -16,6 +17,8 @@ from mcp_memory.settings.settings import Settings, as_tree
 CHECKOUT = Path(__file__).parents[2]
 PACKAGE = CHECKOUT / "mcp_memory"
 GUIDE = {file.stem: file.read_text(encoding="utf-8") for file in (PACKAGE / "guide").glob("*.md")}
+MAINTAINERS = ("architecture", "contributing", "glossary")
+"""The pages whose paths are the checkout's; in the others they are a vault's."""
 ROOMS = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists()}
 TREES = {**dict.fromkeys(ROOMS, PACKAGE), "tests": CHECKOUT, "configs": CHECKOUT}
 
@@ -30,7 +33,7 @@ def test_every_room_is_in_the_picture_and_no_other():
     assert set(re.findall(r"(\w+\.py)", picture)) == {"models.py", "errors.py"}
 
 
-@pytest.mark.parametrize("page", GUIDE)
+@pytest.mark.parametrize("page", MAINTAINERS)
 def test_every_path_exists(page: str):
     named = [path for path in quoted(GUIDE[page]) if path.partition("/")[0] in TREES and "/" in path]
     files = [path.partition("::")[0] for path in named if "ROOM" not in path]
@@ -86,6 +89,30 @@ def state_files() -> list[str]:
                 found.append(name)
     assert len(found) > 5
     return found
+
+
+@pytest.mark.parametrize("page", ["README", *sorted(GUIDE)])
+def test_every_command_line_exists(page: str):
+    """Each `mcp-memory …` that a page shows: its command, its sub-command and its options are real."""
+    text = GUIDE.get(page) or (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"(?:^|[`\"(/])mcp-memory ([^\n`\"|)#]+)", text, re.MULTILINE)
+    assert lines or page in {"glossary", "library"}
+    for line in lines:
+        words = [word for word in re.sub(r"--vault \S+", "", line).split() if not word.isupper()]
+        command: click.Command = commands
+        context = click.Context(commands)
+        while words and isinstance(command, click.Group) and words[0] in command.list_commands(context):
+            found = command.get_command(context, words.pop(0))
+            assert found
+            command = found
+        if command.name in {"hook", "stdio", "headers"}:
+            shown = CliRunner().invoke(commands, [command.name, "--help"]).output
+            assert all(word in shown for word in words if word.startswith("-")), line
+        elif command is not commands:
+            options = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+            assert {word for word in words if word.startswith("-")} <= options, line
+        else:
+            assert not words or line.split()[0] == "help" or words[0] in {"--help", "<mcp-memory@localhost>"}, line
 
 
 def test_help_lists_the_pages_and_shows_each():

@@ -11,9 +11,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from mcp_memory.cli.command_tree import COMMANDS, commands
 from mcp_memory.embedders import sentence_transformer
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.recall.config import SHIPPED_PHASES
@@ -272,22 +270,6 @@ def test_every_setting_is_frozen():
                 frozen(type(value))
 
     frozen(Settings)
-
-
-def test_what_the_readme_types_exists():
-    """Each `mcp-memory …` of the README: its command and its options are real."""
-    text = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"mcp-memory ((?:config |token |headers |[a-z]+)[^\n`'\"|)]*)", text)
-    seen = set()
-    for line in lines:
-        command, *rest = line.split()
-        if command not in COMMANDS:
-            continue
-        seen.add(command)
-        shown = CliRunner().invoke(commands, [command, "--help"]).output
-        for option in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(rest)):
-            assert re.search(rf"(?<![\w-]){option}\b", shown), f"mcp-memory {command} {option}"
-    assert seen >= {"start", "status", "append", "search", "recall", "forget", "restore", "doctor", "token", "headers"}
 
 
 def test_a_relative_source_is_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

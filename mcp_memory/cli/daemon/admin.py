@@ -61,7 +61,7 @@ def reindex(common: CommonOptions, as_json: bool) -> None:
     """Read every file again and index the ones that differ from the index.
 
     Sweeps trust file times; this compares contents. To rebuild the whole index, stop the daemon, delete `index` in
-    its state folder (see the README), and start it again.
+    its state folder (mcp-memory help daemon), and start it again.
 
     \b
     mcp-memory reindex
