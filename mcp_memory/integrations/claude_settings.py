@@ -1,41 +1,43 @@
-"""What Claude Code goes by, as version 2.1.329 was seen to read its settings files: whether it runs hooks, connects a
-server, and lets its tools be called. Reads, never writes."""
+"""Predicts from Claude Code's settings files, as version 2.1.329 reads them, whether it runs hooks, connects a server,
+and lets its tools be called. Only reads."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, jsonc
 from mcp_memory.integrations.clients import ClientPaths, config_file
-from mcp_memory.integrations.config_tree import list_at, table_at, value_at
+from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
-"""`no rule`: it asks, since nobody has said anything."""
+"""`no rule`: it asks, because there is no rule."""
 
 TOOLS = ("memory_search", "memory_recall", "memory_append", "memory_forget")
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One file and what it says; nothing where Claude Code does not load it. `managed`: an organisation's."""
+    """A settings file; `values` are empty if Claude Code doesn't load it. `managed`: an organization's."""
 
     file: Path
-    says: Mapping[str, Any]
+    values: Mapping[str, Any]
     managed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeSettings:
-    """`layers`, the weakest first. `alone`: the organisation's file of the only servers that there are; `off`: servers
-    that the person has switched off in this folder, and the file that says so."""
+    """`layers`: the weakest first. `only`: the organization's file with the only servers allowed; `off`: the file with
+    the servers that you have switched off in this folder, and their names."""
 
     layers: Sequence[Layer]
-    alone: tuple[Path, Mapping[str, Any]] | None
+    only: tuple[Path, Mapping[str, Any]] | None
     off: tuple[Path, Sequence[object]]
 
     @classmethod
@@ -48,61 +50,61 @@ class ClaudeSettings:
             *(Layer(file, _table(file)) for file in (user, *own)),
             *(Layer(file, _table(file), managed=True) for file in (where.managed / "managed-settings.json", *more)),
         ]
-        alone = where.managed / "managed-mcp.json"
+        only = where.managed / "managed-mcp.json"
         config = config_file("claude-code", "user", where)
         assert config is not None, "Claude Code has one"
         here = table_at(_table(config), "projects", str(project))
         return cls(
             layers,
-            (alone, table_at(_table(alone), "mcpServers")) if alone.exists() else None,
+            (only, table_at(_table(only), "mcpServers")) if only.exists() else None,
             (config, list_at(here, "disabledMcpServers")),
         )
 
     def hooks_off(self) -> str | None:
-        """What switches a person's hooks off; None where they run."""
+        """Returns what switches your hooks off; None if they run."""
         for layer in self.layers:
-            if layer.managed and layer.says.get("allowManagedHooksOnly") is True:
+            if layer.managed and layer.values.get("allowManagedHooksOnly") is True:
                 return f"allowManagedHooksOnly in {layer.file}"
-        said = [layer for layer in self.layers if isinstance(layer.says.get("disableAllHooks"), bool)]
-        return f"disableAllHooks in {said[-1].file}" if said and said[-1].says["disableAllHooks"] else None
+        switches = [layer for layer in self.layers if isinstance(layer.values.get("disableAllHooks"), bool)]
+        is_off = switches and switches[-1].values["disableAllHooks"]
+        return f"disableAllHooks in {switches[-1].file}" if is_off else None
 
     def server_off(self, name: str, url: object) -> str | None:
-        """What keeps Claude Code from the server; None where nothing does."""
-        if self.alone and name not in self.alone[1]:
-            return f"{self.alone[0]} names all servers that there may be"
+        """Returns what keeps Claude Code from the server; None if nothing does."""
+        if self.only and name not in self.only[1]:
+            return f"{self.only[0]} lists the only servers allowed"
         if name in self.off[1]:
             return f"it is switched off for this folder in {self.off[0]}"
         for layer in self.layers:
-            if any(_is_meant(each, name, url) for each in list_at(layer.says, "deniedMcpServers")):
+            if any(_is_meant(entry, name, url) for entry in list_at(layer.values, "deniedMcpServers")):
                 return f"deniedMcpServers in {layer.file}"
-        lists = [layer for layer in self.layers if isinstance(layer.says.get("allowedMcpServers"), list)]
-        allowed = [each for layer in lists for each in list_at(layer.says, "allowedMcpServers")]
-        if lists and not any(_is_meant(each, name, url) for each in allowed):
+        lists = [layer for layer in self.layers if isinstance(layer.values.get("allowedMcpServers"), list)]
+        allowed = [entry for layer in lists for entry in list_at(layer.values, "allowedMcpServers")]
+        if lists and not any(_is_meant(entry, name, url) for entry in allowed):
             return f"allowedMcpServers in {lists[-1].file}"
         return None
 
     def permission(self, server: str) -> Permission:
-        """Whether the agent may call the server's tools. What is denied counts before what is asked, and that before
-        what is allowed."""
-        alone = any(
-            layer.managed and layer.says.get("allowManagedPermissionRulesOnly") is True for layer in self.layers
-        )
-        counted = [layer.says for layer in self.layers if layer.managed or not alone]
-        rules = {
-            kind: [rule for says in counted for rule in list_at(says, "permissions", kind)]
+        """Whether the agent may call the server's tools. Deny rules count before ask rules, and those before allow
+        rules."""
+        managed = [layer for layer in self.layers if layer.managed]
+        only_managed = any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed)
+        counted = managed if only_managed else self.layers
+        deny, ask, allow = (
+            [rule for layer in counted for rule in list_at(layer.values, "permissions", kind)]
             for kind in ("deny", "ask", "allow")
-        }
-        if any(fits(rule, server, tool) for rule in rules["deny"] for tool in TOOLS):
+        )
+        if any(_fits(rule, server, tool) for rule in deny for tool in TOOLS):
             return "denied"
-        if any(fits(rule, server, tool) for rule in rules["ask"] for tool in TOOLS):
+        if any(_fits(rule, server, tool) for rule in ask for tool in TOOLS):
             return "asked"
-        named = [rule for rule in rules["allow"] if str(rule).startswith(f"mcp__{server}")]  # others are skipped
-        if all(any(fits(rule, server, tool) for rule in named) for tool in TOOLS):
+        named = [rule for rule in allow if str(rule).startswith(f"mcp__{server}")]  # Claude Code ignores the others
+        if all(any(_fits(rule, server, tool) for rule in named) for tool in TOOLS):
             return "allowed"
-        return "asked" if alone else "no rule"
+        return "asked" if only_managed else "no rule"
 
 
-def fits(rule: object, server: str, tool: str) -> bool:
+def _fits(rule: object, server: str, tool: str) -> bool:
     """Whether a permission rule is about that tool of that server."""
     return rule == f"mcp__{server}" or (isinstance(rule, str) and _matches(rule, f"mcp__{server}__{tool}"))
 
@@ -113,25 +115,13 @@ def _is_meant(entry: object, name: str, url: object) -> bool:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern, in which `*` stands for anything, is the whole of the text."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return first == text
-    *between, last = rest
-    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in between:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
+    """Whether a pattern, in which `*` stands for anything, matches the whole text."""
+    return fnmatchcase(text, re.sub(r"[\[?]", r"[\g<0>]", pattern))
 
 
 def _table(file: Path) -> dict[str, Any]:
-    """Empty where Claude Code would not load the file: it reads plain JSON only."""
+    """Empty if Claude Code wouldn't load the file: it reads plain JSON only."""
     with suppress(McpMemoryError):
-        if jsonc.plain_fault((config_files.read(file) or b"").decode(errors="replace")) is None:
+        if jsonc.plain_fault(config_files.read_text(file)) is None:
             return config_files.read_table(file)
     return {}

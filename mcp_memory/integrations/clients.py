@@ -1,7 +1,7 @@
-"""One description a client: its program, its config_files, and what belongs into each.
+"""Describes each client: its program, its configuration files, and what goes into each.
 
-All files are edited directly. `claude mcp add-json` and `openclaw mcp add` write the whole file anew, `codex mcp add`
-knows no headers helper, and none of the three shows first what it will do.
+All files are edited directly. `claude mcp add-json` and `openclaw mcp add` rewrite the whole file, `codex mcp add`
+knows no headers helper, and none of the three can show beforehand what it will do.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from typing import Any, Literal, TypeVar
 
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files, jsonc
-from mcp_memory.integrations.commands import OurCommand
 from mcp_memory.integrations.config_entries import (
     ConfigEntry,
     EntryIdentity,
-    EnvVariable,
     HookEntries,
     HookTrust,
-    InstructionBlock,
+    PermissionRule,
     ServerEntry,
 )
-from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.config_tree import value_at
+from mcp_memory.integrations.config_plan import ConfigTarget, decode
+from mcp_memory.integrations.envfile import EnvVariable
+from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
-from mcp_memory.integrations.permission import PermissionRule
+from mcp_memory.text.parsed_values import value_at
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ConfigEntry)
@@ -56,20 +55,18 @@ HOOK_EVENTS = {
     "stop": "Stop",
     "session-end": "SessionEnd",
 }
-"""What `mcp-memory hook` does something at → what Claude Code and Codex call the event."""
+"""Events of `mcp-memory hook` → their names in Claude Code and Codex."""
 
 HOOK_TIMEOUT_S = 3
-"""When a client gives a hook up; ours give themselves up after half a second. Codex allows its SessionEnd no more than
-this, and warns at every start where a file asks for more."""
-
+"""When a client stops waiting for a hook; ours end themselves after half a second. Codex allows its SessionEnd no more,
+and warns at every start if a file asks for more."""
 
 MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPaths:
-    """Where clients look for their files: the person's home, the environment, the root of the project, and an
-    organisation's folder for Claude Code."""
+    """Where clients look for their files. `managed`: an organization's folder for Claude Code."""
 
     home: Path
     environ: Mapping[str, str]
@@ -83,9 +80,8 @@ class ClientPaths:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionDetails:
-    """What is put in. `entry` is the server's, `hooks` are our commands by the events of `HOOK_EVENTS`; `variable`,
-    `token` and `plugin`, its folder and its command, are for a client without a headers helper, which takes plugins for
-    hooks; `vault` is None for the default one."""
+    """`entry` is the server's; `hooks` are our commands by the events of `HOOK_EVENTS`; `vault` is None for the default
+    one. `variable`, `token` and `plugin` (its folder and command) are for OpenClaw, which has no headers helper."""
 
     name: str
     entry: Mapping[str, Any]
@@ -101,7 +97,7 @@ class ConnectionDetails:
 def config_targets(
     client: str, scope: Scope, where: ClientPaths, wire: ConnectionDetails, *, hooks: bool
 ) -> list[ConfigTarget]:
-    """The client's files and what belongs into them. Raises Refused for a scope that it does not have."""
+    """Returns the client's files and what goes into them. Raises Refused for a scope that it doesn't have."""
     if scope == "project" and where.project is None:
         raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
     found = _TARGETS[client](scope, where, wire, hooks)
@@ -109,22 +105,19 @@ def config_targets(
 
 
 def with_hook_trust(found: Sequence[ConfigTarget], hashes: Mapping[str, str]) -> list[ConfigTarget]:
-    """The same, with Codex's trust in our hooks: the key of each → its hash."""
+    """Adds Codex's trust in our hooks: the key of each → its hash."""
+    trust = HookTrust(tuple(hashes), hashes)
     return [
-        replace(
-            target,
-            entries=tuple(HookTrust(tuple(hashes), hashes) if isinstance(p, HookTrust) else p for p in target.entries),
-        )
+        replace(target, entries=tuple(trust if isinstance(entry, HookTrust) else entry for entry in target.entries))
         for target in found
     ]
 
 
 def config_file(client: str, scope: Scope, where: ClientPaths) -> Path | None:
-    """The file that holds the server's entry; None for a client that has none there."""
+    """Returns the file that holds the server's entry; None for a client that has none there."""
     if scope == "project":
-        if where.project is None or client not in {"claude-code", "codex"}:
-            return None
-        return where.project / (".mcp.json" if client == "claude-code" else ".codex/config.toml")
+        inner = {"claude-code": ".mcp.json", "codex": ".codex/config.toml"}.get(client)
+        return where.project / inner if where.project and inner else None
     if client == "claude-code":
         return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
     if client == "codex":
@@ -132,42 +125,28 @@ def config_file(client: str, scope: Scope, where: ClientPaths) -> Path | None:
     return _openclaw_config(where) if client == "openclaw" else None
 
 
-def _ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
-    """The answer of the target's entry of that kind for the file's text; None where it has none, or cannot be read."""
+def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
+    """Asks the target's entry of that kind about the file's text. None if the target has no such entry, or there is no
+    file, or it can't be read."""
     for entry in target.entries:
         if isinstance(entry, kind) and content is not None:
-            with suppress(Refused, UnicodeDecodeError):
-                return question(entry, content.decode())
+            with suppress(Refused):
+                return question(entry, decode(content))
     return None
 
 
-def entry_in(target: ConfigTarget, content: bytes | None) -> Mapping[str, Any] | None:
-    """Our server's entry in the file; None for a file that has none, or cannot be read."""
-    return _ask_entry(target, content, ServerEntry, ServerEntry.entry_in)
-
-
-def serves_another_vault(target: ConfigTarget, content: bytes | None) -> bool:
-    """Whether the file connects another vault of ours."""
-    return bool(_ask_entry(target, content, ServerEntry, ServerEntry.serves_another_vault))
-
-
-def name_in(target: ConfigTarget, content: bytes | None) -> str | None:
-    """What our server's entry is called in the file; None for a file that has none, or cannot be read."""
-    return next(iter(_ask_entry(target, content, ServerEntry, ServerEntry.names) or []), None)
-
-
 def explain_unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
-    """Why the client does not load the file as it stands, which this program can read; None where it does."""
+    """Explains why the client doesn't load a file that we can read; None if it does."""
     is_json = target.file.suffix == ".json" and client != "openclaw"
     if content is None or not is_json or (fault := jsonc.plain_fault(content.decode(errors="replace"))) is None:
         return None
     return (
-        f"{TITLES[client]} loads nothing of {target.file}: {fault}; it takes no comments there and no comma at the end"
+        f"{TITLES[client]} loads nothing of {target.file}: {fault}; comments and trailing commas aren't allowed there"
     )
 
 
 def overriding_file(client: str, target: ConfigTarget) -> Path | None:
-    """The file that Codex reads in the place of one with our instructions: one that says anything."""
+    """Returns the file, if not empty, that Codex reads instead of the one with our instructions."""
     other = target.file.with_name("AGENTS.override.md")
     if client != "codex" or not any(isinstance(piece, InstructionBlock) for piece in target.entries):
         return None
@@ -176,33 +155,14 @@ def overriding_file(client: str, target: ConfigTarget) -> Path | None:
     return None
 
 
-def stdio_entries(target: ConfigTarget, content: bytes | None) -> list[tuple[OurCommand, Mapping[str, Any]]]:
-    """The entries in the file that start `mcp-memory stdio` for the vault instead."""
-    return _ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or []
-
-
-def has_marketplace_plugin(target: ConfigTarget, content: bytes | None) -> bool:
-    """Whether OpenClaw loads our plugin for the vault, added by OpenClaw's own command rather than by `install`."""
-    return bool(_ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace))
-
-
-def is_shadowed(target: ConfigTarget, content: bytes | None) -> bool:
-    """Whether OpenClaw offers its own memory tools besides those of our plugin."""
-
-    def shadows(plugin: OpenClawPlugin, text: str) -> bool:
-        return plugin.is_in(text) and not plugin.stands_alone(text)
-
-    return bool(_ask_entry(target, content, OpenClawPlugin, shadows))
-
-
 def _claude_code(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
-    config = _existing(config_file("claude-code", scope, where))
+    config = config_file("claude-code", scope, where)
+    assert config is not None, "it has one in both scopes"
     root = where.project if scope == "project" else None
     folder = root / ".claude" if root else where.folder("CLAUDE_CONFIG_DIR", ".claude")
-    server = ServerEntry(
-        "json", ("mcpServers",), wire.name, wire.entry, EntryIdentity("claude-code", wire.vault), wire.chosen
-    )
-    more: tuple[ConfigEntry, ...] = (_hooks("claude-code", wire),) if hooks else ()
+    identity = EntryIdentity("claude-code", wire.vault)
+    server = ServerEntry("json", ("mcpServers",), wire.name, wire.entry, identity, wire.chosen)
+    more: tuple[ConfigEntry, ...] = (hook_entries("claude-code", wire.hooks, wire.vault),) if hooks else ()
     return [
         ConfigTarget(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
         ConfigTarget(folder / "settings.json", (*more, *_permission(config, server))),
@@ -211,67 +171,67 @@ def _claude_code(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hook
 
 
 def _codex(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
-    config = _existing(config_file("codex", scope, where))
-    server = ServerEntry(
-        "toml", ("mcp_servers",), wire.name, wire.entry, EntryIdentity("codex", wire.vault), wire.chosen
-    )
-    instructed = where.project if scope == "project" and where.project else config.parent
-    hooked = [ConfigTarget(config.parent / "hooks.json", (_hooks("codex", wire),))] if hooks else []
+    config = config_file("codex", scope, where)
+    assert config is not None, "it has one in both scopes"
+    identity = EntryIdentity("codex", wire.vault)
+    server = ServerEntry("toml", ("mcp_servers",), wire.name, wire.entry, identity, wire.chosen)
+    folder = where.project if scope == "project" and where.project else config.parent
+    instructions = ConfigTarget(folder / "AGENTS.md", (InstructionBlock(wire.instructions),))
+    if not hooks:
+        return [ConfigTarget(config, (server,)), instructions]
+    file, ours = config.parent / "hooks.json", hook_entries("codex", wire.hooks, wire.vault)
     return [
-        ConfigTarget(config, (server, *(HookTrust(_trust_keys(target)) for target in hooked))),
-        *hooked,
-        ConfigTarget(instructed / "AGENTS.md", (InstructionBlock(wire.instructions),)),
+        ConfigTarget(config, (server, HookTrust(_trust_keys(file, ours)))),
+        ConfigTarget(file, (ours,)),
+        instructions,
     ]
 
 
 def _openclaw(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
     if scope == "project":
-        raise Refused("OpenClaw has no configuration of a project", hint="--scope user")
+        raise Refused("OpenClaw has no configuration for a project", hint="--scope user")
     config = _openclaw_config(where)
     identity = EntryIdentity("openclaw", wire.vault, wire.variable)
     server = ServerEntry("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
     token = EnvVariable(wire.variable, wire.token)
+    instructions = InstructionBlock(wire.instructions)
     return [
         ConfigTarget(_openclaw_state(where) / ".env", (token,), private=True),
         ConfigTarget(config, (server, OpenClawPlugin(*wire.plugin, wire.vault)) if hooks else (server,)),
-        ConfigTarget(
-            _workspace(where, config) / "AGENTS.md", (InstructionBlock(wire.instructions),), only_existing=True
-        ),
+        ConfigTarget(_workspace(where, config) / "AGENTS.md", (instructions,), only_existing=True),
     ]
 
 
-def _generic(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:  # noqa: ARG001 -- likewise
-    """What its configuration looks like nobody knows; many read AGENTS.md."""
+def _generic(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:  # noqa: ARG001 -- as the others
+    """We don't know its configuration, but many clients read AGENTS.md."""
     if scope == "user" or where.project is None:
         return []
     return [ConfigTarget(where.project / "AGENTS.md", (InstructionBlock(wire.instructions),))]
 
 
-def _hooks(client: str, wire: ConnectionDetails) -> HookEntries:
-    commands = {HOOK_EVENTS[event]: command for event, command in wire.hooks.items()}
-    return HookEntries(commands, client, wire.vault, HOOK_TIMEOUT_S)
+def hook_entries(client: str, hooks: Mapping[str, str], vault: str | None) -> HookEntries:
+    """`hooks` are our commands by the events of `HOOK_EVENTS`."""
+    return HookEntries({HOOK_EVENTS[event]: line for event, line in hooks.items()}, client, vault, HOOK_TIMEOUT_S)
 
 
 def _permission(config: Path, server: ServerEntry) -> tuple[PermissionRule, ...]:
-    """By the name that our entry has there, or will have."""
-    with suppress(UnicodeDecodeError, McpMemoryError):  # told when the entry is planned
-        text = (config_files.read(config) or b"").decode()
+    """The rule for the name that our entry has there, or will have."""
+    with suppress(McpMemoryError):  # reported when the entry is planned
+        text = config_files.read_text(config)
         name = server.name_in(text)
         if not server.is_taken(text):
-            return (PermissionRule(name, tuple(each for each in server.names(text) if each != name)),)
+            return (PermissionRule(name, tuple(other for other in server.names(text) if other != name)),)
     return ()
 
 
-def _trust_keys(target: ConfigTarget) -> tuple[str, ...]:
-    """What Codex calls our handlers in that file: by the file, the event in lower case, and their numbers."""
-    found: list[str] = []
-    for piece in target.entries:
-        with suppress(UnicodeDecodeError, McpMemoryError):  # told when the hooks are planned
-            if isinstance(piece, HookEntries):
-                for event, group, number in piece.places((config_files.read(target.file) or b"").decode()):
-                    name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-                    found.append(f"{target.file}:{name}:{group}:{number}")
-    return tuple(found)
+def _trust_keys(file: Path, hooks: HookEntries) -> tuple[str, ...]:
+    """Codex's keys for our handlers in that file: the file, the event in snake case, and their numbers."""
+    with suppress(McpMemoryError):  # reported when the hooks are planned
+        return tuple(
+            f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:{group}:{number}"
+            for event, group, number in hooks.places(config_files.read_text(file))
+        )
+    return ()
 
 
 def _openclaw_state(where: ClientPaths) -> Path:
@@ -285,16 +245,11 @@ def _openclaw_config(where: ClientPaths) -> Path:
 
 
 def _workspace(where: ClientPaths, config: Path) -> Path:
-    """The folder of the agent's own config_files, as configured."""
+    """The folder of the agent's own files, as configured."""
     found = value_at(config_files.read_table(config), "agents", "defaults", "workspace")
     if isinstance(found, str) and found:
         return where.home / found[2:] if found.startswith("~/") else Path(found)
     return where.folder("OPENCLAW_WORKSPACE_DIR", str(_openclaw_state(where) / "workspace"))
-
-
-def _existing(file: Path | None) -> Path:
-    assert file is not None, "both have a file in both scopes"
-    return file
 
 
 _TARGETS = {"claude-code": _claude_code, "codex": _codex, "openclaw": _openclaw, "generic": _generic}

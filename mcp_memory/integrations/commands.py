@@ -1,4 +1,4 @@
-"""Our own commands in somebody's configuration: which is ours, and for which vault."""
+"""Recognizes our own commands in configurations, and which vault they are for."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass
 
 PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
-"""As a program, and what follows a Python interpreter."""
+"""Our program's name, and what follows a Python interpreter instead."""
 
 OPTIONS = {"client", "vault", "config", "project"}
 
 ENV = "/usr/bin/env"
 VARIABLES = ("MCP_MEMORY_STATE", "MCP_MEMORY_MODELS")
-"""What may stand before our program, since clients hand few variables on: where this machine's own things are."""
+"""Variables that may be set before our program, because clients pass few on: this machine's folders."""
 
 _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
-"""A shell word as `install` or a careful person writes it. Whatever else a shell gives a meaning to is in none."""
+"""A shell word as `install` or a careful person writes it, without anything else that a shell interprets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,14 @@ class OurCommand:
 
 
 def read(line: object) -> OurCommand | None:
-    """What a configured command does, if it is one of ours and does nothing else.
-
-    Of a path only an absolute one counts: a relative one leads to whatever lies in an agent's project.
-    """
-    rest = _after_program(_words(line) if isinstance(line, str) else [])
+    """Parses a configured command that is ours and does nothing else; None for any other. A relative path is not ours,
+    because it leads to whatever is in an agent's project."""
+    words = _after_variables(_words(line))
+    program = words[0] if words else ""
+    if program == PROGRAM or (program.startswith("/") and program.rpartition("/")[2] == PROGRAM):
+        rest = words[1:]
+    else:
+        rest = words[4:] if program.startswith("/") and words[1:4] == MODULE else []
     options: dict[str, str] = {}
     plain: list[str] = []
     while rest:
@@ -47,8 +50,8 @@ def read(line: object) -> OurCommand | None:
 
 
 def variables_of(line: object) -> list[str]:
-    """The `NAME=value` words of ours that stand before the program."""
-    words = _words(line) if isinstance(line, str) else []
+    """Returns our `NAME=value` words before the program."""
+    words = _words(line)
     return words[1 : len(words) - len(_after_variables(words))]
 
 
@@ -61,18 +64,9 @@ def _after_variables(words: list[str]) -> list[str]:
     return rest
 
 
-def _after_program(words: list[str]) -> list[str]:
-    """The words after our program's; none where it is another one."""
-    words = _after_variables(words)
-    program = words[0] if words else ""
-    if program == PROGRAM or (program.startswith("/") and program.rpartition("/")[2] == PROGRAM):
-        return words[1:]
-    return words[4:] if program.startswith("/") and words[1:4] == MODULE else []
-
-
-def _words(line: str) -> list[str]:
-    """The words of a line that is nothing but words, else none."""
-    if not re.fullmatch(f"(?:{_WORD})(?: +(?:{_WORD}))*", line, re.ASCII):
+def _words(line: object) -> list[str]:
+    """Returns the words of a line that is nothing but words, else none."""
+    if not isinstance(line, str) or not re.fullmatch(f"(?:{_WORD})(?: +(?:{_WORD}))*", line, re.ASCII):
         return []
     return [
         re.sub(r'\\(["\\$`])', r"\1", word[1:-1]) if word[0] == '"' else word.strip("'")

@@ -1,4 +1,4 @@
-"""What is put into a text: one piece each, with the way back."""
+"""The entries that `install` puts into a client's configuration file, and `uninstall` takes out."""
 
 from __future__ import annotations
 
@@ -9,40 +9,42 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations import commands, envfile, jsonc, marked_block, toml
+from mcp_memory.integrations import commands, jsonc, toml
 from mcp_memory.integrations.commands import OurCommand
-from mcp_memory.integrations.config_tree import list_at, table_at, value_at
+from mcp_memory.text.parsed_values import list_at, table_at, value_at
+
+_ALLOWED = ("permissions", "allow")
 
 
 class ConfigEntry(Protocol):
-    """Pure functions on a file's text. All raise Refused for a text that they cannot read."""
+    """Pure functions on a file's text. All raise Refused for a text that they can't read."""
 
     @property
     def what(self) -> str:
-        """What it is, for people."""
+        """Its name in messages."""
         ...
 
     def insert(self, text: str) -> str:
-        """The text with it; the same text where all of it is there. Raises Refused where its place is taken."""
+        """Returns the text with the entry, unchanged if it is complete. Raises Refused if its place is taken."""
         ...
 
     def remove(self, text: str, before: str | None) -> str:
-        """The text without it; `before` is the text as it was before it came, if that is known."""
+        """Returns the text without the entry; `before` is the text from before `insert`, if known."""
         ...
 
     def is_in(self, text: str) -> bool:
-        """Whether it is there, perhaps with other values."""
+        """Whether the entry is there, perhaps with other values."""
         ...
 
 
 def helper_of(entry: object) -> object:
-    """The command line by which the client gets its headers; None for an entry without one."""
+    """The command line that prints a client's headers; None for an entry without one."""
     return value_at(entry, "headersHelper") or value_at(entry, "http_headers_helper")
 
 
 @dataclass(frozen=True, slots=True)
 class EntryIdentity:
-    """How our own entry is told from another's: it asks `headers` for this client and vault, or sends `variable`."""
+    """Recognizes our own entry: it asks `headers` for this client and vault, or sends `variable`."""
 
     client: str
     vault: str | None
@@ -54,7 +56,7 @@ class EntryIdentity:
         return commands.read(helper_of(entry)) == OurCommand("headers", self.client, self.vault)
 
     def is_of_another_vault(self, entry: object) -> bool:
-        """Whether we put it in, for a vault that is not this one: its folder may have the same name."""
+        """Whether we put it in for another vault, whose folder may have the same name."""
         if self.owns(entry):
             return False
         helper = commands.read(helper_of(entry))
@@ -63,13 +65,13 @@ class EntryIdentity:
         return named or bool(self.variable and re.fullmatch(r"Bearer \$\{MCP_MEMORY_TOKEN\w*\}", sent))
 
 
-PATIENCE = ("tool_timeout_sec", "startup_timeout_sec")
-"""Of our entry what a person may set otherwise: `install` leaves it so."""
+TIMEOUTS = ("tool_timeout_sec", "startup_timeout_sec")
+"""Values of our entry that you may change: `install` keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
-    """Our entry among a client's MCP servers, in JSON or TOML. `chosen` is a name that a person asked for."""
+    """Our entry among a client's MCP servers, in JSON or TOML. `chosen`: you asked for that name."""
 
     format: str
     path: tuple[str, ...]
@@ -87,11 +89,11 @@ class ServerEntry:
         taken = self._servers(text).get(name)
         if taken is not None and not self.identity.owns(taken):
             raise Refused(
-                f"the server {name!r} there is another one",
+                f"another server is called {name!r} there",
                 hint=f"choose another name: --name {name}-notes; or remove that entry first",
             )
         if self.format == "toml":
-            entry = {key: value for key, value in self.entry.items() if key not in PATIENCE or key not in (taken or {})}
+            entry = {key: value for key, value in self.entry.items() if key not in TIMEOUTS or key not in (taken or {})}
             return toml.set_table(text, (*self.path, name), entry)
         if taken is None:
             return jsonc.set_value(text, (*self.path, name), dict(self.entry))
@@ -109,42 +111,40 @@ class ServerEntry:
         return bool(self.names(text))
 
     def name_in(self, text: str) -> str:
-        """What our entry is to be called there: as a person asked for, else as it is called, else a name that is no
-        other vault's."""
+        """Returns the name for our entry: the one you asked for, else the one that it has, else ours, with a number if
+        another vault's folder has the same name."""
         if self.chosen:
             return self.name
-        names = self.names(text)
-        return names[0] if names else self._free_name(text)
+        if names := self.names(text):
+            return names[0]
+        servers = self._servers(text)
+        tried = (self.name, *(f"{self.name}-{number}" for number in range(2, 1000)))
+        return next(name for name in tried if not self.identity.is_of_another_vault(servers.get(name)))
 
     def is_taken(self, text: str) -> bool:
-        """Whether somebody else's server has that name."""
+        """Whether another server has that name."""
         return self.name_in(text) in {*self._servers(text)} - {*self.names(text)}
 
     def names(self, text: str) -> list[str]:
-        """What our entry is called there; several where somebody added it twice."""
+        """Returns the name of our entry there; several if it was added twice."""
         return [name for name, entry in self._servers(text).items() if self.identity.owns(entry)]
 
     def entry_in(self, text: str) -> Mapping[str, Any] | None:
-        """Our entry as it stands there."""
+        """Returns our entry, None if it isn't there."""
         return next((entry for entry in self._servers(text).values() if self.identity.owns(entry)), None)
 
-    def serves_another_vault(self, text: str) -> bool:
+    def is_of_another_vault(self, text: str) -> bool:
+        """Whether the file connects another vault of ours."""
         return any(map(self.identity.is_of_another_vault, self._servers(text).values()))
 
     def stdio_entries(self, text: str) -> list[tuple[OurCommand, Mapping[str, Any]]]:
-        """The entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
+        """Returns the entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
         found: list[tuple[OurCommand, Mapping[str, Any]]] = []
         for entry in self._servers(text).values():
             command = commands.read(shlex.join(map(str, [value_at(entry, "command"), *list_at(entry, "args")])))
             if command and (command.verb, command.vault) == ("stdio", self.identity.vault):
                 found.append((command, entry))
         return found
-
-    def _free_name(self, text: str) -> str:
-        """Ours, with a number where another vault's folder has the same name."""
-        servers = self._servers(text)
-        tried = (self.name, *(f"{self.name}-{number}" for number in range(2, 1000)))
-        return next(name for name in tried if not self.identity.is_of_another_vault(servers.get(name)))
 
     def _servers(self, text: str) -> dict[str, Any]:
         return table_at(toml.value_of(text) if self.format == "toml" else jsonc.value_of(text), *self.path)
@@ -156,7 +156,7 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True)
 class HookEntries:
-    """Commands that a client runs at its events, in the form that Claude Code and Codex share:
+    """Commands that a client runs on its events, in the form that Claude Code and Codex share:
     `{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}`."""
 
     commands: Mapping[str, str]
@@ -190,11 +190,11 @@ class HookEntries:
         return any(self._ours(text, event) for event in table_at(jsonc.value_of(text), "hooks"))
 
     def missing(self, text: str) -> list[str]:
-        """The events that have no command of ours."""
+        """Returns the events without a command of ours."""
         return [event for event in self.commands if not self._ours(text, event)]
 
     def places(self, text: str) -> list[tuple[str, int, int]]:
-        """Of each handler of ours: its event, the number of its group, and its number in that."""
+        """Returns the event, the group's number and the number within the group of each of our handlers."""
         return [
             (event, *place) for event in table_at(jsonc.value_of(text), "hooks") for place in self._ours(text, event)
         ]
@@ -212,8 +212,8 @@ class HookEntries:
 
 @dataclass(frozen=True, slots=True)
 class HookTrust:
-    """What Codex notes down in its configuration when a person trusts our hooks: it goes with them. `hashes` are put in
-    where a person has said so to us instead, by key."""
+    """What Codex records in its configuration when you trust our hooks. `hashes`, by key, are put in if you told us
+    instead."""
 
     keys: tuple[str, ...]
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -235,42 +235,47 @@ class HookTrust:
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionBlock:
-    """A few lines for the agent, between marks."""
+class PermissionRule:
+    """Claude Code's permission to call our tools. Without one it asks before each call, and refuses if it can't ask.
+    `server` is its name in Claude Code's configuration; `others` are names that it had, or has twice."""
 
-    lines: str
-    what = "the instructions for the agent"
-
-    def insert(self, text: str) -> str:
-        return marked_block.set_block(text, self.lines)
-
-    def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- the marks tell enough
-        return marked_block.remove(text)
-
-    def is_in(self, text: str) -> bool:
-        return marked_block.is_in(text)
-
-
-@dataclass(frozen=True, slots=True)
-class EnvVariable:
-    """The token for a client that has no headers helper, in the environment file that it reads."""
-
-    name: str
-    value: str
-    what = "the token"
+    server: str
+    others: Sequence[str] = ()
+    what = "the permission to call the memory tools"
 
     def insert(self, text: str) -> str:
-        return (
-            text
-            if envfile.value_of(text, self.name) == self.value
-            else envfile.set_variable(text, self.name, self.value)
-        )
+        for other in self.others:
+            text = self._without(text, other, text)
+        of_server = f"mcp__{self.server}"
+        chosen = [str(rule) for kind in ("ask", "deny") for rule in _rules(text, kind)]
+        if any(rule == of_server or rule.startswith(f"{of_server}__") for rule in chosen):
+            return text  # you have made a rule of your own
+        if {of_server, f"{of_server}__*", rule_for(self.server)} & {*map(str, _rules(text, "allow"))}:
+            return text
+        return jsonc.append(text, _ALLOWED, rule_for(self.server))
 
-    def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a line is whole
-        return envfile.remove(text, self.name)
+    def remove(self, text: str, before: str | None) -> str:
+        for name in (self.server, *self.others):
+            text = self._without(text, name, before)
+        return text
 
     def is_in(self, text: str) -> bool:
-        return envfile.value_of(text, self.name) is not None
+        return any(rule_for(name) in _rules(text, "allow") for name in (self.server, *self.others))
+
+    def _without(self, text: str, name: str, before: str | None) -> str:
+        rules = _rules(text, "allow")
+        if rule_for(name) not in rules:
+            return text
+        return jsonc.remove(text, (*_ALLOWED, rules.index(rule_for(name))), before)
+
+
+def rule_for(server: str) -> str:
+    """The rule that allows our tools. People write `mcp__NAME` or `mcp__NAME__*`, so this one is known to be ours."""
+    return f"mcp__{server}__memory_*"
+
+
+def _rules(text: str, kind: str) -> list[object]:
+    return list_at(jsonc.value_of(text), "permissions", kind)
 
 
 def _groups(text: str, event: str) -> Sequence[Any]:

@@ -1,6 +1,6 @@
-"""Configuration files on disk: read, backed up, replaced whole or not at all.
+"""Reads configuration files, backs them up, and replaces each whole or not at all.
 
-A link is followed and stays a link; mode and owner stay. Everything that could refuse a write is looked at before the
+A link is followed and stays a link; mode and owner stay. Everything that could prevent a write is checked before the
 first file of a plan is written.
 """
 
@@ -19,18 +19,18 @@ from typing import Any
 
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.integrations import jsonc, toml
-from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-from mcp_memory.integrations.config_tree import table_at
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, decode
 from mcp_memory.models import Etag
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.runtime.renames import KernelRenames
-from mcp_memory.storage.folders import etag_of, opened_file
+from mcp_memory.storage.folders import etag_of, opened_file, opened_root
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
 from mcp_memory.storage.temp_files import NEW_FILE_MODE
+from mcp_memory.text.parsed_values import table_at
 
 MARK = ".mcp-memory-"
-"""In the name of a backup, before its date."""
+"""Stands before the date in a backup's name."""
 
 _RENAMES = KernelRenames()
 
@@ -38,12 +38,12 @@ MAX_BYTES = 64_000_000
 """More than any configuration that a client could load."""
 
 LOCK_S, STALE_S = 5.0, 10.0
-"""How long to wait for a client that writes its file, and after how long without a sign of life (as `proper-lockfile`
-has it, which Claude Code uses) its lock is left over."""
+"""How long to wait for a client that is writing its file, and the age at which its lock counts as left over (as in
+`proper-lockfile`, which Claude Code uses)."""
 
 
 def read(file: Path) -> bytes | None:
-    """The file's bytes, None where there is none. Raises Refused for what is no regular file, StorageFailed."""
+    """Returns the file's bytes, None if there is no file. Raises Refused if it isn't a regular file, StorageFailed."""
     with naming_the_cause(str(file)):
         try:
             # O_NONBLOCK: opening a FIFO must not wait for its writer.
@@ -52,26 +52,31 @@ def read(file: Path) -> bytes | None:
             return None
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise Refused(f"{file} is no regular file", hint="move it away, then try again")
+                raise Refused(f"{file} is not a regular file", hint="move it away, then try again")
             with open(descriptor, "rb", closefd=False) as opened:
                 content = opened.read(MAX_BYTES + 1)
         finally:
             os.close(descriptor)
     if len(content) > MAX_BYTES:
-        raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="that is no configuration; look what it is")
+        raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="this is no configuration; check what it is")
     return content
 
 
+def read_text(file: Path) -> str:
+    """Returns the file's text, empty if there is no file. Raises as `read`, and Refused if it isn't UTF-8."""
+    return decode(read(file))
+
+
 def read_table(file: Path) -> dict[str, Any]:
-    """A parsed TOML or JSON file; empty where it is missing or broken: its client cannot load it then."""
-    with suppress(McpMemoryError, UnicodeDecodeError):
-        text = (read(file) or b"").decode()
+    """Returns a parsed TOML or JSON file; empty if it is missing or broken, because then its client can't load it."""
+    with suppress(McpMemoryError):
+        text = read_text(file)
         return table_at(toml.value_of(text) if file.suffix == ".toml" else jsonc.value_of(text))
     return {}
 
 
 def check(change: ConfigChange) -> None:
-    """Raises Refused where the file may not be written, with what to do."""
+    """Raises Refused, with what to do, if the file may not be written."""
     if change.is_nothing:
         return
     target = _target(change.target)
@@ -80,23 +85,22 @@ def check(change: ConfigChange) -> None:
         if target.exists():
             facts = target.stat()
             if facts.st_uid != os.geteuid():
-                hint = f"run this as the user whose it is; {by_hand}"
+                hint = f"run this as its owner; {by_hand}"
                 raise Refused(f"{target} belongs to user {facts.st_uid}, not to you", hint=hint)
             if not facts.st_mode & stat.S_IWUSR:
-                hint = f"chmod u+w {target}, then again; {by_hand}"
-                raise Refused(f"{target} is read-only", hint=hint)
+                raise Refused(f"{target} is read-only", hint=f"chmod u+w {target}, then try again; {by_hand}")
             if change.brings_secret and facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise Refused(f"{target} can be read by other users", hint=f"chmod go-rwx {target}, then again")
+                raise Refused(f"{target} can be read by other users", hint=f"chmod go-rwx {target}, then try again")
         folder = next(place for place in target.parents if place.exists())
         is_mine = folder.stat().st_uid == os.geteuid()
         if not os.access(folder, os.W_OK | os.X_OK) or (os.geteuid() == 0 and not is_mine):
-            raise Refused(f"the folder {folder} is not yours to write in", hint=f"check its owner and mode; {by_hand}")
+            raise Refused(f"you may not write to the folder {folder}", hint=f"check its owner and mode; {by_hand}")
 
 
 def apply(change: ConfigChange, now: datetime) -> Path | None:
-    """Carry it out; the backup that was made, if any. Raises PreconditionFailed where the file is not what the plan
-    saw, or a program saves it at this very moment, Busy where its program is writing it, and StorageFailed; the old
-    bytes, or what that program saved, are there then, and no backup."""
+    """Applies the change and returns the backup that was made, if any. Raises PreconditionFailed if the file is not
+    what the plan saw, or is being saved right now, Busy if its program holds the lock, and StorageFailed; then the old
+    bytes, or what that program saved, are there, and no backup."""
     if change.is_nothing:
         return None
     target, backup = _target(change.target), None
@@ -114,25 +118,29 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
                             backup.unlink()
                     raise
                 finally:
-                    with suppress(OSError, McpMemoryError):  # what stays is hidden: it is in nobody's way
+                    with suppress(OSError, McpMemoryError):  # what stays is hidden and does no harm
                         for held in publisher.due(0):
                             publisher.look_again(folder, held)
         except PreconditionFailed as error:
-            raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again") from error
-    if change.new is None:
-        _remove_empty(target.parent)
+            raise _changed(change.file) from error
+    if change.new is None and target.parent.name.startswith("."):
+        with suppress(OSError):  # a client's own folder (such as `~/.codex`) that was made for our file
+            target.parent.rmdir()
     for place in change.spent:
-        with suppress(OSError):  # a backup too many
+        with suppress(OSError):
             place.unlink()
     return backup
 
 
+def _changed(file: Path) -> PreconditionFailed:
+    return PreconditionFailed(f"{file} was changed meanwhile", hint="run the same command again")
+
+
 @contextmanager
 def _opened(target: Path, change: ConfigChange) -> Generator[tuple[int, CompareResult | None]]:
-    """The folder and the file in it, still open, that the plan saw. Raises PreconditionFailed where it saw another."""
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Opens the folder and the file in it that the plan saw. Raises PreconditionFailed if it saw another."""
     with ExitStack() as opened:
-        opened.callback(os.close, folder)
+        folder = opened.enter_context(opened_root(target.parent))
         try:
             file, facts = opened.enter_context(opened_file(folder, target.name, str(target)))
         except NotFound:
@@ -140,17 +148,17 @@ def _opened(target: Path, change: ConfigChange) -> Generator[tuple[int, CompareR
         else:
             old = CompareResult(file, stat.S_IMODE(facts.st_mode), etag_of(file), facts.st_gid)
         if (old and old.etag) != (None if change.old is None else _etag(change.old)):
-            raise PreconditionFailed(f"{change.file} was changed meanwhile", hint="the same command again")
+            raise _changed(change.file)
         yield folder, old
 
 
 def _publish(publisher: Publisher, place: PublishTarget, new: bytes | None, old: CompareResult | None) -> None:
     if old is None:
-        # Nobody else may read it: its program puts tokens in later, and leaves the mode as it is.
+        # Private, because its program puts tokens in later, and leaves the mode as it is.
         try:
             publisher.create(place, new or b"", _etag(new or b""))
         except FileExistsError as error:
-            raise PreconditionFailed(f"{place.name} was made meanwhile", hint="the same command again") from error
+            raise _changed(Path(place.name)) from error
     elif new is None:
         publisher.remove(place, old)
     else:
@@ -158,7 +166,7 @@ def _publish(publisher: Publisher, place: PublishTarget, new: bytes | None, old:
 
 
 def backups(file: Path) -> list[tuple[Path, bytes]]:
-    """Earlier states of the file that `apply` has kept beside it, oldest first."""
+    """Returns the earlier states of the file that `apply` has kept beside it, oldest first."""
     name = re.compile(re.escape(file.name + MARK) + r"\d{8}-\d{6}(-\d{3})?\.bak")
     try:
         found = sorted((p for p in file.parent.iterdir() if name.fullmatch(p.name)), key=lambda p: p.stem)
@@ -168,34 +176,27 @@ def backups(file: Path) -> list[tuple[Path, bytes]]:
 
 
 def _target(target: ConfigTarget) -> Path:
-    """Where a link leads, so that the link itself stays. Raises Refused where a repository's leads out of it."""
+    """Follows a link, so that the link itself stays. Raises Refused if it leads out of the repository."""
     file, root = target.file, target.within
     try:
         real, root = file.resolve(), root and root.resolve()
     except (OSError, RuntimeError) as error:
-        raise Refused(f"{file} is a link that leads nowhere", hint="mend or remove the link") from error
+        raise Refused(f"{file} is a link that leads nowhere", hint="correct or remove the link") from error
     if root and (not real.is_relative_to(root) or real.is_relative_to(root / ".git")):
-        hint = "nothing was changed; look who made that link and remove it, or: --scope user"
+        hint = "nothing was changed; check who made that link and remove it, or: --scope user"
         raise Refused(f"{file} leads out of the repository, to {real}", hint=hint)
     return real
 
 
-def _free_name(file: Path, now: datetime) -> Path:
+def _keep(file: Path, content: bytes, like: CompareResult | None, now: datetime) -> Path:
+    """Makes a backup beside the file, with its mode and group."""
     stem = f"{file.name}{MARK}{now:%Y%m%d-%H%M%S}"
     numbers = ("", *(f"-{number:03}" for number in range(1, 1000)))
-    return next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
-
-
-def _keep(file: Path, content: bytes, like: CompareResult | None, now: datetime) -> Path:
-    """A backup beside the file, with its mode and group."""
-    backup = _free_name(file, now)
-    folder = os.open(backup.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        place = PublishTarget(folder, "", backup.name)
-        rights = (like.mode, like.group) if like else (NEW_FILE_MODE, None)
-        Publisher(_RENAMES).create(place, content, _etag(content), mode=rights[0], group=rights[1])
-    finally:
-        os.close(folder)
+    backup = next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
+    mode, group = (like.mode, like.group) if like else (NEW_FILE_MODE, None)
+    with opened_root(backup.parent) as folder:
+        target = PublishTarget(folder, "", backup.name)
+        Publisher(_RENAMES).create(target, content, _etag(content), mode=mode, group=group)
     return backup
 
 
@@ -205,30 +206,23 @@ def _etag(content: bytes) -> Etag:
 
 @contextmanager
 def _made(folder: Path, new: bytes | None) -> Generator[None]:
-    """The folder is there while the block writes what is `new`, and no part of it is left where that fails."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()] if new is not None else []
+    """Makes the folder for the block that writes what is `new`, and removes it again if that fails."""
+    missing = [above for above in (folder, *folder.parents) if not above.exists()] if new is not None else []
     try:
-        for each in reversed(missing):
-            each.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(each.parent)
+        for above in reversed(missing):
+            above.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(above.parent)
         yield
     except BaseException:
-        for each in missing:
+        for above in missing:
             with suppress(OSError):
-                each.rmdir()
+                above.rmdir()
         raise
-
-
-def _remove_empty(folder: Path) -> None:
-    """A client's own folder (`~/.codex`, say) that was made for our file goes with it."""
-    if folder.name.startswith("."):
-        with suppress(OSError):
-            folder.rmdir()
 
 
 @contextmanager
 def _locked(lock: Path | None) -> Generator[None]:
-    """While the client's own lock is ours. Raises Busy."""
+    """Holds the client's own lock. Raises Busy."""
     if lock is None:
         yield
         return
@@ -236,12 +230,12 @@ def _locked(lock: Path | None) -> Generator[None]:
     until = time.monotonic() + LOCK_S
     while not _taken(lock):
         if time.monotonic() > until:
-            raise Busy(f"another program is writing {lock.with_suffix('')}", hint="the same command again")
+            raise Busy(f"another program is writing {lock.with_suffix('')}", hint="run the same command again")
         time.sleep(0.05)
     try:
         yield
     finally:
-        with suppress(OSError):  # one that stays is left over after STALE_S
+        with suppress(OSError):  # if it stays, it counts as left over after STALE_S
             lock.rmdir()
 
 

@@ -1,43 +1,50 @@
-"""One variable in a file of `NAME=value` lines; every other byte stays."""
+"""Sets one variable in a file of `NAME=value` lines; every other byte stays."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from mcp_memory.errors import Refused
 
 
-def set_variable(text: str, name: str, value: str) -> str:
-    """`text` with the variable's line: replaced, else added at the end. Raises Refused where it is there twice."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    found = _line(text, name)
-    if found:
-        return f"{text[: found.start()]}{name}={value}{found['end']}{text[found.end() :]}"
-    if text.strip("\ufeff") and not text.endswith("\n"):
-        return f"{text}{newline}{name}={value}"  # no line end here either, by which `remove` knows it
-    return f"{text}{name}={value}{newline}"
+@dataclass(frozen=True, slots=True)
+class EnvVariable:
+    """A config entry: the token for a client without a headers helper, in the environment file that the client reads.
+    All methods raise Refused if the variable is set twice."""
 
+    name: str
+    value: str
+    what = "the token"
 
-def remove(text: str, name: str) -> str:
-    """`text` without the variable's line."""
-    found = _line(text, name)
-    if not found:
-        return text
-    before = text[: found.start()]
-    if not found["end"]:
-        before = re.sub(r"\r?\n\Z", "", before)
-    return before + text[found.end() :]
+    def insert(self, text: str) -> str:
+        """Replaces the variable's line, or adds one at the end."""
+        newline = "\r\n" if "\r\n" in text else "\n"
+        found = self._find_line(text)
+        if found:
+            return f"{text[: found.start()]}{self.name}={self.value}{found['end']}{text[found.end() :]}"
+        if text.strip("\ufeff") and not text.endswith("\n"):
+            return f"{text}{newline}{self.name}={self.value}"  # no line end here either, which tells `remove`
+        return f"{text}{self.name}={self.value}{newline}"
 
+    def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a line is whole
+        found = self._find_line(text)
+        if not found:
+            return text
+        kept = text[: found.start()]
+        return (kept if found["end"] else re.sub(r"\r?\n\Z", "", kept)) + text[found.end() :]
 
-def value_of(text: str, name: str) -> str | None:
-    """The variable's value, None without one."""
-    found = _line(text, name)
-    return found["value"] if found else None
+    def is_in(self, text: str) -> bool:
+        return self.value_in(text) is not None
 
+    def value_in(self, text: str) -> str | None:
+        """The variable's value there; None if it isn't set."""
+        found = self._find_line(text)
+        return found["value"] if found else None
 
-def _line(text: str, name: str) -> re.Match[str] | None:
-    line = re.compile(rf"^{re.escape(name)}=(?P<value>[^\r\n]*)(?P<end>\r?\n|\Z)", re.MULTILINE)
-    found = list(line.finditer(text))
-    if len(found) > 1:
-        raise Refused(f"{name} is set twice")
-    return found[0] if found else None
+    def _find_line(self, text: str) -> re.Match[str] | None:
+        line = re.compile(rf"^{re.escape(self.name)}=(?P<value>[^\r\n]*)(?P<end>\r?\n|\Z)", re.MULTILINE)
+        found = list(line.finditer(text))
+        if len(found) > 1:
+            raise Refused(f"{self.name} is set twice")
+        return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Our plugin as a client has it from its own shop: whether it is there, and what it brings. Reads, never writes."""
+"""Finds our plugin where a client installed it from its own marketplace. Only reads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import ClientPaths, config_file
-from mcp_memory.integrations.config_tree import list_at, table_at
 from mcp_memory.integrations.plugin_bundle import NAME
+from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 SERVER = "memory"
-"""What the plugin calls our server."""
+"""The plugin's name for our server."""
 
 _URL = "${user_config.url}"
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """`file` says that the client loads it, under the name `key`; `entry` is the server's. `has_address`: its address
-    is a setting of the client."""
+    """`file` makes the client load it, under the name `key`; `entry` is the server's. `has_address`: its address is a
+    setting of the client."""
 
     file: Path
     key: str
@@ -30,12 +30,12 @@ class InstalledPlugin:
 
     @property
     def server(self) -> str:
-        """What Claude Code calls it, where rules name it."""
+        """Its name in Claude Code's permission rules."""
         return f"plugin_{NAME}_{SERVER}"
 
 
 def find_installed_plugin(client: str, where: ClientPaths) -> InstalledPlugin | None:
-    """Of Claude Code and Codex, where it is put in and switched on. OpenClaw's is in its configuration."""
+    """Finds the plugin of Claude Code or Codex if it is installed and on. OpenClaw's is in its configuration."""
     if client == "claude-code":
         return _claude_code(where)
     return _codex(where) if client == "codex" else None
@@ -46,7 +46,7 @@ def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
     places = [folder / "settings.json"]
     if where.project:
         places += [where.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
-    settings = {place: config_files.read_table(place) for place in places}  # a later one counts more
+    settings = {place: config_files.read_table(place) for place in places}  # later ones take precedence
     enabled = {
         key: (is_on is True, place)
         for place in places
@@ -57,14 +57,14 @@ def _claude_code(where: ClientPaths) -> InstalledPlugin | None:
         if not is_on or not _is_ours(key):
             continue
         for copy in reversed(list_at(installed, key)):
-            manifest = config_files.read_table(
-                Path(str(table_at(copy).get("installPath"))) / ".claude-plugin" / "plugin.json"
-            )
-            entry = table_at(manifest, "mcpServers", SERVER)
-            if entry:
-                chosen = [table_at(settings[each], "pluginConfigs", key, "options").get("url") for each in places]
-                default = table_at(manifest, "userConfig", "url").get("default")
-                url = next((each for each in [*reversed(chosen), default] if each), None)
+            root = Path(str(value_at(copy, "installPath")))
+            manifest = config_files.read_table(root / ".claude-plugin" / "plugin.json")
+            if entry := table_at(manifest, "mcpServers", SERVER):
+                urls: list[Any] = [
+                    value_at(settings[place], "pluginConfigs", key, "options", "url") for place in reversed(places)
+                ]
+                urls.append(value_at(manifest, "userConfig", "url", "default"))
+                url = next((url for url in urls if url), None)
                 has_address = entry.get("url") == _URL
                 return InstalledPlugin(place, key, {**entry, "url": url} if has_address else entry, has_address)
     return None
@@ -74,10 +74,10 @@ def _codex(where: ClientPaths) -> InstalledPlugin | None:
     file = config_file("codex", "user", where)
     assert file is not None, "Codex has one"
     config = config_files.read_table(file)
-    if table_at(config, "features").get("plugins") is False:
+    if value_at(config, "features", "plugins") is False:
         return None
     for key in table_at(config, "plugins"):
-        if _is_ours(key) and table_at(config, "plugins", key).get("enabled") is not False:
+        if _is_ours(key) and value_at(config, "plugins", key, "enabled") is not False:
             shop = key.partition("@")[2]
             copies = file.parent.joinpath("plugins", "cache", shop, NAME).glob("*/codex/mcp.json")
             for copy in sorted(copies, reverse=True):

@@ -1,5 +1,4 @@
-"""JSON as people write it, read with the place of each value: comments, trailing commas, single quotes and bare names
-(JSON5) are understood."""
+"""Parses JSON5 (comments, trailing commas, single quotes, bare names) with the position of each value."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True, slots=True)
 class JsonNode:
-    """A value and where it stands: `text[start:end]`. `items` are a container's members or elements, in order."""
+    """A value and its position: `text[start:end]`. `items` are a container's members or elements, in order."""
 
     start: int
     end: int
@@ -37,7 +36,8 @@ class JsonNode:
 
 @dataclass(frozen=True, slots=True)
 class JsonItem:
-    """A member or element: from `start`, its name's first character; `after` is the place behind its comma, if any."""
+    """A member or element. `start` is its first character, of the name if it has one; `after` follows its comma, None
+    without one."""
 
     key: Key
     start: int
@@ -46,16 +46,15 @@ class JsonItem:
 
 
 def parse(text: str) -> JsonNode | None:
-    """The document's value, None for a text of nothing but blanks and comments. Raises Refused with the line."""
-    reader = _Reader(text)
+    """Returns the document's value, None for nothing but blanks and comments. Raises Refused with the line."""
     try:
-        return reader.document()
+        return _Reader(text).document()
     except RecursionError:
         raise Refused("it is nested too deeply") from None
 
 
 class _Reader:
-    """A recursive descent over the text; every method takes the place where it begins."""
+    """A recursive descent parser; each method takes the position where it starts."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -133,13 +132,13 @@ class _Reader:
 
 
 def _escape(character: str) -> str:
-    """JSON5 has more escapes than JSON: here in JSON's own."""
+    """Translates an escape of JSON5 to JSON's."""
     known = {"'": "'", "v": "\\u000b", "0": "\\u0000", "x": "\\u00", "\n": "", '"': '\\"'}
     return known.get(character, f"\\{character}")
 
 
 def _number(token: str) -> Any:
-    """JSON5 has numbers that JSON lacks; they are kept as they are written."""
+    """Keeps numbers that JSON lacks as they are written."""
     try:
         return json.loads(token)
     except ValueError:

@@ -1,7 +1,7 @@
-"""JSON as people write it into configuration files, edited in place: every byte outside the edited member stays.
+"""Edits JSON with comments in place: every byte outside the edited member stays.
 
-Of the libraries on PyPI most drop comments when they write. json-five keeps them in a model of tokens, into which the
-comma, indentation and line ends of an added member would have to be put one by one: which is what most of this file is.
+Most libraries on PyPI drop comments when they write. json-five keeps them as tokens, but an added member's comma,
+indentation and line ends would have to be placed one by one, which is what most of this file does.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from mcp_memory.integrations.json5 import COMMENT, GAP, JsonItem, JsonNode, Key,
 
 
 def value_of(text: str) -> Any:
-    """The plain value, None for an empty text. Raises Refused."""
+    """Returns the plain value, None for an empty text. Raises Refused."""
     node = parse(text)
     return node.value if node else None
 
 
 def plain_fault(text: str) -> str | None:
-    """What makes it no plain JSON, which is all that Claude Code and Codex read; None for a text that is."""
+    """Explains why it is not plain JSON, which is all that Claude Code and Codex read; None if it is."""
     try:
         json.loads(text.removeprefix("\ufeff") or "{}")
     except json.JSONDecodeError as error:
@@ -33,10 +33,8 @@ def plain_fault(text: str) -> str | None:
 
 
 def set_value(text: str, path: Sequence[str], value: Any) -> str:
-    """`text` with `value` at `path`: replaced there, else added as the last member; missing objects are made.
-
-    Raises Refused for a broken text, and where something that is no object stands in the way.
-    """
+    """Replaces the value at `path`, or adds it as the last member; missing objects are made. Raises Refused for a
+    broken text, and if something on the way is not an object."""
     root = parse(text)
     if root is None:
         return _joined(text, _rendered(_nested(path, value), "", "  ", _newline(text)) + _newline(text))
@@ -46,12 +44,12 @@ def set_value(text: str, path: Sequence[str], value: Any) -> str:
     if node.value is None:
         return text[: node.start] + _pretty(text, root, node.start, _nested(path[depth:], value)) + text[node.end :]
     if not isinstance(node.value, dict):
-        raise Refused(f"{'.'.join(path[:depth]) or 'the document'} is no object")
+        raise Refused(f"{'.'.join(path[:depth]) or 'the document'} is not an object")
     return _added(text, root, node, path[depth], _nested(path[depth + 1 :], value))
 
 
 def replace(text: str, path: Sequence[Key], value: Any) -> str:
-    """`text` with another value at `path`; the same text where there is nothing. Raises Refused for a broken text."""
+    """Replaces the value at `path`, if there is one. Raises Refused for a broken text."""
     root = parse(text)
     node, depth = _walk(root, path) if root else (None, -1)
     if root is None or node is None or depth < len(path):
@@ -60,21 +58,20 @@ def replace(text: str, path: Sequence[Key], value: Any) -> str:
 
 
 def append(text: str, path: Sequence[str], value: Any) -> str:
-    """`text` with `value` as the last element of the list at `path`, which is made where it is missing. Raises as
-    `put` does."""
+    """Adds the last element of the list at `path`, which is made if it is missing. Raises as `set_value`."""
     root = parse(text)
     node, depth = _walk(root, path) if root else (None, 0)
     if root is None or node is None or depth < len(path) or node.value is None:
         return set_value(text, path, [value])
     if not isinstance(node.value, list):
-        raise Refused(f"{'.'.join(path)} is no list")
+        raise Refused(f"{'.'.join(path)} is not a list")
     return _added(text, root, node, None, value)
 
 
 def remove(text: str, path: Sequence[Key], before: str | None = None) -> str:
-    """`text` without what is at `path`, nor the objects and lists that this leaves empty; the document itself stays.
+    """Removes what is at `path`, and the objects and lists that this leaves empty, but not the document itself.
 
-    `before` is an older state of the text. What was there already stays, and what was empty is as it was.
+    `before` is an older state of the text: what it has stays, and what was empty in it becomes empty in the same way.
     """
     if not path:
         return text
@@ -105,7 +102,7 @@ def _at(text: str, path: Sequence[Key]) -> JsonNode | None:
 
 
 def _walk(node: JsonNode, path: Sequence[Key]) -> tuple[JsonNode, int]:
-    """The deepest node on the way, and how far it is. Raises Refused where a name on the way is there twice."""
+    """Returns the deepest node on the path and its depth. Raises Refused if a name on the path occurs twice."""
     for depth, key in enumerate(path):
         found = [item for item in node.items if item.key == key]
         if len(found) > 1:
@@ -123,7 +120,7 @@ def _nested(path: Sequence[str], value: Any) -> Any:
 
 
 def _added(text: str, root: JsonNode, node: JsonNode, key: str | None, value: Any) -> str:
-    """With another last item, laid out as the others are."""
+    """Adds a last item, laid out like the others."""
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
     newline = _newline(text)
     if not node.items:
@@ -152,13 +149,13 @@ def _added_to_empty(text: str, root: JsonNode, node: JsonNode, name: str, value:
 
 
 def _inside_when_empty(text: str, node: JsonNode, item: JsonItem) -> str:
-    """Only comments are kept of an object that loses its only member."""
+    """Keeps only the comments of an object that loses its only member."""
     inside = text[node.start + 1 : item.start] + text[item.after or item.node.end : node.end - 1]
     return inside if inside.strip() else ""
 
 
 def _cut(text: str, node: JsonNode, number: int) -> str:
-    """Without one of several items: with the blanks before it, and one comma."""
+    """Removes one of several items, the blanks before it, and one comma."""
     item = node.items[number]
     start = len(text[: item.start].rstrip())
     end = item.after or item.node.end
@@ -179,18 +176,18 @@ def _pretty(text: str, root: JsonNode, at: int, value: Any) -> str:
 
 
 def _rendered(value: Any, indent: str, unit: str, newline: str) -> str:
-    """Over several lines, all but the first indented."""
+    """Renders over several lines, all but the first indented."""
     return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + indent)
 
 
 def _unit(text: str, root: JsonNode) -> str:
-    """One step of indentation: how far the first member stands in."""
+    """Returns one step of indentation: that of the first member."""
     indent = _own_line(text, root.items[0].start) if root.items else None
     return indent or "  "
 
 
 def _own_line(text: str, at: int) -> str | None:
-    """The blanks before what stands first on its line; None where something else does."""
+    """Returns the blanks before the first thing on a line; None if `at` isn't the first."""
     indent = _indent_of_line(text, at)
     line = text.rfind("\n", 0, at) + 1
     return indent if line and line + len(indent) == at else None
@@ -202,7 +199,7 @@ def _indent_of_line(text: str, at: int) -> str:
 
 
 def _after_comments(text: str, at: int) -> int:
-    """Behind the last comment of a gap, and where it starts if there is none."""
+    """Returns the end of the last comment in a gap, or the gap's start if there is none."""
     gap = GAP.match(text, at)
     return len(text[: gap.end()].rstrip()) if gap else at
 

@@ -1,8 +1,9 @@
-"""A few lines of ours between two marks in a text that is a person's."""
+"""Puts a few lines between two marks into a text of yours, and takes them out again."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from mcp_memory.errors import Refused
 
@@ -12,45 +13,46 @@ END = "<!-- mcp-memory ends -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}.*?{re.escape(END)}(?:\r?\n)?", re.DOTALL)
 
 
-def set_block(text: str, lines: str) -> str:
-    """`text` with `lines` between the marks: where the marks are, else at the end. Raises Refused for a lone mark."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    block = newline.join([BEGIN, *lines.strip().splitlines(), END]) + newline
-    found = _found(text)
-    if found:
-        old = found[0] if found[0].endswith("\n") else found[0] + newline
-        return text if old == block else text[: found.start()] + block + text[found.end() :]
-    return text + (newline if text.strip("\ufeff") else "") + block
+@dataclass(frozen=True, slots=True)
+class InstructionBlock:
+    """A config entry: a few lines for the agent. All methods raise Refused for a lone mark."""
+
+    lines: str
+    what = "the instructions for the agent"
+
+    def insert(self, text: str) -> str:
+        """Puts the lines where the marks are, else at the end."""
+        newline = "\r\n" if "\r\n" in text else "\n"
+        block = newline.join([BEGIN, *self.lines.strip().splitlines(), END]) + newline
+        found = _find_block(text)
+        if found:
+            old = found[0] if found[0].endswith("\n") else found[0] + newline
+            return text if old == block else text[: found.start()] + block + text[found.end() :]
+        return text + (newline if text.strip("\ufeff") else "") + block
+
+    def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- the marks are enough
+        """Leaves what was changed around the marks since `insert`."""
+        found = _find_block(text)
+        if not found:
+            return text
+        newline = "\r\n" if "\r\n" in text else "\n"
+        kept, rest = text[: found.start()], text[found.end() :]
+        return kept.removesuffix(newline) + rest if kept.endswith(newline * 2 if rest else newline) else kept + rest
+
+    def is_in(self, text: str) -> bool:
+        return _find_block(text) is not None
 
 
-def remove(text: str) -> str:
-    """`text` as it was before `put`, and what was changed since around the marks."""
-    found = _found(text)
-    if not found:
-        return text
-    newline = "\r\n" if "\r\n" in text else "\n"
-    start, rest = found.start(), text[found.end() :]
-    before = text[:start]
-    if before.endswith(newline if not rest else newline * 2):
-        before = before[: -len(newline)]
-    return before + rest
-
-
-def is_in(text: str) -> bool:
-    """Whether the marks are there. Raises Refused for a lone one."""
-    return _found(text) is not None
-
-
-def _found(text: str) -> re.Match[str] | None:
+def _find_block(text: str) -> re.Match[str] | None:
     marks = [text.count(BEGIN), text.count(END)]
     found = _BLOCK.search(text)
     if marks == [0, 0]:
         return None
     if marks == [1, 0]:
         raise Refused(
-            f"the line {END} is gone, which ends mcp-memory's lines",
-            hint=f"put it back behind the last of them, or take them all out, from {BEGIN} on; then try again",
+            f"the line {END}, which ends mcp-memory's lines, is missing",
+            hint=f"put it back after the last of them, or delete them all, from {BEGIN} on; then try again",
         )
     if marks != [1, 1] or not found:
-        raise Refused("the marks of mcp-memory's lines do not stand there once and in order")
+        raise Refused("the marks around mcp-memory's lines are not there once each and in order")
     return found

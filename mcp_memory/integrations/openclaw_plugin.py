@@ -1,5 +1,5 @@
-"""OpenClaw's plugin in OpenClaw's configuration: where it is loaded from, what it may see, the slot it fills, and the
-tools of OpenClaw's own that it stands for."""
+"""Puts our plugin into OpenClaw's configuration: where it is loaded from, what it may see, which slot it fills, and
+which of OpenClaw's own tools it replaces."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, jsonc
-from mcp_memory.integrations.config_tree import list_at, value_at
+from mcp_memory.text.parsed_values import list_at, value_at
 
 ID = "mcp-memory"
 OWN_MEMORY = "memory-core"
-"""OpenClaw's own plugin, which fills the slot where nobody says otherwise."""
+"""OpenClaw's own plugin, which fills the slot by default."""
 
 OWN_TOOLS = ("memory_search", "memory_get")
-"""What `memory-core` offers also where another plugin has its slot (2026.9.6). Agents prefer them: ours of that name
-are called `memory__memory_search`, which `tools.deny` tells apart."""
+"""Tools that `memory-core` offers even if another plugin has its slot (2026.9.6). Agents prefer them. Our tool of that
+name is called `memory__memory_search`, so `tools.deny` doesn't affect it."""
 
 _DENIED = ("tools", "deny")
 _PATHS, _SLOT, _ALLOWED = ("plugins", "load", "paths"), ("plugins", "slots", "memory"), ("plugins", "allow")
@@ -26,7 +26,8 @@ _ACCESS, _COMMAND = (*_ENTRY, "hooks", "allowConversationAccess"), (*_ENTRY, "co
 
 @dataclass(frozen=True, slots=True)
 class OpenClawPlugin:
-    """Only one plugin can be OpenClaw's memory, and ours serves one vault. `command` has EVENT for the event."""
+    """A config entry. Only one plugin can be OpenClaw's memory, and ours serves one vault. `command` has EVENT for the
+    event."""
 
     folder: str
     command: str
@@ -39,18 +40,13 @@ class OpenClawPlugin:
             hint = "--no-hooks connects the server alone; or uninstall openclaw for that vault first"
             raise Refused("the plugin there serves another vault", hint=hint)
         if (slot := value_at(config, *_SLOT)) not in {None, OWN_MEMORY, ID}:
-            raise Refused(
-                f"plugins.slots.memory is {slot!r}", hint="--no-hooks leaves it so; or take that out of the file first"
-            )
+            hint = "--no-hooks leaves it so; or take that out of the file first"
+            raise Refused(f"plugins.slots.memory is {slot!r}", hint=hint)
         if ID in list_at(config, "plugins", "deny") or value_at(config, "plugins", "enabled") is False:
-            raise Refused("OpenClaw may not load the plugin there", hint="--no-hooks; or change plugins.deny, .enabled")
-        if self.folder not in list_at(config, *_PATHS):
-            text = jsonc.append(text, _PATHS, self.folder)
-        if value_at(config, *_ALLOWED) is not None and ID not in list_at(config, *_ALLOWED):
-            text = jsonc.append(text, _ALLOWED, ID)
-        for tool in OWN_TOOLS:
-            if tool not in list_at(config, *_DENIED):
-                text = jsonc.append(text, _DENIED, tool)
+            raise Refused("plugins.deny or plugins.enabled forbids our plugin", hint="--no-hooks; or change those")
+        for path, value in self._listed():
+            if value not in list_at(config, *path) and (path != _ALLOWED or value_at(config, *path) is not None):
+                text = jsonc.append(text, path, value)
         wanted = {_SLOT: ID, (*_ENTRY, "enabled"): True, _ACCESS: True, _COMMAND: self.command}
         if value_at(config, *_ENTRY) is None:
             entry = {"enabled": True, "hooks": {_ACCESS[-1]: True}, "config": {_COMMAND[-1]: self.command}}
@@ -68,19 +64,22 @@ class OpenClawPlugin:
             old, now = value_at(was, *path), value_at(jsonc.value_of(text), *path)
             if ours and now != old:
                 text = jsonc.remove(text, path, before) if old is None else jsonc.set_value(text, path, old)
-        listed = [(_ALLOWED, ID), (_PATHS, self.folder), *((_DENIED, tool) for tool in OWN_TOOLS)]
-        for path, value in listed:
+        for path, value in self._listed():
             there = list_at(jsonc.value_of(text), *path)
             if value in there and value not in list_at(was, *path):
                 text = jsonc.remove(text, (*path, there.index(value)), before)
         return text
+
+    def _listed(self) -> list[tuple[tuple[str, ...], str]]:
+        """What is added to which list; to the list of allowed plugins only if there is one."""
+        return [(_PATHS, self.folder), (_ALLOWED, ID), *((_DENIED, tool) for tool in OWN_TOOLS)]
 
     def is_in(self, text: str) -> bool:
         config: Any = jsonc.value_of(text)
         return value_at(config, *_ENTRY) is not None and self._owns(config)
 
     def is_from_marketplace(self, text: str) -> bool:
-        """Whether OpenClaw's own command put it in: that says no command."""
+        """Whether OpenClaw's own command put it in, which sets no command."""
         return self.is_in(text) and value_at(jsonc.value_of(text), *_COMMAND) is None
 
     def is_on(self, text: str) -> bool:
@@ -90,15 +89,15 @@ class OpenClawPlugin:
         return on and value_at(config, *_SLOT) == ID and ID not in list_at(config, "plugins", "deny")
 
     def may_see(self, text: str) -> bool:
-        """Whether OpenClaw lets it have the prompts."""
+        """Whether OpenClaw gives it the prompts."""
         return value_at(jsonc.value_of(text), *_ACCESS) is True
 
-    def stands_alone(self, text: str) -> bool:
-        """Whether OpenClaw's own memory tools are out of the way."""
-        return {*OWN_TOOLS} <= {*list_at(jsonc.value_of(text), *_DENIED)}
+    def is_shadowed(self, text: str) -> bool:
+        """Whether OpenClaw offers its own memory tools besides ours."""
+        return self.is_in(text) and not {*OWN_TOOLS} <= {*list_at(jsonc.value_of(text), *_DENIED)}
 
     def _owns(self, config: object) -> bool:
-        """Without a command of its own it runs that of the default vault."""
+        """Without a command of its own, it runs that of the default vault."""
         line = value_at(config, *_COMMAND)
         if line is None:
             return self.vault is None

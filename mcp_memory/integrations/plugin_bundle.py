@@ -1,6 +1,6 @@
-"""The packages for clients' own shops: which files there are, and what stands in them. Pure.
+"""Generates the plugin for clients' own marketplaces. Pure.
 
-One folder is a plugin of Claude Code, Codex and OpenClaw at once, since each looks for a manifest of its own; one
+One folder is a plugin of Claude Code, Codex and OpenClaw at once, because each looks for a manifest of its own; one
 marketplace file beside it serves all three.
 """
 
@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_memory.integrations.clients import HOOK_EVENTS, HOOK_TIMEOUT_S
-from mcp_memory.integrations.config_entries import HookEntries
+from mcp_memory.integrations.clients import hook_entries
 
 NAME = "mcp-memory"
 ABOUT = "Memory for coding agents: plain Markdown files, served over MCP by one local daemon"
@@ -31,8 +30,8 @@ ABOUT_SKILL = (
 
 @dataclass(frozen=True, slots=True)
 class BundleValues:
-    """What differs from machine to machine. `servers` and `hooks` are by client, hooks then by the events of
-    `HOOK_EVENTS`; `hook` is OpenClaw's command, with EVENT for the event."""
+    """What differs between machines. `servers` and `hooks` are by client, hooks then by the events of `HOOK_EVENTS`;
+    `hook` is OpenClaw's command, with EVENT for the event."""
 
     version: str
     servers: Mapping[str, Mapping[str, Any]]
@@ -42,31 +41,26 @@ class BundleValues:
 
 
 def packages(filling: BundleValues) -> dict[str, str]:
-    """All generated files: path from the folder that is added as a marketplace → text."""
+    """Returns all generated files: path from the folder that is added as a marketplace → text."""
+    about = {"name": NAME, "version": filling.version, "description": ABOUT, "license": "MIT"}
+    codex = {"skills": "./skills/", "hooks": "./codex/hooks.json", "mcpServers": "./codex/mcp.json"}
+    npm = {"type": "module", "openclaw": {"extensions": ["./index.js"]}}
     inside = {
-        ".claude-plugin/plugin.json": _json(_claude_code(filling)),
-        ".codex-plugin/plugin.json": _json(_codex(filling)),
+        ".claude-plugin/plugin.json": _json({**about, **_claude_code(filling.servers["claude-code"])}),
+        ".codex-plugin/plugin.json": _json({**about, **codex}),
         "codex/mcp.json": _json({"mcpServers": {"memory": filling.servers["codex"]}}),
-        "codex/hooks.json": _hooks("codex", filling),
-        "claude-code/hooks.json": _hooks("claude-code", filling),
+        "codex/hooks.json": hook_entries("codex", filling.hooks["codex"], None).insert(""),
+        "claude-code/hooks.json": hook_entries("claude-code", filling.hooks["claude-code"], None).insert(""),
         "openclaw.plugin.json": _json(_openclaw(filling)),
-        "package.json": _json(_npm(filling)),
+        "package.json": _json({**about, **npm}),
         f"skills/{SKILL}/SKILL.md": f"---\nname: {SKILL}\ndescription: {json.dumps(ABOUT_SKILL)}\n---\n{filling.skill}",
     }
-    return {MARKETPLACE: _json(_marketplace(filling)), **{f"{FOLDER}/{name}": text for name, text in inside.items()}}
-
-
-def _marketplace(filling: BundleValues) -> dict[str, Any]:
     plugin = {"name": NAME, "source": f"./{FOLDER}", "description": ABOUT, "version": filling.version}
-    return {"name": NAME, "owner": {"name": NAME}, "metadata": {"description": ABOUT}, "plugins": [plugin]}
+    market = {"name": NAME, "owner": {"name": NAME}, "metadata": {"description": ABOUT}, "plugins": [plugin]}
+    return {MARKETPLACE: _json(market), **{f"{FOLDER}/{name}": text for name, text in inside.items()}}
 
 
-def _about(filling: BundleValues) -> dict[str, Any]:
-    return {"name": NAME, "version": filling.version, "description": ABOUT, "license": "MIT"}
-
-
-def _claude_code(filling: BundleValues) -> dict[str, Any]:
-    server = filling.servers["claude-code"]
+def _claude_code(server: Mapping[str, Any]) -> dict[str, Any]:
     address = {
         "type": "string",
         "title": "Address",
@@ -74,7 +68,6 @@ def _claude_code(filling: BundleValues) -> dict[str, Any]:
         "default": server["url"],
     }
     return {
-        **_about(filling),
         "author": {"name": NAME},
         "hooks": "./claude-code/hooks.json",
         "userConfig": {"url": address},
@@ -82,18 +75,9 @@ def _claude_code(filling: BundleValues) -> dict[str, Any]:
     }
 
 
-def _codex(filling: BundleValues) -> dict[str, Any]:
-    parts = {"skills": "./skills/", "hooks": "./codex/hooks.json", "mcpServers": "./codex/mcp.json"}
-    return {**_about(filling), **parts}
-
-
 def _openclaw(filling: BundleValues) -> dict[str, Any]:
-    """It declares no server: the token would have to come from a variable that a shop cannot set."""
-    command = {
-        "type": "string",
-        "description": "What to run, with EVENT for the event",
-        "default": filling.hook,
-    }
+    """It declares no server: the token would have to come from a variable that a marketplace can't set."""
+    command = {"type": "string", "description": "What to run, with EVENT for the event", "default": filling.hook}
     return {
         "id": NAME,
         "name": NAME,
@@ -105,15 +89,6 @@ def _openclaw(filling: BundleValues) -> dict[str, Any]:
         "skills": ["./skills"],
         "configSchema": {"type": "object", "additionalProperties": False, "properties": {"command": command}},
     }
-
-
-def _npm(filling: BundleValues) -> dict[str, Any]:
-    return {**_about(filling), "type": "module", "openclaw": {"extensions": ["./index.js"]}}
-
-
-def _hooks(client: str, filling: BundleValues) -> str:
-    commands = {HOOK_EVENTS[event]: command for event, command in filling.hooks[client].items()}
-    return HookEntries(commands, client, None, HOOK_TIMEOUT_S).insert("")
 
 
 def _json(value: Mapping[str, Any]) -> str:

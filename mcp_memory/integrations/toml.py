@@ -1,8 +1,7 @@
-"""One table of a TOML file: put in at its end, changed line by line, taken out; every other byte stays.
+"""Adds, changes or removes one table of a TOML file; every other byte stays.
 
-Python's own reader judges each edit: what it reads afterwards is what it read before plus the table, or the edit is
-refused. (tomlkit, which edits such files, was tried: it drops comments in a table that becomes empty, adds blank lines
-and mixes line ends.)
+Python's own parser checks each edit: unless it reads what it read before plus the table, the edit is refused. (tomlkit
+was tried: it drops comments in a table that becomes empty, adds blank lines and mixes line ends.)
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from mcp_memory.errors import Refused
@@ -22,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def value_of(text: str) -> dict[str, Any]:
-    """What the file says, floats as they are written, so that two readings are equal. Raises Refused with the line."""
+    """Parses the file; floats stay as written, so that two readings are equal. Raises Refused with the line."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
     except tomllib.TOMLDecodeError as error:
@@ -32,10 +32,8 @@ def value_of(text: str) -> dict[str, Any]:
 
 
 def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
-    """`text` with `table` at `path`; the keys of a table that is there already are changed, its other keys stay.
-
-    Raises Refused for a broken file, and where the way to the table is written in a form that takes no addition.
-    """
+    """Puts `table` at `path`; if there is one, its other keys stay. Raises Refused for a broken file, and if the path
+    to the table is written in a form that can't be added to."""
     before = value_of(text)
     found = _table(before, path)
     if found is None:
@@ -47,11 +45,11 @@ def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
                 new = _with_key(new, path, key, value, is_new=key not in found)
     added = ", ".join(_line(key, value) for key, value in table.items())
     by_hand = f"add to {'.'.join(path[:-1])} by hand, then try again: {_dotted(path[-1:])} = {{ {added} }}"
-    return _judged(new, _merged(before, path, table), by_hand)
+    return _checked(new, _merged(before, path, table), by_hand)
 
 
 def remove(text: str, path: Sequence[str]) -> str:
-    """`text` without the table at `path` and those below it. Raises Refused as `put` does."""
+    """Removes the table at `path` and those below it. Raises Refused as `set_table`."""
     before = value_of(text)
     if _table(before, path) is None:
         return text
@@ -61,40 +59,36 @@ def remove(text: str, path: Sequence[str]) -> str:
     expected = copy.deepcopy(before)
     _table(expected, path[:-1], expected).pop(path[-1])
     found = value_of(new)
-    for depth in range(len(path) - 1, 0, -1):  # a table that was only a step on the way is there no more
+    for depth in range(len(path) - 1, 0, -1):  # a table that was only on the path is gone, too
         if _table(found, path[:depth]) is None and not _table(expected, path[:depth], {}):
             _table(expected, path[: depth - 1], expected).pop(path[depth - 1], None)
-    return _judged(new, expected, f"take {_dotted(path[-1:])} out of {'.'.join(path[:-1])} by hand, then try again")
+    return _checked(new, expected, f"take {_dotted(path[-1:])} out of {'.'.join(path[:-1])} by hand, then try again")
 
 
 def _table(tree: dict[str, Any], path: Sequence[str], default: Any = None) -> Any:
     found: Any = tree
     for key in path:
         if not isinstance(found, dict):
-            raise Refused(f"{'.'.join(path)} is no table")
+            raise Refused(f"{'.'.join(path)} is not a table")
         if key not in found:
             return default
         found = cast("dict[str, Any]", found)[key]
     if not isinstance(found, dict):
-        raise Refused(f"{'.'.join(path)} is no table")
+        raise Refused(f"{'.'.join(path)} is not a table")
     return cast("dict[str, Any]", found)
 
 
 def _appended(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     newline = _newline(text)
     lines = [f"[{_dotted(path)}]", *(_line(key, value) for key, value in table.items())]
-    return text + _lead(text) + newline.join(lines) + newline
-
-
-def _lead(text: str) -> str:
-    """One line end before what is added, unless the file is empty: `_without` takes just that away again."""
-    return _newline(text) if text.strip("\ufeff") else ""
+    before = newline if text.strip("\ufeff") else ""  # just this `_without` takes away again
+    return text + before + newline.join(lines) + newline
 
 
 def _with_key(text: str, path: Sequence[str], key: str, value: str | int, *, is_new: bool) -> str:
     spans = _spans(text, path)
     if not spans:
-        return text  # written in another form; the judge refuses
+        return text  # written in another form, so `_checked` refuses
     start, end = spans[0]
     body = text[start:end]
     line = re.compile(rf"^([ \t]*){re.escape(key)}[ \t]*=[^\n]*?(\r?\n|\Z)", re.MULTILINE)
@@ -105,7 +99,7 @@ def _with_key(text: str, path: Sequence[str], key: str, value: str | int, *, is_
 
 
 def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the table stands, from its header to its last line that says something, and those below it likewise."""
+    """Returns the spans of the table and those below it, each from its header to its last line with content."""
     spans: list[tuple[int, int]] = []
     begun: int | None = None
     end = at = 0
@@ -122,7 +116,7 @@ def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _header(line: str) -> list[str] | None:
-    """The names in a table's header; None for any other line."""
+    """Returns the names in a table's header; None for any other line."""
     found = _HEADER.fullmatch(line)
     if not found:
         return None
@@ -138,7 +132,7 @@ def _header(line: str) -> list[str] | None:
 
 
 def _without(text: str, start: int, end: int) -> str:
-    """Without these lines, nor the line end that `_appended` put before them."""
+    """Removes these lines, and the line end that `_appended` put before them."""
     newline = _newline(text)
     if text[:start].endswith(newline if end == len(text) else newline * 2):
         start -= len(newline)
@@ -154,12 +148,10 @@ def _merged(before: dict[str, Any], path: Sequence[str], table: Mapping[str, Any
     return merged
 
 
-def _judged(text: str, expected: dict[str, Any], by_hand: str) -> str:
-    try:
+def _checked(text: str, expected: dict[str, Any], by_hand: str) -> str:
+    with suppress(Refused):
         if value_of(text) == expected:
             return text
-    except Refused:
-        pass
     raise Refused("its tables are written in a form that cannot be added to", hint=by_hand)
 
 
@@ -168,7 +160,7 @@ def _dotted(path: Sequence[str]) -> str:
 
 
 def _line(key: str, value: str | int) -> str:
-    """TOML's basic strings have JSON's escapes, but for one character that JSON leaves as it is."""
+    """TOML's basic strings have JSON's escapes, except for one character that JSON doesn't escape."""
     escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"{key} = {escaped}"
 

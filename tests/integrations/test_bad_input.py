@@ -44,10 +44,10 @@ def test_a_broken_file_is_left_alone(tmp_path: Path, client: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        (".claude.json", b'{"a": "\xff"}', "byte 7 is no UTF-8"),
-        (".claude.json", b"[]", "the document is no object"),
-        (".claude/settings.json", b'{"hooks": []}', "hooks is no object"),
-        (".claude/settings.json", b'{"hooks": {"SessionStart": {}}}', "hooks.SessionStart is no list"),
+        (".claude.json", b'{"a": "\xff"}', "byte 7 is not UTF-8"),
+        (".claude.json", b"[]", "the document is not an object"),
+        (".claude/settings.json", b'{"hooks": []}', "hooks is not an object"),
+        (".claude/settings.json", b'{"hooks": {"SessionStart": {}}}', "hooks.SessionStart is not a list"),
         (".claude/CLAUDE.md", b"<!-- mcp-memory ends -->", "marks"),
     ],
 )
@@ -151,7 +151,7 @@ def test_another_users_file_is_refused(tmp_path: Path) -> None:
         (put(place, b"") if place.suffix else place.mkdir()) and None
         os.chown(place, 1234, 1234)
     before = tree(tmp_path)
-    for client, why in (("codex", "belongs to user 1234"), ("claude-code", "not yours to write in")):
+    for client, why in (("codex", "belongs to user 1234"), ("claude-code", "you may not write to")):
         with pytest.raises(Refused, match=why):
             install(tmp_path, client)
     assert tree(tmp_path) == before
@@ -207,19 +207,19 @@ def test_a_mark_that_is_gone_is_named(tmp_path: Path) -> None:
     for command in (install, uninstall):
         with pytest.raises(Refused) as refused:
             command(tmp_path, "claude-code")
-        assert f"{file}: the line <!-- mcp-memory ends --> is gone" in refused.value.message
+        assert f"{file}: the line <!-- mcp-memory ends -->, which ends mcp-memory's lines, is missing" in refused.value.message
         assert "put it back" in (refused.value.hint or "")
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").mkdir()
-    with pytest.raises(Refused, match="no regular file"):
+    with pytest.raises(Refused, match="not a regular file"):
         install(tmp_path, "claude-code")
     os.mkfifo(put(tmp_path / ".codex" / "x", b"").with_name("hooks.json"))
-    with pytest.raises(Refused, match="no regular file"):
+    with pytest.raises(Refused, match="not a regular file"):
         install(tmp_path, "codex")
     os.mkfifo(tmp_path / "CLAUDE.md.mcp-memory-20261122-120000.bak")
-    with pytest.raises(Refused, match="no regular file"):
+    with pytest.raises(Refused, match="not a regular file"):
         config_files.backups(tmp_path / "CLAUDE.md")
     (tmp_path / ".openclaw").symlink_to(".openclaw")
     with pytest.raises((Refused, StorageFailed)):

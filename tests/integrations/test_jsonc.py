@@ -58,7 +58,7 @@ def test_what_others_add_meanwhile_stays(document: tuple[str, dict], name: str) 
 def test_an_element_goes_in_and_out_again(document: tuple[str, dict]) -> None:
     text, value = document
     path = ("hooks", "SessionStart")
-    hooks = value.get("hooks", {})
+    hooks = {} if value.get("hooks") is None else value["hooks"]
     groups = hooks.get("SessionStart", []) if isinstance(hooks, dict) else None
     if not isinstance(groups, list):
         with pytest.raises(Refused):
@@ -124,10 +124,10 @@ def test_a_broken_text_is_refused_with_its_place(text: str, where: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[]", "the document is no object"),
-        ('{"mcp": 1}', "mcp is no object"),
+        ("[]", "the document is not an object"),
+        ('{"mcp": 1}', "mcp is not an object"),
         ('{"mcp": {}, "mcp": {}}', "'mcp' occurs twice"),
-        ('{"mcp": {"servers": []}}', "mcp.servers is no object"),
+        ('{"mcp": {"servers": []}}', "mcp.servers is not an object"),
     ],
 )
 def test_what_stands_in_the_way_is_named(text: str, why: str) -> None:

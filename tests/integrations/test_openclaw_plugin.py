@@ -32,7 +32,7 @@ def test_every_byte_comes_back(tmp_path: Path, state: str) -> None:
     before = tree(tmp_path)
     install(tmp_path, "openclaw")
     text = config.read_text()
-    assert OURS.is_in(text) and OURS.is_on(text) and OURS.may_see(text) and OURS.stands_alone(text)
+    assert OURS.is_in(text) and OURS.is_on(text) and OURS.may_see(text) and not OURS.is_shadowed(text)
     assert install(tmp_path, "openclaw") == []
     uninstall(tmp_path, "openclaw")
     assert tree(tmp_path) == before

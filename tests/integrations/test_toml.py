@@ -61,9 +61,9 @@ def test_an_entry_is_changed_where_it_stands() -> None:
         ("a = 1\nb = \n", "at line 2"),
         ("mcp_servers = {}\n", "cannot be added to"),
         ("mcp_servers = { other = { url = 'x' } }\n", "cannot be added to"),
-        ("mcp_servers = 3\n", "is no table"),
+        ("mcp_servers = 3\n", "is not a table"),
         ("mcp_servers = { memory = { url = 'x' } }\n", "cannot be added to"),
-        ("[[mcp_servers]]\n", "is no table"),
+        ("[[mcp_servers]]\n", "is not a table"),
     ],
 )
 def test_what_cannot_be_edited_is_refused(text: str, why: str) -> None:

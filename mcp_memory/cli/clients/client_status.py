@@ -29,15 +29,12 @@ from mcp_memory.integrations.clients import (
     TITLES,
     ClientPaths,
     Scope,
-    entry_in,
-    has_marketplace_plugin,
-    is_shadowed,
-    name_in,
-    stdio_entries,
+    ask_entry,
 )
 from mcp_memory.integrations.config_entries import ServerEntry, helper_of
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.settings.settings import Settings
 
 VERSION_S = 20.0
@@ -139,8 +136,10 @@ def _look(
     remedy = f"mcp-memory install {client}{option}"
     why_unused = unused_file(client, target, content)
     seen.todo.extend([why_unused] if why_unused else [])
-    entry, name = entry_in(target, content), name_in(target, content)
-    if entry is not None and name is not None:
+    entry = ask_entry(target, content, ServerEntry, ServerEntry.entry_in)
+    names_there = ask_entry(target, content, ServerEntry, ServerEntry.names)
+    if entry is not None and names_there:
+        name = names_there[0]
         why_unused = why_unused or unused_server(client, name, entry, place)
         obstacle = None if why_unused else unreachable(entry, target.file, _ours(target), settings, place)
         line = why_unused or (f"{obstacle.why}: {obstacle.remedy or remedy}" if obstacle else None)
@@ -148,16 +147,16 @@ def _look(
         _look_at_permission(seen, name, place, remedy)
         seen.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused or (obstacle and obstacle.why)))
     names: set[str] = set()
-    for command, stdio in stdio_entries(target, content):
+    for command, stdio in ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or ():
         why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
         seen.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
         seen.todo.extend([why_not] if why_not else [])
         names.add(command.client)
-    if has_marketplace_plugin(target, content):
+    if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace):
         obstacle = no_daemon(settings)
         seen.wired.append(ConnectedBy(scope, "plugin", str(target.file), obstacle and obstacle.why))
         seen.todo.extend([f"{obstacle.why}: {obstacle.remedy}"] if obstacle else [])
-    if is_shadowed(target, content):
+    if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_shadowed):
         seen.todo.append(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
     states = hooks_of(client, scope, target, content, place)
     seen.hooks.update(states)

@@ -21,8 +21,8 @@ from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, Scope, config_file, explain_unread
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.config_tree import value_at
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.text.parsed_values import value_at
 
 ANSWER_S = 20.0
 

@@ -32,15 +32,15 @@ from mcp_memory.integrations.clients import (
     ClientPaths,
     ConnectionDetails,
     Scope,
+    ask_entry,
     config_targets,
-    entry_in,
     explain_unread,
-    serves_another_vault,
     with_hook_trust,
 )
-from mcp_memory.integrations.config_entries import HookEntries, InstructionBlock, helper_of
+from mcp_memory.integrations.config_entries import HookEntries, ServerEntry, helper_of
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, plan_install, plan_uninstall
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
+from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
 
@@ -145,7 +145,7 @@ def connecting_file(client: str, scope: Scope, settings: Settings, place: Client
     """The file that holds the client's entry of this vault. None where there is none, or it cannot be read."""
     for target in targets_of(client, scope, settings, place):
         with suppress(McpMemoryError):
-            if entry_in(target, config_files.read(target.file)) is not None:
+            if ask_entry(target, config_files.read(target.file), ServerEntry, ServerEntry.is_in):
                 return target.file
     return None
 
@@ -226,7 +226,7 @@ def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
     hooks = next(target for target in wanted if any(isinstance(piece, HookEntries) for piece in target.entries))
     content = plan_install(hooks, config_files.read(hooks.file)).new or b""
     if why_not := explain_unread("codex", hooks, content):
-        raise Refused(why_not, hint="nothing was changed; mend the file, then try again")
+        raise Refused(why_not, hint="nothing was changed; correct the file, then try again")
     return hashes_of(hooks.file, content)
 
 
@@ -253,7 +253,7 @@ def _backups(file: Path, settings: Settings, place: ClientPaths) -> list[tuple[P
 def _has_another(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> bool:
     for target in targets_of(client, scope, settings, place):
         with suppress(McpMemoryError):
-            if serves_another_vault(target, config_files.read(target.file)):
+            if ask_entry(target, config_files.read(target.file), ServerEntry, ServerEntry.is_of_another_vault):
                 return True
     return False
 

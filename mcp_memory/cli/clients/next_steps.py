@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.unused_config import unused_file
 from mcp_memory.integrations.clients import PROGRAMS, TITLES, Scope
-from mcp_memory.integrations.config_entries import HookEntries
+from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigChange
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
-from mcp_memory.integrations.permission import PermissionRule
 from mcp_memory.settings.settings import Settings
 
 

@@ -21,9 +21,10 @@ from mcp_memory.client.connection import MCP, Address
 from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import commands, config_files, envfile
+from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.clients import ClientPaths
-from mcp_memory.integrations.config_entries import EnvVariable, helper_of
+from mcp_memory.integrations.config_entries import helper_of
+from mcp_memory.integrations.envfile import EnvVariable
 from mcp_memory.settings.settings import Settings
 
 HELPER_S = 45.0
@@ -141,7 +142,7 @@ def _headers(helper: object, settings: Settings, place: ClientPaths) -> dict[str
         for piece in target.entries:
             if isinstance(piece, EnvVariable):
                 text = (config_files.read(target.file) or b"").decode(errors="replace")
-                token = place.environ.get(piece.name) or envfile.value_of(text, piece.name)
+                token = place.environ.get(piece.name) or piece.value_in(text)
                 if token:
                     return {"Authorization": f"Bearer {token}"}
                 raise ValueError(f"{piece.name} is not in {target.file}")

@@ -9,9 +9,9 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import TITLES, ClientPaths, config_file, explain_unread, overriding_file
+from mcp_memory.integrations.config_entries import rule_for
 from mcp_memory.integrations.config_plan import ConfigTarget
-from mcp_memory.integrations.config_tree import table_at, value_at
-from mcp_memory.integrations.permission import rule_for
+from mcp_memory.text.parsed_values import table_at, value_at
 
 
 def unused_file(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
