@@ -207,7 +207,7 @@ def test_a_mark_that_is_gone_is_named(tmp_path: Path) -> None:
     for command in (install, uninstall):
         with pytest.raises(Refused) as refused:
             command(tmp_path, "claude-code")
-        assert f"{file}: the line <!-- mcp-memory ends -->, which ends mcp-memory's lines, is missing" in refused.value.message
+        assert f"{file}: the line <!-- mcp-memory ends -->, which ends mcp-memory" in refused.value.message
         assert "put it back" in (refused.value.hint or "")
 
 
