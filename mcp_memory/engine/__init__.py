@@ -1,5 +1,4 @@
-"""The façade over all rooms below: typed requests in, plain answers out.
+"""The façade over all rooms below: typed requests in, plain answers out. Owns the one task group.
 
-`factory` opens a vault and puts the parts together, `engine` hands each request to the part that answers it, `requests`
-names what can be asked, `serializers` gives answers their JSON form. Owns the one task group.
+`factory` opens a vault, `engine` passes each request to what answers it, `serializers` gives answers their JSON form.
 """

@@ -1,71 +1,42 @@
-"""Upkeep: what a person asks of a vault rather than an agent; how it is, and what to do about it."""
+"""Looks after a whole vault: what people ask for rather than agents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import datetime
-from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp_memory.compaction.auto_compactor import AutoCompactor
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
-from mcp_memory.index.base import Index, Watermark
-from mcp_memory.indexing.reconciler import Reconciler
-from mcp_memory.indexing.watcher import Watcher
-from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.index.base import Watermark
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
-from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.vault.lost_entries import SERIOUS, LostEntry
-from mcp_memory.vault.marker import Marker
-from mcp_memory.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.parts import EngineParts
 
 
 class Admin:
     """Works on the parts of one engine; holds no state of its own."""
 
-    def __init__(
-        self,
-        root: Path,
-        marker: Marker,
-        vault: Vault,
-        index: Index,
-        health: Health,
-        writer: IndexWriter,
-        indexer: Reconciler,
-        model: EmbedderLifecycle,
-        watcher: Watcher,
-        gardener: AutoCompactor,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._root = root
-        self._marker = marker
-        self._vault = vault
-        self._index = index
-        self._health = health
-        self._writer = writer
-        self._indexer = indexer
-        self._model = model
-        self._watcher = watcher
-        self._gardener = gardener
-        self._clock = clock
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self._vault = parts.vault
 
     async def tidy(self) -> None:
-        """What is due after a sweep: look again at displaced files and at shared ones, drop what no restore needs."""
+        """What is due after a sweep: check displaced and shared files again, drop what no restore needs."""
 
         def tidy() -> None:
             self._vault.ledger.put_back()
             self._vault.settle()
             self._vault.shared.compare()
-            if not self._indexer.pruning_paused:
-                standing = self._writer.indexed_etags
-                self._vault.prune_tombstones(set(standing.values()), standing.keys())
-            with suppress(IndexUnavailable):  # the next sweep tries again, and tells who asks the index
-                self._index.cut_log()
+            if not self._parts.indexer.pruning_paused:
+                etags = self._parts.writer.indexed_etags
+                self._vault.prune_tombstones(set(etags.values()), etags.keys())
+            with suppress(IndexUnavailable):  # the next sweep tries again
+                self._parts.index.cut_log()
 
         await in_thread(tidy, deadline_s=60, what="looking after the vault")
 
@@ -74,165 +45,147 @@ class Admin:
         return await in_thread(self._vault.shared.compare, deadline_s=60, what="comparing shared files")
 
     async def recover(self, wanted: Sequence[str], *, dismiss: bool = False) -> list[LostEntry]:
-        """Add lost entries again, or leave them be from now on: those with these ids or paths, oldest first.
+        """Add the lost entries with these ids or paths again, oldest first, or ignore them from now on.
 
         Raises NotFound for a name that no lost entry has, and what an append raises.
         """
-        lost = [each for each in await self.lost_entries() if not {each.id, each.added.path}.isdisjoint(wanted)]
-        for name in wanted:
-            if not any(name in {each.id, each.added.path} for each in lost):
-                raise NotFound(f"no lost entry {name}", hint="mcp-memory recover lists them")
-        shared = self._vault.shared
-        for each in lost:
-            if dismiss:
-                await in_thread(lambda each=each: shared.dismiss(each), deadline_s=30, what="writing the journal")
-                continue
-            stored = await in_thread(lambda each=each: shared.put_back(each), deadline_s=30, what="writing the log")
-            await self._writer.index_note(stored.file)
-        self._model.wake()
+        lost = [entry for entry in await self.lost_entries() if not {entry.id, entry.added.path}.isdisjoint(wanted)]
+        known = {name for entry in lost for name in (entry.id, entry.added.path)}
+        if unknown := [name for name in wanted if name not in known]:
+            raise NotFound(f"no lost entry {unknown[0]}", hint="mcp-memory recover lists them")
+        act = self._vault.shared.dismiss if dismiss else self._vault.shared.put_back
+        for entry in lost:
+            stored = await in_thread(lambda entry=entry: act(entry), deadline_s=30, what="writing the log")
+            if stored:
+                await self._parts.writer.index_note(stored.file)
+        self._parts.model.wake()
         return lost
 
     async def adopt(self, path: str | None = None, *, dry_run: bool = False) -> list[NotePath]:
-        """Vouch for notes in home that this installation did not write: one, a folder's, or with None all of them.
-
-        Of several, those that cannot be read are left out; `problems` names them.
-        """
-        wanted = await self._in_home(path)
+        """Let agents change notes in the managed folder that this installation didn't write: one, those of a folder,
+        or all. Of several, those that can't be read are left out; `problems` names them."""
+        wanted = await self._managed_notes(path)
         if path is not None and not wanted:
-            raise self._not_in_home(path)
+            raise self._not_managed(path)
 
         def adopt() -> list[NotePath]:
             adopted: list[NotePath] = []
-            for each in wanted:
+            for note in wanted:
                 try:
-                    if self._vault.provenance.adopt(self._vault.read(each), dry_run=dry_run):
-                        adopted.append(each)
+                    if self._vault.provenance.adopt(self._vault.read(note), dry_run=dry_run):
+                        adopted.append(note)
                 except McpMemoryError:
-                    if each == path:
+                    if note == path:
                         raise
             return adopted
 
         return await in_thread(adopt, deadline_s=600, what="adopting notes")
 
     async def give_back(self, path: str | None = None, *, dry_run: bool = False) -> list[NotePath]:
-        """Revoke what `adopt` vouched for: one note, a folder's, or with None all of them, also where a file is not
-        there now. What this installation wrote stays the agents'. Raises NotFound, StorageFailed."""
-        wanted = await self._in_home(path)
-        vault = self._vault
+        """Undo `adopt` for one note, those of a folder, or all, even if a file is gone by now. What this installation
+        wrote stays the agents'. Raises NotFound, StorageFailed."""
+        wanted = await self._managed_notes(path)
 
         def give_back() -> list[NotePath]:
-            given: list[NotePath] = []
+            returned: list[NotePath] = []
             places: list[tuple[NotePath, NoteId]] = []
-            for each in wanted:
+            for note in wanted:
                 try:
-                    found = vault.provenance.adopted_places(vault.read(each))
+                    found = self._vault.provenance.adopted_places(self._vault.read(note))
                 except McpMemoryError:
                     continue  # by its place, below
                 if found:
-                    given.append(each)
+                    returned.append(note)
                     places += found
-            absent = [each for each in vault.ledger.adopted() if path in {None, each[0]} and each not in places]
+            adopted = self._vault.ledger.adopted()
+            absent = [place for place in adopted if path in {None, place[0]} and place not in places]
             if path is not None and not wanted and not absent:
-                raise self._not_in_home(path)
+                raise self._not_managed(path)
             if not dry_run:
-                vault.provenance.revoke([*places, *absent])
-            return list(dict.fromkeys([*given, *(place for place, _ in absent)]))
+                self._vault.provenance.revoke([*places, *absent])
+            return list(dict.fromkeys([*returned, *(place for place, _ in absent)]))
 
         return await in_thread(give_back, deadline_s=600, what="giving notes back")
 
-    async def _in_home(self, path: str | None) -> list[NotePath]:
-        """The notes there: one, a folder's, or with None all of them."""
-        everything = list((await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files)
-        inside = [p for p in everything if self._vault.layout.below_home(p) is not None]
-        return [p for p in inside if path is None or p == path or p.startswith(path.rstrip("/") + "/")]
+    async def _managed_notes(self, path: str | None) -> list[NotePath]:
+        """The notes of the managed folder: one, those of a folder, or all."""
+        files = (await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files
+        inside = [file for file in files if self._vault.layout.below_home(file) is not None]
+        return [file for file in inside if path is None or file == path or file.startswith(path.rstrip("/") + "/")]
 
-    def _not_in_home(self, path: str) -> NotFound:
-        return NotFound(f"no note at {path} in home", hint=f"home is {self._marker.home or 'the whole vault'}")
+    def _not_managed(self, path: str) -> NotFound:
+        folder = self._parts.marker.home or "the whole vault"
+        return NotFound(f"no note at {path} in the managed folder", hint=f"the managed folder is {folder}")
 
     async def accept_loss(self) -> int:
-        """What has vanished is really gone, and a folder that has lost its marker is the vault all the same; returns
-        how many notes were taken out of the index."""
+        """Take what vanished out of the index, and mark a folder again that lost its marker; how many notes went."""
         await in_thread(self._vault.accept, deadline_s=30, what="writing the marker")
-        return await self._indexer.accept_loss()
+        return await self._parts.indexer.accept_loss()
 
     async def reindex(self) -> dict[str, Any]:
-        """Read every file again, now, and index those whose bytes are not what the index was made from; only texts
-        without a cached vector are embedded."""
-        self._writer.distrust()
-        swept = await self._indexer.reconcile()
-        embedded = await self._model.embed()
-        return {
-            "notes": swept.files,
-            "reindexed": swept.changed,
-            "embedded": embedded,
-            "seconds": round(swept.took_s, 3),
-        }
+        """Read every file again and index those that differ from what the index was made from; only texts without a
+        cached vector are embedded."""
+        self._parts.writer.distrust()
+        swept = await self._parts.indexer.reconcile()
+        embedded = await self._parts.model.embed()
+        counts = {"notes": swept.files, "reindexed": swept.changed, "embedded": embedded}
+        return {**counts, "seconds": round(swept.took_s, 3)}
 
     async def reconcile(self) -> dict[str, Any]:
-        """One sweep, now, and what is due after it."""
-        swept = await self._indexer.reconcile()
+        """One sweep now, and what is due after it."""
+        swept = await self._parts.indexer.reconcile()
         await self.tidy()
-        self._model.wake()
+        self._parts.model.wake()
         return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}
 
     def tree(self) -> list[NoteRecord]:
         """All active notes, by path. Reads the index: call it in a thread."""
-        return sorted(self._index.notes(Filters(now=self._clock()), limit=100_000), key=lambda r: r.path)
-
-    def ids(self, paths: Sequence[NotePath]) -> list[NoteId]:
-        """Of those notes that the index knows. Reads the index: call it in a thread."""
-        return [note.id for path in paths if (note := self._index.note(path))]
+        notes = self._parts.index.notes(Filters(now=self._parts.clock()), limit=100_000)
+        return sorted(notes, key=lambda note: note.path)
 
     def status(self) -> dict[str, Any]:
         """Facts for `status`, `doctor` and `memory://status`. Reads the index: call it in a thread."""
+        parts = self._parts
         try:
-            mark = self._index.watermark()
+            mark = parts.index.watermark()
         except IndexUnavailable as error:
             mark = Watermark(0, 0, 0, 0)
-            self._health.faults["index"] = Problem("index", error.message)
-        last, progress, problems = self._indexer.last, self._health.progress, self.problems()
-        embedder = self._model.embedder
-        commits = self._health.commits
+            parts.health.faults["index"] = Problem("index", error.message)
+        last, progress, problems = parts.indexer.last, parts.health.progress, self.problems()
+        embedder, commits = parts.model.embedder, parts.health.commits
         return {
-            "vault": str(self._root),
-            "home": self._marker.home,
+            "vault": str(parts.config.root),
+            "home": parts.marker.home,
             "read_only": self._vault.read_only,
-            "ready": self._model.settled.is_set(),
+            "ready": parts.model.settled.is_set(),
             "notes": mark.notes,
             "chunks": mark.chunks,
             "pending": mark.vectors_pending,
             "model": embedder.fingerprint if embedder else None,
-            "model_state": self._model.state,
-            "generation": self._writer.generation.number,
+            "model_state": parts.model.state,
+            "generation": parts.writer.generation.number,
             "phase": progress.phase,
             "progress": [progress.done, progress.total],
             "last_progress_s": round(monotonic() - progress.at, 1),
             "last_sweep_s": round(monotonic() - last.at, 1) if last else None,
             "sweep_took_s": round(last.took_s, 3) if last else None,
-            "compaction": self._gardener.status(),
-            "watching": self._watcher.state,
-            "ignored": self._indexer.ignored,
-            "pruning_paused": self._indexer.pruning_paused,
+            "compaction": parts.auto_compactor.status(),
+            "watching": parts.watcher.state,
+            "ignored": parts.indexer.ignored,
+            "pruning_paused": parts.indexer.pruning_paused,
             "git": asdict(commits()) if commits else None,
             "problems": len(problems),
-            "errors": [f"{p.path}: {p.reason}" for p in problems[:20]],
+            "errors": [f"{problem.path}: {problem.reason}" for problem in problems[:20]],
         }
 
-    def state_fault(self, reason: str | None) -> None:
-        """Why the state folder cannot be used as it should, for `status`; None when all is well again."""
-        if reason:
-            self._health.faults["state"] = Problem("state folder", reason)
-        else:
-            self._health.faults.pop("state", None)
-            self._watcher.hurry()  # what was lost with it is derived anew
-
     def problems(self) -> list[Problem]:
-        """Files that could not be used as they are, shared ones that have lost entries, and faults of the index."""
-        lost = dict.fromkeys(each.added.path for each in self._vault.shared.last() if each.why in SERIOUS)
+        """Files that couldn't be used as they are, shared ones that lost entries, and faults of the index."""
+        lost = dict.fromkeys(entry.added.path for entry in self._vault.shared.last() if entry.why in SERIOUS)
         gone = [Problem(path, "entries that were added to it are gone") for path in lost]
-        return [*self._writer.problems.values(), *gone, *self._health.faults.values(), *self.index_problems]
+        faults = self._parts.health.faults.values()
+        return [*self._parts.writer.problems.values(), *gone, *faults, *self.index_problems]
 
     @property
     def index_problems(self) -> Sequence[Problem]:
         """Faults of the index that were overcome, each once."""
-        return list(dict.fromkeys(self._index.problems))
+        return list(dict.fromkeys(self._parts.index.problems))

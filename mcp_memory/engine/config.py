@@ -1,4 +1,4 @@
-"""The configuration of a whole engine: what each part gets, put together by a composition root."""
+"""Holds the configuration of a whole engine: what each part gets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mcp_memory.vault.config import KindConfig, VaultConfig
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """All that an engine needs: `root` is the vault, `state` its private folder, `models` the compiled models."""
+    """`root` is the vault, `state` its private folder, `models` the folder of compiled models."""
 
     root: Path
     state: Path

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import groupby
-from typing import Any, Literal
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import Literal
 
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.runtime.health import CommitHealth
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE, PROPOSAL
 from mcp_memory.vault.lost_entries import LostEntry, Why
 from mcp_memory.vault.note_file import original_of
@@ -28,16 +29,12 @@ class Finding:
     remedy: str
     fixable: bool = False
 
-    def payload(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class VaultFacts:
-    """What findings are made from. `paths` are all files of the vault, `ids` those of its notes by path; `faults` are
-    going on, `overcome` are over; `keywords_only` says why no model answers, `deaf` why no file-system events come,
-    `compaction` says why it keeps failing; else they are None. `uncaptured` are transcripts that could not be read.
-    `noticing` is how changes are noticed."""
+    """What findings are made from. `paths`: all files of the vault; `ids`: of its notes, by path. `faults` persist,
+    `overcome` are over. `keywords_only`, `deaf` (no file-system events) and `compaction` say why, else are None.
+    `uncaptured`: transcripts that could not be read."""
 
     root: str
     paths: Sequence[str]
@@ -58,21 +55,19 @@ class VaultFacts:
     damaged_undo: Sequence[Problem] = ()
     compaction: str | None = None
     memory: tuple[int, int] = (0, 0)
-    """Lines of MEMORY.md: for how many a session start has room, and all."""
+    """Lines of MEMORY.md: how many a session start has room for, and all."""
     inbox: int = 0
-    """How many candidates wait, where that is many."""
+    """How many candidates wait, if there are many."""
     commits: CommitHealth | None = None
     open_objects: str | None = None
-    """The folder of the person's git repository that other users can read, though they cannot read the notes."""
+    """The folder of your git repository, if other users can read it although they can't read the notes."""
     uncaptured: Sequence[Problem] = ()
 
 
 def findings_of(facts: VaultFacts) -> list[Finding]:
-    """The gravest first."""
-    found = [
-        *_vault(facts), *_lost(facts.lost), *_files(facts), *_copies(facts), *_proposals(facts), *_service(facts)
-    ]  # fmt: skip
-    return by_severity(found)
+    """The most severe first."""
+    groups = (_vault(facts), _lost(facts.lost), _files(facts), _copies(facts), _proposals(facts), _service(facts))
+    return by_severity(chain(*groups))
 
 
 def by_severity(found: Iterable[Finding]) -> list[Finding]:
@@ -89,27 +84,23 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
         )
     if facts.read_only:
         yield Finding("warning", "the vault cannot be written", f"check its permissions and its mount: {facts.root}")
-    for each in facts.warnings:
-        yield Finding("info", each, "use a local disk for the vault if you can")
+    for warning in facts.warnings:
+        yield Finding("info", warning, "use a local disk for the vault if you can")
     if facts.ignored:
         yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not intended")
     if facts.commits and facts.commits.why:
-        waiting = "1 file is" if facts.commits.waiting == 1 else f"{facts.commits.waiting} files are"
+        waiting = f"{counted(facts.commits.waiting, 'file')} {'is' if facts.commits.waiting == 1 else 'are'}"
         severity = "info" if facts.commits.passes else "warning"
         yield Finding(severity, f"{waiting} not committed yet: {facts.commits.why}", f"{facts.commits.remedy}")
     for damaged in facts.damaged_undo:
         remedy = f"rm {shlex.quote(damaged.path)}; the entry stays forgotten as long as its log says so"
         yield Finding("warning", f"{damaged.path}: {damaged.reason}", remedy)
     if facts.open_objects:
-        folder = shlex.quote(facts.open_objects)
         what = f"notes that only you may read are in {facts.open_objects}, which other users can read"
-        yield Finding("warning", what, f"chmod go-rwx {folder}")
+        yield Finding("warning", what, f"chmod go-rwx {shlex.quote(facts.open_objects)}")
     if facts.damaged_ledger_lines:
-        yield Finding(
-            "warning",
-            f"{facts.damaged_ledger_lines} lines of the ledger are unreadable",
-            "if agents can no longer change their notes: mcp-memory adopt PATH",
-        )
+        what = f"{facts.damaged_ledger_lines} lines of the ledger are unreadable"
+        yield Finding("warning", what, "if agents can no longer change their notes: mcp-memory adopt PATH")
 
 
 _ABSENT: dict[Why, tuple[Severity, str]] = {
@@ -121,16 +112,16 @@ _ABSENT: dict[Why, tuple[Severity, str]] = {
 
 
 def _lost(lost: Sequence[LostEntry]) -> Iterator[Finding]:
-    def kind(each: LostEntry) -> tuple[str, Why]:
-        return each.added.path, each.why
+    def kind(entry: LostEntry) -> tuple[str, Why]:
+        return entry.added.path, entry.why
 
     for (path, why), group in groupby(sorted(lost, key=kind), kind):
-        some = list(group)
+        entries = list(group)
         severity, words = _ABSENT[why]
-        count = "1 entry" if len(some) == 1 else f"{len(some)} entries"
-        named = f"{count} ({'; '.join(each.gist for each in some[:3])}{'; …' if len(some) > 3 else ''})"
-        whole = len(some) == sum(each.added.path == path for each in lost)
-        target = shlex.quote(path) if whole else " ".join(shlex.quote(each.id) for each in some)
+        gists = "; ".join(entry.gist for entry in entries[:3])
+        named = f"{counted(len(entries), 'entry', 'entries')} ({gists}{'; …' if len(entries) > 3 else ''})"
+        is_whole = len(entries) == sum(entry.added.path == path for entry in lost)
+        target = shlex.quote(path) if is_whole else " ".join(shlex.quote(entry.id) for entry in entries)
         remedy = f"to have it back: mcp-memory recover {target}"
         if why == "overwritten":
             remedy = f"mcp-memory doctor --fix, or: mcp-memory recover {target}"
@@ -145,13 +136,10 @@ def _files(facts: VaultFacts) -> Iterator[Finding]:
     for left in facts.leftovers:
         file = shlex.quote(f"{facts.root}/{left.path}")
         yield Finding("warning", f"{left.path}: {left.reason}", f"look at it (less {file}), keep what you need, rm it")
-    for note_id, count in Counter(each for path, each in facts.ids.items() if not original_of(path)).items():
+    for note_id, count in Counter(note_id for path, note_id in facts.ids.items() if not original_of(path)).items():
         if count > 1:
-            yield Finding(
-                "warning",
-                f"{count} notes carry the id {note_id}",
-                f"give all but one of them another id: grep -rl {shlex.quote(note_id)} {shlex.quote(facts.root)}",
-            )
+            remedy = f"give all but one of them another id: grep -rl {shlex.quote(note_id)} {shlex.quote(facts.root)}"
+            yield Finding("warning", f"{count} notes have the id {note_id}", remedy)
 
 
 def _copies(facts: VaultFacts) -> Iterator[Finding]:
@@ -160,7 +148,7 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
         original = None if path.startswith("@") else original_of(path)
         if original is None:
             continue
-        copy, beside = (shlex.quote(f"{facts.root}/{each}") for each in (path, original))
+        copy, beside = (shlex.quote(f"{facts.root}/{name}") for name in (path, original))
         remedy = f"compare: diff {beside} {copy}; keep what you need, then rm {copy}"
         if original not in present:
             remedy = f"the original is gone: mv {copy} {beside}, or rm {copy}"
@@ -172,12 +160,9 @@ def _proposals(facts: VaultFacts) -> Iterator[Finding]:
         folder, slash, name = path.rpartition("/")
         if name == PROPOSAL and not path.startswith("@"):
             page = f"{folder}{slash}{PAGE}"
-            proposal, mine = (shlex.quote(f"{facts.root}/{each}") for each in (path, page))
-            yield Finding(
-                "info",
-                f"{page} was edited by you and is out of date; {name} beside it is the current version",
-                f"to use it: mv {proposal} {mine}; to have a new one made: rm {mine}",
-            )
+            proposal, own = (shlex.quote(f"{facts.root}/{file}") for file in (path, page))
+            what = f"{page} was edited by you and is out of date; {name} beside it is the current version"
+            yield Finding("info", what, f"to use it: mv {proposal} {own}; to have a new one made: rm {own}")
 
 
 def _service(facts: VaultFacts) -> Iterator[Finding]:
@@ -188,39 +173,27 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     if facts.noticing:
         yield Finding("info", f"changes are noticed by: {facts.noticing}", "nothing to do")
     if facts.deaf:
-        yield Finding(
-            "warning",
-            f"no file-system events ({facts.deaf}): changes are only noticed at the next sweep",
-            "where a limit is reached, raise it: sysctl fs.inotify.max_user_watches; it is tried again every minute",
-        )
+        what = f"no file-system events ({facts.deaf}): changes are only noticed at the next sweep"
+        remedy = "if a limit is reached, raise it: sysctl fs.inotify.max_user_watches; it is tried again every minute"
+        yield Finding("warning", what, remedy)
     for problem in facts.uncaptured:
         what = f"a session is not captured: {problem.path}: {problem.reason}"
-        yield Finding(
-            "warning", what, f"mcp-memory help sessions; then: mcp-memory capture {shlex.quote(problem.path)}"
-        )
+        remedy = f"mcp-memory help sessions; then: mcp-memory capture {shlex.quote(problem.path)}"
+        yield Finding("warning", what, remedy)
     if facts.keywords_only:
+        what = f"searches use keywords only: the model is {facts.keywords_only}"
+        yield Finding("warning", what, "see [embedder] in: mcp-memory config show")
+    shown, lines = facts.memory
+    if shown < lines:
         yield Finding(
             "warning",
-            f"searches use keywords only: the model is {facts.keywords_only}",
-            "see [embedder] in: mcp-memory config show",
-        )
-    told, lines = facts.memory
-    if told < lines:
-        yield Finding(
-            "warning",
-            f"MEMORY.md has {lines} lines, and a session start has room for the first {told}: no session sees the rest",
+            f"MEMORY.md has {lines} lines, and a session start has room for the first {shown}: none sees the rest",
             "keep in it what every session must know, and move the rest into notes (they are found by their words); "
             "or raise start_budget_tokens under [recall]",
         )
     if facts.compaction:
-        yield Finding(
-            "warning",
-            f"fresh notes are not filed: compaction keeps failing ({facts.compaction})",
-            "for details: mcp-memory compact; search still finds the notes",
-        )
+        what = f"fresh notes are not filed: compaction keeps failing ({facts.compaction})"
+        yield Finding("warning", what, "for details: mcp-memory compact; search still finds the notes")
     if facts.inbox:
-        yield Finding(
-            "info",
-            f"{facts.inbox} candidates from transcripts wait in _inbox/",
-            "mcp-memory review, or: mcp-memory review --accept-all-above 0.8",
-        )
+        what = f"{facts.inbox} candidates from transcripts wait in _inbox/"
+        yield Finding("info", what, "mcp-memory review, or: mcp-memory review --accept-all-above 0.8")

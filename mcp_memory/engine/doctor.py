@@ -1,4 +1,4 @@
-"""The doctor: looks at an engine for findings, and sees to those that need no person's judgement."""
+"""Examines an engine for findings, and fixes those that need no judgment."""
 
 from __future__ import annotations
 
@@ -16,76 +16,74 @@ from mcp_memory.text.pluralize import counted
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
 
-LOOK_DEADLINE_S = 60.0
+EXAMINATION_S = 60.0
 
 
 def examine(engine: Engine) -> list[Finding]:
-    """All findings, the gravest first. Reads disk and index: call it in a thread."""
-    return findings_of(gathered(engine))
+    """All findings, the most severe first. Reads disk and index: call it in a thread."""
+    return findings_of(_facts(engine.parts))
 
 
-async def treat(engine: Engine) -> list[str]:
-    """Do what is safe, and say in a line each what was done: entries that an older version of their file overwrote
-    are added again, and what is derived is made anew where it was found at fault."""
-    facts = await in_thread(lambda: gathered(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
+async def fix(parts: EngineParts) -> list[str]:
+    """Add entries again that an older version of their file overwrote, and rebuild what is derived if it was at fault.
+    One line for each thing that was done."""
+    facts = await in_thread(lambda: _facts(parts), deadline_s=EXAMINATION_S, what="the examination")
     done: list[str] = []
-    overwritten = [each.id for each in facts.lost if each.why == "overwritten"]
-    if overwritten:
-        back = await engine.parts.admin.recover(overwritten)
-        done += [f"added again to {each.added.path}: {each.gist}" for each in back]
-    if facts.faults or engine.parts.indexer.replaced:
-        engine.parts.health.faults.clear()
-        read = await engine.parts.admin.reindex()
-        done.append(f"built the index anew: {read['notes']} notes read, {read['embedded']} texts embedded")
+    if overwritten := [entry.id for entry in facts.lost if entry.why == "overwritten"]:
+        recovered = await parts.admin.recover(overwritten)
+        done += [f"added again to {entry.added.path}: {entry.gist}" for entry in recovered]
+    if facts.faults or parts.indexer.replaced:
+        parts.health.faults.clear()
+        counts = await parts.admin.reindex()
+        done.append(f"rebuilt the index: {counts['notes']} notes read, {counts['embedded']} texts embedded")
     return done
 
 
-def gathered(engine: Engine) -> VaultFacts:
-    """Reads disk and index: call it in a thread."""
-    upkeep, indexer, vault = engine.parts.admin, engine.parts.indexer, engine.parts.vault
+def _facts(parts: EngineParts) -> VaultFacts:
+    admin, indexer, vault, health = parts.admin, parts.indexer, parts.vault, parts.health
     try:
-        ids, fault = {record.path: record.id for record in upkeep.tree()}, []
+        ids, fault = {record.path: record.id for record in admin.tree()}, []
     except IndexUnavailable as error:
         ids, fault = {}, [Problem("index", error.message)]
-    model, wants_vectors = engine.parts.model, engine.parts.config.embedder.provider != "none"
+    model, wants_vectors = parts.model, parts.config.embedder.provider != "none"
     return VaultFacts(
         root=str(vault.roots().get("", "")),
         paths=sorted(vault.list().files),
         ids=ids,
-        problems=list(engine.parts.writer.problems.values()),
-        faults=[*engine.parts.health.faults.values(), *fault],
-        overcome=upkeep.index_problems,
+        problems=list(parts.writer.problems.values()),
+        faults=[*health.faults.values(), *fault],
+        overcome=admin.index_problems,
         leftovers=vault.standing_leftovers(),
         warnings=vault.warnings,
         lost=vault.shared.compare(),
         pruning_paused=indexer.pruning_paused,
         keywords_only=model.state if wants_vectors and not model.embedder and model.state != "loading" else None,
-        noticing=_noticing(engine),
-        deaf=engine.parts.watcher.fault,
+        noticing=_noticing(parts),
+        deaf=parts.watcher.fault,
         read_only=vault.read_only,
         ignored=indexer.ignored,
-        open_objects=_open_objects(engine),
-        commits=engine.parts.health.commits() if engine.parts.health.commits else None,
+        open_objects=_open_objects(parts),
+        commits=health.commits() if health.commits else None,
         damaged_undo=vault.damaged_tombstones,
         damaged_ledger_lines=vault.ledger.damaged_lines,
-        compaction=engine.parts.auto_compactor.trouble,
-        uncaptured=engine.parts.capture_worker.problems,
-        memory=engine.parts.answerer.told_of_memory(),
-        inbox=_long_inbox(engine),
+        compaction=parts.auto_compactor.trouble,
+        uncaptured=parts.capture_worker.problems,
+        memory=parts.answerer.lines_shown_of_memory(),
+        inbox=_long_inbox(parts),
     )
 
 
-def _open_objects(engine: Engine) -> str | None:
-    root = engine.parts.vault.roots()[""]
-    if not engine.parts.health.commits or all(
-        _is_open(root / path) for path in engine.parts.vault.list().files if path[0] != "@"
-    ):
+def _open_objects(parts: EngineParts) -> str | None:
+    root = parts.vault.roots()[""]
+    own = (root / path for path in parts.vault.list().files if path[0] != "@")
+    if not parts.health.commits or all(map(_is_open, own)):
         return None
     try:
-        found = find_repository(root, LOOK_DEADLINE_S).open_objects()
+        found = find_repository(root, EXAMINATION_S).open_objects()
     except McpMemoryError:
-        return None  # no repository, or git does not answer: the commits say so
+        return None  # no repository, or git does not answer: `commits` says so
     return str(found) if found else None
 
 
@@ -96,17 +94,17 @@ def _is_open(file: Path) -> bool:
         return True
 
 
-def _long_inbox(engine: Engine) -> int:
+def _long_inbox(parts: EngineParts) -> int:
     try:
-        waiting = engine.parts.digest.waiting()
+        waiting = parts.digest.waiting()
     except IndexUnavailable:
         return 0  # which is a finding of its own
-    return waiting if waiting >= engine.parts.config.extraction.review_reminder else 0
+    return waiting if waiting >= parts.config.extraction.review_reminder else 0
 
 
-def _noticing(engine: Engine) -> str:
-    last = engine.parts.indexer.last
+def _noticing(parts: EngineParts) -> str:
+    last = parts.indexer.last
     if last is None:
-        return engine.parts.watcher.state
+        return parts.watcher.state
     took, ago = f"{last.took_s:.2f} s for {counted(last.files, 'file')}", f"{monotonic() - last.at:.0f} s ago"
-    return f"{engine.parts.watcher.state}; the last took {took} and ended {ago}"
+    return f"{parts.watcher.state}; the last took {took} and ended {ago}"

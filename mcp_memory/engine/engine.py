@@ -1,4 +1,4 @@
-"""The only door to the rooms below, for the server, the command line and the library."""
+"""The only way into the rooms below, for the server, the command line and the library."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import asdict, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from mcp_memory.engine.erase import Erasure
+from mcp_memory.engine.append import append_note
+from mcp_memory.engine.forget import forget_note
 from mcp_memory.engine.handlers import OPERATIONS
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import request_from
-from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, TargetRequest
+from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import IndexReplaced, InvalidInput
-from mcp_memory.models import NoteId, NotePath, NoteRecord, Receipt, SearchResult
+from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
 from mcp_memory.recall.request import recall_plan
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import NoteFile
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,20 +30,19 @@ T = TypeVar("T")
 def _takes(
     request: Callable[P, R],
 ) -> Callable[[Callable[[Engine, R], Awaitable[T]]], Callable[Concatenate[Engine, P], Awaitable[T]]]:
-    """Has a method that answers a request take the request's fields as its arguments.
+    """Lets a method that answers a request take the request's fields as its arguments.
 
-    Background work pauses during the call. A call that is the first to find the index damaged is repeated: the second
-    answer comes from the new index, and says so."""
+    Background work pauses during the call. A call that finds the index damaged is repeated on the new one."""
 
     def decorate(method: Callable[[Engine, R], Awaitable[T]]) -> Callable[Concatenate[Engine, P], Awaitable[T]]:
         @wraps(method)
         async def call(self: Engine, *arguments: P.args, **named: P.kwargs) -> T:
-            asked = request(*arguments, **named)
+            fields = request(*arguments, **named)
             with self.parts.idle_detector.serving():
                 try:
-                    return await method(self, asked)
+                    return await method(self, fields)
                 except IndexReplaced:
-                    return await method(self, asked)
+                    return await method(self, fields)
 
         return call
 
@@ -51,7 +50,7 @@ def _takes(
 
 
 class Engine:
-    """Made by `open_engine`. Every method checks its arguments and raises errors of the one tree."""
+    """Made by `open_engine`. Every method checks its arguments and raises errors of `mcp_memory.errors`."""
 
     def __init__(self, parts: EngineParts) -> None:
         """`parts` are for this room, and for tests."""
@@ -77,103 +76,85 @@ class Engine:
         return await answer(self, request_from(request, operation, arguments))
 
     @_takes(SearchRequest)
-    async def search(self, asked: SearchRequest) -> SearchResult:
-        """The best passages for a question; with keywords alone while the model is not ready, and says so."""
-        self.parts.watcher.touch()
-        filters = asdict(asked)
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """The best passages for a question; by keywords alone while the model isn't ready, and says so."""
+        parts = self.parts
+        parts.watcher.touch()
+        filters = asdict(request)
         query, limit, mode, explain, is_prompt = map(filters.pop, ("query", "limit", "mode", "explain", "is_prompt"))
-        checked = self.parts.filters(**filters)
+        checked = parts.filters(**filters)
         if mode != "keyword":
-            await self.parts.model.returned()
-        stale = self.parts.freshness.describe_lag()  # the lag may be over when the answer is ready
-        result = await self.parts.searcher.search(
+            await parts.model.returned()
+        stale = parts.freshness.describe_lag()  # the lag may be over when the answer is ready
+        result = await parts.searcher.search(
             checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
-        return replace(result, degraded=_joined(result.degraded, self.parts.freshness.describe_lag() or stale))
+        reasons = (result.degraded, parts.freshness.describe_lag() or stale)
+        return replace(result, degraded="; ".join(filter(None, reasons)) or None)
 
     @_takes(RecallRequest)
-    async def recall(self, asked: RecallRequest) -> str:
+    async def recall(self, request: RecallRequest) -> str:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
-        self.parts.watcher.touch()
-        self.parts.model.call()
-        plan = recall_plan(
-            self.parts.config.recall, query=asked.query, ids=asked.ids, path=asked.path, lines=asked.lines,
-            phase=asked.phase, kinds=asked.kinds, budget_tokens=asked.budget_tokens,
-        )  # fmt: skip
-        answerer = self.parts.answerer
+        parts, answerer = self.parts, self.parts.answerer
+        parts.watcher.touch()
+        parts.model.call()
+        arguments = asdict(request)
+        project = arguments.pop("project")
+        plan = recall_plan(parts.config.recall, **arguments)
         if plan.targets:
-            return await self.parts.note_lookup.reach(
+            return await parts.note_lookup.reach(
                 plan.targets, lambda wanted: answerer.notes(wanted, plan.lines, plan.budget_tokens)
             )
-        filters = self.parts.filters(kinds=plan.kinds, project=asked.project)
+        filters = parts.filters(kinds=plan.kinds, project=project)
         if plan.question is None:
             return (await answerer.start(filters.project, plan.budget_tokens, filters.kinds)).text
-        stale = self.parts.freshness.describe_lag()
-        await self.parts.model.returned()
+        stale = parts.freshness.describe_lag()
+        await parts.model.returned()
         recalled = await answerer.question(
             plan.question, filters, plan.budget_tokens, [stale] if stale else [], plan.least_confidence
         )
         return recalled.text
 
     @_takes(AppendRequest)
-    async def append(self, asked: AppendRequest) -> Receipt:
+    async def append(self, request: AppendRequest) -> Receipt:
         """Store a note durably and index it; the same content again returns the first note."""
-        self.parts.watcher.touch()
-        zone = self.parts.vault.layout.tz
+        parts = self.parts
+        parts.watcher.touch()
+        zone = parts.vault.layout.tz
         draft = Draft(
-            content=asked.content,
-            kind=self.parts.vault.kinds.get(asked.kind),
-            title=asked.title.strip() if asked.title else None,
-            tags=tuple(tag.strip() for tag in asked.tags or ()),
-            project=asked.project.strip() if asked.project and asked.project != "*" else None,
-            session=asked.session,
-            source=asked.source,
-            expires_at=expiry(asked.expires, zone),
-            path=asked.path.removeprefix("./") if asked.path else None,
-            created=creation(asked.created, zone, self.parts.clock()),
-            once=asked.once,
+            content=request.content,
+            kind=parts.vault.kinds.get(request.kind),
+            title=request.title.strip() if request.title else None,
+            tags=tuple(tag.strip() for tag in request.tags or ()),
+            project=request.project.strip() if request.project and request.project != "*" else None,
+            session=request.session,
+            source=request.source,
+            expires_at=expiry(request.expires, zone),
+            path=request.path.removeprefix("./") if request.path else None,
+            created=creation(request.created, zone, parts.clock()),
+            once=request.once,
         )
-        if not asked.supersedes:
-            return await self.parts.appender.append(draft, supersedes=None)
-        return await self.parts.note_lookup.reach(
-            [asked.supersedes], lambda places: self.parts.appender.append(draft, supersedes=places[0][0])
+        if not request.supersedes:
+            return await append_note(parts, draft)
+        return await parts.note_lookup.reach(
+            [request.supersedes], lambda places: append_note(parts, draft, places[0][0])
         )
 
     @_takes(ForgetRequest)
-    async def forget(self, asked: ForgetRequest) -> NoteRecord:
+    async def forget(self, request: ForgetRequest) -> NoteRecord:
         """Take a note or log entry out of every answer, or bring it back; its file stays."""
-        self.parts.watcher.touch()
-        by = Caller(asked.source, asked.session, asked.personal)
-        return await self.parts.note_lookup.reach(
-            [asked.target],
-            lambda places: self.parts.forgetter.forget(*places[0], restore=asked.restore, reason=asked.reason, by=by),
-            deleted=asked.restore,
-        )
-
-    async def erase(self, target: str, *, sure: bool) -> Erasure:
-        """Delete a note or log entry for good, or (not `sure`) say what that would mean."""
-        if not sure:
-            return await self.parts.note_lookup.reach([target], lambda places: self.parts.eraser.plan(*places[0]))
-        async with self.parts.compactor.paused():  # it may hold words of the note
-            return await self.parts.note_lookup.reach([target], lambda places: self.parts.eraser.erase(*places[0]))
-
-    @_takes(TargetRequest)
-    async def note(self, asked: TargetRequest) -> str:
-        """One note's text by id or path."""
-        return await self.parts.note_lookup.reach(
-            [asked.target], lambda places: self.parts.answerer.notes(places, None, 100_000)
-        )
-
-    @_takes(TargetRequest)
-    async def verbatim(self, asked: TargetRequest) -> tuple[NoteFile, str]:
-        """A note by id or path, and its text as on disk; of a log entry, the entry's."""
-        return await self.parts.note_lookup.reach(
-            [asked.target], lambda places: self.parts.answerer.verbatim(*places[0])
+        parts, restore = self.parts, request.restore
+        parts.watcher.touch()
+        by = Caller(request.source, request.session, request.personal)
+        return await parts.note_lookup.reach(
+            [request.target],
+            lambda places: forget_note(parts, *places[0], restore=restore, reason=request.reason, by=by),
+            deleted=restore,
         )
 
     async def settled(self) -> None:
-        """Returns once the first sweep is done and its backlog embedded, or the model known to be unavailable."""
+        """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""
         await self.parts.model.settled.wait()
 
     async def notes(self) -> list[NoteRecord]:
@@ -182,10 +163,13 @@ class Engine:
 
     async def ids_at(self, paths: Sequence[NotePath]) -> list[NoteId]:
         """The ids of those of these notes that the index knows."""
-        return await in_thread(lambda: self.parts.admin.ids(paths), deadline_s=10, what="looking up notes")
+        index = self.parts.index
+        return await in_thread(
+            lambda: [note.id for path in paths if (note := index.note(path))], deadline_s=10, what="looking up notes"
+        )
 
     def subscribe(self, listener: Callable[[Sequence[NotePath]], None]) -> None:
-        """Have `listener` called with the paths of notes whenever the index has changed."""
+        """Call `listener` with the paths of notes whenever the index has changed."""
         self.parts.writer.listeners.append(listener)
 
     def wake_model(self) -> None:
@@ -193,13 +177,13 @@ class Engine:
         self.parts.model.call()
 
     async def fit_confidence(self) -> None:
-        """Fit the confidence to the model at hand; returns when that is done."""
+        """Fit the confidence to the current model; returns when that is done."""
         await self.parts.model.train_classifier()
 
     def report_state_fault(self, reason: str | None) -> None:
-        """Why the state folder cannot be used, for `status`; None when it can be used again."""
-        self.parts.admin.state_fault(reason)
-
-
-def _joined(*parts: str | None) -> str | None:
-    return "; ".join(part for part in parts if part) or None
+        """Note for `status` why the state folder can't be used; None when it can be used again."""
+        if reason:
+            self.parts.health.faults["state"] = Problem("state folder", reason)
+        else:
+            self.parts.health.faults.pop("state", None)
+            self.parts.watcher.hurry()  # derive again what was lost with it

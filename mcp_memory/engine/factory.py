@@ -1,4 +1,4 @@
-"""Opening a vault: marker, index, vault and engine put together, and closed in the right order."""
+"""Opens a vault: puts marker, index, vault and engine together, and closes them in the right order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def open_engine(
 ) -> AsyncGenerator[Engine]:
     """An engine with its tasks running; `watch=False` sweeps once. The caller holds the instance lock.
 
-    Raises ConfigInvalid, StorageFailed or IndexUnavailable where the vault cannot be opened.
+    Raises ConfigInvalid, StorageFailed or IndexUnavailable if the vault can't be opened.
     """
     now = clock or (lambda: datetime.now().astimezone())
     zone = clock().tzinfo if clock else LocalTimezone()
@@ -79,7 +79,7 @@ async def open_engine(
 
 
 def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The group's error where it holds just one: the task group is our affair, not the caller's."""
+    """The group's error if it holds just one: callers need not know of the task group."""
     if len(group.exceptions) != 1:
         return group
     only = group.exceptions[0]
@@ -88,7 +88,7 @@ def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 @contextmanager
 def _naming_the_file(state: Path) -> Generator[None]:
-    """A refusal that no room below has put into words becomes StorageFailed, with the file's name and a remedy."""
+    """Turns an OSError that no room below has translated into StorageFailed, with the file's name and a remedy."""
     try:
         yield
     except OSError as error:
@@ -96,7 +96,7 @@ def _naming_the_file(state: Path) -> Generator[None]:
 
 
 def _log_folder(root: Path, home: str) -> str:
-    """Daily logs stay at the root where they are there already; else nothing of ours but home appears in a folder."""
+    """Daily logs stay at the root if they are there already; otherwise they go into the managed folder."""
     return f"{home}/memory" if home and not (root / "memory").is_dir() else "memory"
 
 
@@ -127,7 +127,7 @@ def _open_vault(
 
 
 def _source(name: str, folder: str) -> Path:
-    """A folder that is not there is the listing's to report; here only what can never be one is refused."""
+    """Refuses only what can never be a folder; the listing reports one that isn't there."""
     try:
         # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
         return Path(os.path.expanduser(folder)).resolve()  # noqa: PTH111 -- raises nothing
@@ -136,7 +136,7 @@ def _source(name: str, folder: str) -> Path:
 
 
 def _transcripts(config: EngineConfig) -> dict[str, Path]:
-    """What was captured of sessions, also where nothing is captured any more."""
+    """The captured sessions, even if capturing is off by now."""
     folder = config.state / TRANSCRIPTS
     if config.capture.enabled:
         folder.mkdir(mode=0o700, exist_ok=True)

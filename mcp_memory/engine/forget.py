@@ -1,106 +1,89 @@
-"""Forgetting: a note or log entry leaves every answer, or comes back, and so do the files that hold its very bytes."""
+"""Takes a note or log entry out of every answer, or brings it back, along with other files that hold the same bytes."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import anyio
 
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound, Refused
-from mcp_memory.index.base import Index
-from mcp_memory.indexing.watcher import Watcher
-from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.draft import one_line
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.vault import Vault
 
-LIST_S = 120.0
+if TYPE_CHECKING:
+    from mcp_memory.engine.parts import EngineParts
+
 MOST_FORGOTTEN = 1_000_000
 
 
-class Forgetter:
-    """Any number at once; each has one deadline for the file and one for the index."""
+async def forget_note(
+    parts: EngineParts,
+    path: NotePath,
+    entry: str | None,
+    *,
+    restore: bool = False,
+    reason: str | None = None,
+    by: Caller = UNKNOWN,
+) -> NoteRecord:
+    """Forget or restore, with one deadline for the file and one for the index. Raises what the vault raises, Refused
+    for a secret in the reason, and IndexUnavailable if the file was changed but answers were not yet."""
+    vault, writer, config = parts.vault, parts.writer, parts.config.vault
+    why = one_line("reason", reason, 500) if reason else None
+    if why and config.secrets != "allow" and (found := find_secret(why)):
+        raise Refused(f"the reason seems to hold a secret ({found})", hint="leave it out")
+    try:
+        file = await in_thread(
+            lambda: vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by),
+            deadline_s=config.write_deadline_s,
+            what="changing the note",
+        )
+    except McpMemoryError:
+        writer.doubt(path)  # a sweep may have seen it half done
+        raise
+    try:
+        with anyio.fail_after(config.write_deadline_s):
+            await writer.index_note(file)
+            for copy in _identical_files(parts, file):
+                with suppress(NotFound):  # it was filed elsewhere, and is this very note
+                    await writer.index_note(await in_thread(lambda copy=copy: vault.read(copy), what="reading"))
+    except (McpMemoryError, TimeoutError) as error:
+        for copy in _identical_files(parts, file):
+            writer.doubt(copy)
+        parts.watcher.hint()
+        done = "restored" if restore else "marked as deleted"
+        raise IndexUnavailable(
+            f"{path} is {done} on disk, but the index is not up to date yet", hint="the next sweep updates it"
+        ) from error
+    parts.model.wake()
+    return file.record
 
-    def __init__(
-        self,
-        vault: Vault,
-        index: Index,
-        writer: IndexWriter,
-        model: EmbedderLifecycle,
-        watcher: Watcher,
-        config: VaultConfig,
-    ) -> None:
-        self._vault = vault
-        self._index = index
-        self._writer = writer
-        self._model = model
-        self._watcher = watcher
-        self._config = config
 
-    async def forget(
-        self, path: NotePath, entry: str | None, *, restore: bool, reason: str | None = None, by: Caller = UNKNOWN
-    ) -> NoteRecord:
-        """Raises what the vault raises, Refused for a secret as the reason, and IndexUnavailable where the file is
-        changed and answers are not yet."""
-        why = one_line("reason", reason, 500) if reason else None
-        if why and self._config.secrets != "allow" and (found := find_secret(why)):
-            raise Refused(f"the reason seems to hold a secret ({found})", hint="say it without")
-        try:
-            file = await in_thread(
-                lambda: self._vault.restore(path, entry, by) if restore else self._vault.forget(path, entry, why, by),
-                deadline_s=self._config.write_deadline_s,
-                what="changing the note",
-            )
-        except McpMemoryError:
-            self._writer.doubt(path)  # a sweep may have seen it half done
-            raise
-        try:
-            with anyio.fail_after(self._config.write_deadline_s):
-                await self._writer.index_note(file)
-                for twin in self._twins(file):
-                    with suppress(NotFound):  # it was filed elsewhere, and is this very note
-                        read = await in_thread(lambda twin=twin: self._vault.read(twin), what="reading")
-                        await self._writer.index_note(read)
-        except (McpMemoryError, TimeoutError) as error:
-            for twin in self._twins(file):
-                self._writer.doubt(twin)
-            self._watcher.hint()
-            done = "restored" if restore else "marked as deleted"
-            raise IndexUnavailable(
-                f"{path} is {done} on disk, but the index could not be told yet", hint="it follows at the next sweep"
-            ) from error
-        self._model.wake()
-        return file.record
+async def list_forgotten(
+    parts: EngineParts, *, client: str | None = None, session: str | None = None, since: datetime | None = None
+) -> list[Tombstone]:
+    """What could be restored, the latest first: forgotten by this client, in this session, from then on."""
 
-    async def forgotten(
-        self, *, client: str | None = None, session: str | None = None, since: datetime | None = None
-    ) -> list[Tombstone]:
-        """What is forgotten and could be restored, the latest first: by this client, in this session, from then on."""
-
-        def look() -> list[Tombstone]:
-            notes = self._index.notes(Filters(states=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
-            stones = self._vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
-            return [
-                each
-                for each in stones
-                if (client is None or each.client == client)
-                and (session is None or each.session == session)
-                and (since is None or (each.at is not None and each.at >= since))
-            ]
-
-        found = await in_thread(look, deadline_s=LIST_S, what="reading what is forgotten")
-        return sorted(found, key=lambda each: (-(each.at.timestamp() if each.at else 0), each.target))
-
-    def _twins(self, file: NoteFile) -> list[NotePath]:
-        """Other files with the very bytes of a note that was just forgotten or restored: they are so too."""
-        bytes_of = {self._vault.original_etag(file), file.record.etag}
+    def read() -> list[Tombstone]:
+        notes = parts.index.notes(Filters(states=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
         return [
-            path for path, etag in self._writer.indexed_etags.items() if etag in bytes_of and path != file.record.path
+            stone
+            for stone in parts.vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
+            if client in (None, stone.client)
+            and session in (None, stone.session)
+            and (since is None or (stone.at is not None and stone.at >= since))
         ]
+
+    found = await in_thread(read, what="reading what is forgotten")
+    return sorted(found, key=lambda stone: (-(stone.at.timestamp() if stone.at else 0), stone.target))
+
+
+def _identical_files(parts: EngineParts, file: NoteFile) -> list[NotePath]:
+    """Other files with the bytes of a note that was just forgotten or restored: they are so too."""
+    etags, own = {parts.vault.original_etag(file), file.record.etag}, file.record.path
+    return [path for path, etag in parts.writer.indexed_etags.items() if etag in etags and path != own]

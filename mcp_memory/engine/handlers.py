@@ -1,4 +1,4 @@
-"""Answers each operation that has a name with plain JSON values; `OPERATIONS` lists them."""
+"""Answers each named operation with plain JSON values; `OPERATIONS` lists them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
-from mcp_memory.engine.doctor import examine, treat
+from mcp_memory.engine.doctor import examine, fix
+from mcp_memory.engine.erase import Eraser
+from mcp_memory.engine.forget import list_forgotten
 from mcp_memory.engine.serializers import (
     Payload,
     forgotten_payload,
@@ -57,9 +59,8 @@ async def _forgotten(engine: Engine, request: requests.ForgottenRequest) -> Payl
 
 
 async def _restore_all(engine: Engine, request: requests.ForgottenRequest) -> Payload:
-    """Restores what `forgotten` lists for the same arguments; one that cannot be restored does not stop the others."""
-    restored: list[Payload] = []
-    refused: list[Payload] = []
+    """Restores what `forgotten` lists for the same arguments; one that can't be restored doesn't stop the others."""
+    restored, refused = list[Payload](), list[Payload]()
     for stone in await _tombstones(engine, request):
         try:
             await engine.forget(stone.target, restore=True, personal=True)
@@ -72,11 +73,15 @@ async def _restore_all(engine: Engine, request: requests.ForgottenRequest) -> Pa
 
 async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> list[Tombstone]:
     since = moment_of("since", request.since, engine.parts.vault.layout.tz)
-    return await engine.parts.forgetter.forgotten(client=request.client, session=request.session, since=since)
+    return await list_forgotten(engine.parts, client=request.client, session=request.session, since=since)
 
 
 async def _erase(engine: Engine, request: requests.EraseRequest) -> Payload:
-    return asdict(await engine.erase(**asdict(request)))
+    parts, eraser = engine.parts, Eraser(engine.parts)
+    if not request.sure:
+        return asdict(await parts.note_lookup.reach([request.target], lambda places: eraser.plan(*places[0])))
+    async with parts.compactor.paused():  # it may hold words of the note
+        return asdict(await parts.note_lookup.reach([request.target], lambda places: eraser.erase(*places[0])))
 
 
 async def _compact(engine: Engine, request: requests.CompactRequest) -> Payload:
@@ -115,7 +120,9 @@ async def _show(engine: Engine, request: requests.TargetRequest) -> Payload:
     topics, _ = await _tree_and_fresh(engine)
     target = request.target.strip().removeprefix("./").rstrip("/")
     page = next((topic.page_path for top in topics for topic in top.walk() if topic.folder == target), target)
-    file, text = await engine.verbatim(page)
+    parts = engine.parts
+    with parts.idle_detector.serving():
+        file, text = await parts.note_lookup.reach([page], lambda places: parts.answerer.verbatim(*places[0]))
     return shown_payload(file.record, text, topics)
 
 
@@ -140,25 +147,17 @@ async def _adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:
     return {"adopted": await engine.parts.admin.adopt(request.path, dry_run=request.dry_run)}
 
 
-async def _reindex(engine: Engine, _: requests.NoArguments) -> Payload:
-    return await engine.parts.admin.reindex()
-
-
-async def _reconcile(engine: Engine, _: requests.NoArguments) -> Payload:
-    return await engine.parts.admin.reconcile()
-
-
 async def _accept(engine: Engine, _: requests.NoArguments) -> Payload:
     return {"pruned": await engine.parts.admin.accept_loss()}
 
 
 async def _doctor(engine: Engine, _: requests.NoArguments) -> Payload:
     findings = await in_thread(lambda: examine(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
-    return {"findings": [finding.payload() for finding in findings]}
+    return {"findings": list(map(asdict, findings))}
 
 
 async def _fix(engine: Engine, _: requests.NoArguments) -> Payload:
-    return {"done": await treat(engine)}
+    return {"done": await fix(engine.parts)}
 
 
 async def _lost(engine: Engine, _: requests.NoArguments) -> Payload:
@@ -209,8 +208,8 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "forgotten": (requests.ForgottenRequest, _forgotten),
     "restore_all": (requests.ForgottenRequest, _restore_all),
     "adopt": (requests.AdoptRequest, _adopt),
-    "reindex": (requests.NoArguments, _reindex),
-    "reconcile": (requests.NoArguments, _reconcile),
+    "reindex": (requests.NoArguments, lambda engine, _: engine.parts.admin.reindex()),
+    "reconcile": (requests.NoArguments, lambda engine, _: engine.parts.admin.reconcile()),
     "accept": (requests.NoArguments, _accept),
     "doctor": (requests.NoArguments, _doctor),
     "fix": (requests.NoArguments, _fix),
@@ -231,4 +230,4 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "import": (requests.ImportRequest, _import),
     "export": (requests.ExportRequest, _export),
 }
-"""An operation's name → what it takes, and what answers it."""
+"""An operation's name → its request, and the function that answers it."""

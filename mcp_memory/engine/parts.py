@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -18,10 +18,9 @@ from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
-from mcp_memory.engine.append import Appender
+from mcp_memory.engine.append import append_note
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.erase import Eraser
-from mcp_memory.engine.forget import Forgetter
+from mcp_memory.engine.forget import forget_note
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.neighbours import Neighbours
@@ -45,6 +44,7 @@ from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_from
+from mcp_memory.search.near_duplicates import NearDuplicates
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.choose import open_summarizer
@@ -77,21 +77,17 @@ class EngineParts:
         self.freshness = Freshness(vault, self.writer, config.chunking, self.indexer, self.watcher, self.health)
         self.searcher = Searcher(index, self.model, config.search, clock, self.freshness)
         self.answerer = RecallAnswerer(vault, index, self.searcher, config.recall, clock)
-        given = SeenPassages(config.state / "given")
-        register = CandidateLog(config.state / "candidates.jsonl")
-        self.digest = Digest(index, register, clock)
-        news = CrossSessionUpdates()
+        seen = SeenPassages(config.state / "given")
+        candidates = CandidateLog(config.state / "candidates.jsonl")
+        self.digest = Digest(index, candidates, clock)
+        self.updates = CrossSessionUpdates()
         self.briefer = Briefer(
-            self.answerer, index, self.model, given, news, config.recall, self.filters, self.freshness,
+            self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,
             self.digest,
         )  # fmt: skip
         self.note_lookup = NoteLookup(index, vault.ledger)
-        self.appender = Appender(
-            vault, index, self.writer, self.model, self.watcher, news, clock, config.vault.write_deadline_s
-        )
-        self.forgetter = Forgetter(vault, index, self.writer, self.model, self.watcher, config.vault)
-        shares = SharedFolders(config.state)
-        self.eraser = Eraser(vault, index, self.writer, config.state / "index", shares, self.run_journal)
+        self.near_duplicates = NearDuplicates(index)
+        self.shares = SharedFolders(config.state)
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
             vault, index, self.writer, self.indexer, JobBuilder(vault, index, self._summarizer, clock),
@@ -99,22 +95,23 @@ class EngineParts:
         )  # fmt: skip
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.candidate_ingest = CandidateIngest(
-            vault, index, partial(self.appender.append, supersedes=None), self.neighbours, register,
+            vault, index, partial(append_note, self), self.neighbours, candidates,
             self._summarizer, config.extraction, clock, prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
-        self.review = Review(vault, index, self.writer, self._forget_for, self.note_lookup, register, clock)
+
+        def forget(path: NotePath, reason: str) -> Awaitable[NoteRecord]:
+            return forget_note(self, path, None, reason=reason)
+
+        self.review = Review(vault, index, self.writer, forget, self.note_lookup, candidates, clock)
         self.note_history = NoteHistory(vault, index)
         self.idle_detector = IdleDetector()
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
         self.writer.listeners.append(self.auto_compactor.note_changes)
-        hear = self.candidate_ingest.ingest_captured if config.extraction.automatic else None
-        taker = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, hear)
-        self.capture_worker = CaptureWorker(config.capture, taker, self.idle_detector, self.health)
-        self.admin = Admin(
-            config.root, marker, vault, index, self.health, self.writer, self.indexer, self.model, self.watcher,
-            self.auto_compactor, clock,
-        )  # fmt: skip
+        on_captured = self.candidate_ingest.ingest_captured if config.extraction.automatic else None
+        capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured)
+        self.capture_worker = CaptureWorker(config.capture, capture, self.idle_detector, self.health)
+        self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
 
     def filters(self, **wanted: Any) -> Filters:
@@ -149,15 +146,13 @@ class EngineParts:
                 self.model.wake()
                 with self.health.watching("topics"):
                     await self.compactor.mark_stale_pages()
-                # Nobody but us writes captured sessions, and says so.
-                watched = {
-                    place: each for place, each in swept.folders.items() if not place.startswith(f"@{TRANSCRIPTS}")
+                # Only we write captured sessions, so that they need no watching.
+                folders = {
+                    self.vault.absolute(folder): signature
+                    for folder, signature in swept.folders.items()
+                    if not folder.startswith(f"@{TRANSCRIPTS}")
                 }
-                folders = {self.vault.absolute(folder): each for folder, each in watched.items()}
                 return SweepResult(folders, swept.changed + swept.gone)
         finally:
             self.swept.set()
         return None
-
-    async def _forget_for(self, path: NotePath, reason: str) -> NoteRecord:
-        return await self.forgetter.forget(path, None, restore=False, reason=reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from types import NoneType
@@ -13,8 +13,7 @@ from mcp_memory.errors import InvalidInput
 
 
 class Field(NamedTuple):
-    """A field of a request. `hint` is its type without text; `about` what agents read, None where they are not
-    offered it."""
+    """A field of a request. `hint`: its type; `about`: what agents read, None if they aren't offered it."""
 
     name: str
     hint: Any
@@ -30,7 +29,14 @@ R = TypeVar("R")
 @cache
 def fields_of(request: type[Any]) -> tuple[Field, ...]:
     """The fields of a request, in order."""
-    return tuple(_fields(request))
+    hints, found = get_type_hints(request, include_extras=True), list[Field]()
+    for field in fields(request):
+        hint, notes = hints[field.name], ()
+        if get_origin(hint) is Annotated:
+            hint, *notes = get_args(hint)
+        about = next((note for note in notes if isinstance(note, str)), None)
+        found.append(Field(field.name, hint, about, INTERNAL in notes, field.default is MISSING, field.default))
+    return tuple(found)
 
 
 def request_from(request: Callable[..., R], operation: str, arguments: Mapping[str, Any]) -> R:
@@ -50,15 +56,6 @@ def request_from(request: Callable[..., R], operation: str, arguments: Mapping[s
     if missing := {name for name, field in known.items() if field.is_required} - set(given):
         raise InvalidInput(f"{operation} needs {min(missing)}", hint=hint)
     return request(**given)
-
-
-def _fields(request: type[Any]) -> Iterator[Field]:
-    hints = get_type_hints(request, include_extras=True)
-    for field in fields(request):
-        hint = hints[field.name]
-        hint, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        about = next((note for note in notes if isinstance(note, str)), None)
-        yield Field(field.name, hint, about, INTERNAL in notes, field.default is MISSING, field.default)
 
 
 def _is_texts(value: Any) -> bool:

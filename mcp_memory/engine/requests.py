@@ -1,8 +1,8 @@
-"""Defines what can be asked of an engine: a frozen dataclass for each request.
+"""Defines what can be asked of an engine: one frozen dataclass for each request.
 
-The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they cannot differ.
+The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
 The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
-without one is not offered to agents, and one marked `INTERNAL` is not accepted from other processes.
+without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes.
 """
 
 from __future__ import annotations
@@ -13,36 +13,32 @@ from typing import Annotated, Any, Literal
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 Kinds = Annotated[Sequence[str] | None, "Only these kinds, e.g. ['decision', 'fix']."]
-Project = Annotated[
-    str | None, "Project name: its notes and those without a project. '*' = all projects. Default: yours."
-]
+Project = Annotated[str | None, "Only this project's notes and those without one; '*' = all. Default: your project."]
 Session = Annotated[str | None, "Your session's id, if you know it."]
 INTERNAL = object()
 BRIEF_MS = 5000
-"""How long the text for a session may take, in milliseconds, where the caller names no limit."""
+"""How long the text for a session may take, in milliseconds, if the caller names no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoArguments:
-    """A request that its name says whole."""
+    """A request that consists of its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """The best passages for a question. `is_prompt`: the query is a prompt that somebody typed for an agent, and
+    """The best passages for a question. `is_prompt`: the query is a prompt that someone typed for an agent, and
     `confidence` says whether it needs memory at all."""
 
-    query: Annotated[str, "What you want to know, as a question or key words."]
+    query: Annotated[str, "A question or key words."]
     _: KW_ONLY
     limit: Annotated[int, "How many hits, 1 to 1000. Default 6."] = 6
     kinds: Kinds = None
-    tags: Annotated[Sequence[str] | None, "Only notes that carry all of these tags."] = None
+    tags: Annotated[Sequence[str] | None, "Only notes with all of these tags."] = None
     project: Project = None
-    since: Annotated[str | None, "Only notes dated from here on, e.g. 2026-11-01."] = None
-    until: Annotated[str | None, "Only notes dated before this, e.g. 2026-11-21."] = None
-    path: Annotated[
-        str | None, "Only this folder or file, e.g. notes/fix; @transcripts = what was said in sessions."
-    ] = None
+    since: Annotated[str | None, "Only notes from this date on, e.g. 2026-11-01."] = None
+    until: Annotated[str | None, "Only notes before this date, e.g. 2026-11-21."] = None
+    path: Annotated[str | None, "Only this folder or file, e.g. notes/fix; @transcripts = past sessions."] = None
     include_archived: Annotated[bool, "Also retired and expired notes."] = False
     mode: Annotated[Mode, "Default hybrid; keyword for exact words."] = "hybrid"
     explain: Annotated[bool, "Add why each hit is there, and what filters left out."] = False
@@ -53,41 +49,39 @@ class SearchRequest:
 class RecallRequest:
     """Text within a token budget: notes by id or path, what fits a question, or what a session starts with."""
 
-    query: Annotated[str | None, "A question; the passages that answer it come back."] = None
+    query: Annotated[str | None, "A question to find passages for."] = None
     _: KW_ONLY
-    ids: Annotated[Sequence[str] | None, "Ids from memory_search: those notes in full."] = None
-    path: Annotated[str | None, "One note by path, in full."] = None
+    ids: Annotated[Sequence[str] | None, "Ids from memory_search: these notes in full."] = None
+    path: Annotated[str | None, "Path of one note, in full."] = None
     lines: Annotated[str | None, "With path: only these lines, e.g. '10-20' or '40-'."] = None
-    phase: Annotated[
-        str | None, "What you are about to do; one of {phases}. With prompt, silence is likelier than noise."
-    ] = None
+    phase: Annotated[str | None, "What you do next; one of {phases}. With prompt, unlikely matches are left out."] = (
+        None
+    )
     kinds: Kinds = None
     project: Project = None
     budget_tokens: Annotated[
-        int | None,
-        "Most tokens to return, 100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start.",
+        int | None, "At most this long, 100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class AppendRequest:
     """A note or log entry to store. `created`: when it was said, if not now. `once`: the same content is not stored
-    again even where it was forgotten or replaced since, unless `created` is after that."""
+    again even if it was forgotten or replaced since, unless `created` is later."""
 
-    content: Annotated[str, "The text to remember, Markdown, self-contained, up to {max_append_bytes:,} bytes."]
+    content: Annotated[str, "Self-contained Markdown, up to {max_append_bytes:,} bytes."]
     _: KW_ONLY
     kind: Annotated[str, "Default note. One of:\n{kinds}"] = "note"
-    title: Annotated[str | None, "5 to 15 words one would search for; else derived."] = None
-    tags: Annotated[Sequence[str] | None, "A few plain words, one line each."] = None
+    title: Annotated[str | None, "5 to 15 words to search for; default: derived from the content."] = None
+    tags: Annotated[Sequence[str] | None, "A few plain words, each on one line."] = None
     project: Annotated[
         str | None,
-        "The project it belongs to; default: yours; '*' = none, for all. A log entry has it "
-        "and its tags in its heading: ## 10:30 Title (project: x; tags: a, b).",
+        "Its project; '*' = none. Default: yours. In a log entry's heading: ## 10:30 Title (project: x; tags: a, b).",
     ] = None
     supersedes: Annotated[str | None, "Id of the note that this one replaces."] = None
     session: Session = None
-    expires: Annotated[str | None, "When it stops counting, e.g. 2026-12-31."] = None
-    path: Annotated[str | None, "A new file's exact path; normally leave it out."] = None
+    expires: Annotated[str | None, "Date from which it no longer counts, e.g. 2026-12-31."] = None
+    path: Annotated[str | None, "Exact path of the new file; usually leave it out."] = None
     source: str | None = None
     created: str | None = None
     once: bool = False
@@ -95,7 +89,7 @@ class AppendRequest:
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """A forgotten note or log entry to bring back. `source` is the client that asks; `personal`: a person does."""
+    """A forgotten note or log entry to bring back, for the client `source`. `personal`: a person asks."""
 
     target: str
     _: KW_ONLY
@@ -120,8 +114,7 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenRequest:
-    """Which forgotten notes to list or restore: those that this client or session forgot, or that were forgotten
-    since a date."""
+    """Forgotten notes to list or restore: by the client or session that forgot them, from a date on."""
 
     client: str | None = None
     session: str | None = None
@@ -139,7 +132,7 @@ class EraseRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdoptRequest:
-    """Files of yours that agents may change: a note, a folder, or all; `revoke` takes that back."""
+    """Files of yours that agents may change: a note, a folder, or all; `revoke` undoes that."""
 
     path: str | None = None
     dry_run: bool = False
@@ -155,31 +148,28 @@ class RecoverRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class BriefRequest:
-    """What a session is shown at its start, or with its `prompt`. `within_ms`: how long that may take."""
+class TranscriptRequest:
+    """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
+    prompts are no person's words."""
 
     session: str
+    transcript: str | None = None
+    delegated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BriefRequest(TranscriptRequest):
+    """What a session is shown at its start, or with its `prompt`, within `within_ms`."""
+
     prompt: str | None = None
     project: str | None = None
     within_ms: int = BRIEF_MS
     lasting: bool = True
-    transcript: str | None = None
-    delegated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptRequest:
-    """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
-    prompts are nobody's own words."""
-
-    session: str
-    transcript: str | None = None
-    delegated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptsRequest:
-    """Where there is something to capture: what `file` holds, or all of a client's or of every client's."""
+    """Transcripts to capture from: what `file` holds, or all of a client's or of every client's."""
 
     client: str | None = None
     file: str | None = None
@@ -202,7 +192,7 @@ class TitlesRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExtractRequest:
-    """Messages, in the plain form, to take what is worth remembering from."""
+    """Messages, in the plain form, to extract statements from."""
 
     file: str
     session: str
@@ -220,8 +210,8 @@ class HeldRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What becomes of a candidate. `verb`: accept (with `content` in place of its text, `supersede` to replace what it
-    contradicts), merge (`into` another note), drop, or undo what became active at once."""
+    """What to do with a candidate. `verb`: accept (with `content` in place of its text, `supersede` to replace what it
+    contradicts), merge (`into` another note), drop, or undo what was stored at once."""
 
     verb: str
     target: str
@@ -242,7 +232,7 @@ class CompactRequest:
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """The topics, so many levels deep."""
+    """The topics, down to `depth` levels."""
 
     depth: int | None = None
 
@@ -265,8 +255,8 @@ class LogRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """`items` with `path`, `data` (base64) and `id`: for a `folder` below home, from the source `mark`; without these
-    files of an exported vault, under their own paths."""
+    """`items` with `path`, `data` (base64) and `id`: for a `folder` of the managed folder, from the source `mark`; or
+    without these, files of an exported vault for their own paths."""
 
     items: Sequence[Mapping[str, Any]]
     folder: str | None = None

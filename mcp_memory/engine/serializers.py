@@ -1,4 +1,4 @@
-"""Answers as plain JSON values, the same at every door; what models read has no hidden characters."""
+"""Turns answers into plain JSON values, the same for every caller; models read no hidden characters."""
 
 from __future__ import annotations
 
@@ -18,61 +18,34 @@ def lost_payload(lost: LostEntry) -> Payload:
 
 
 def tombstone_payload(stone: Tombstone) -> Payload:
-    return {
-        "id": stone.target,
-        "path": stone.path,
-        "title": stone.title,
-        "at": stone.at.isoformat(timespec="seconds") if stone.at else None,
-        "client": stone.client,
-        "session": stone.session,
-        "reason": stone.reason,
-    }
+    at = stone.at.isoformat(timespec="seconds") if stone.at else None
+    caller = {"client": stone.client, "session": stone.session, "reason": stone.reason}
+    return {"id": stone.target, "path": stone.path, "title": stone.title, "at": at, **caller}
 
 
 def search_payload(result: SearchResult) -> Payload:
     payload: Payload = {
-        "hits": [hit_payload(hit) for hit in result.hits],
+        "hits": list(map(_hit_payload, result.hits)),
         "confidence": round(result.confidence, 3),
         "as_of": result.as_of.isoformat(timespec="seconds"),
     }
-    if result.degraded:
-        payload["degraded"] = result.degraded
-    if result.note:
-        payload["note"] = result.note
+    payload |= {name: text for name in ("degraded", "note") if (text := getattr(result, name))}
     if result.left_out:
-        payload["left_out"] = [{**asdict(each), "filters": list(each.filters)} for each in result.left_out]
+        payload["left_out"] = [{**asdict(passage), "filters": list(passage.filters)} for passage in result.left_out]
     if any(hit.explain is not None for hit in result.hits):
         payload["signs"] = {name: round(value, 3) for name, value in result.signs.items()}
     return visible_in(payload)
 
 
-def hit_payload(hit: Hit) -> Payload:
-    payload: Payload = {
-        "id": hit.id,
-        "path": hit.path,
-        "start_line": hit.start_line,
-        "end_line": hit.end_line,
-        "heading": hit.heading,
-        "title": hit.title,
-        "kind": hit.kind,
-        "date": hit.date,
-        "score": round(hit.score, 3),
-        "snippet": hit.snippet,
-    }
-    if hit.explain is not None:
-        payload["explain"] = dict(hit.explain)
+def _hit_payload(hit: Hit) -> Payload:
+    payload = {**asdict(hit), "score": round(hit.score, 3)}
+    if hit.explain is None:
+        del payload["explain"]
     return payload
 
 
 def receipt_payload(receipt: Receipt) -> Payload:
-    payload: Payload = {
-        "id": receipt.id,
-        "path": receipt.path,
-        "etag": receipt.etag,
-        "outcome": receipt.outcome.value,
-        "indexed": receipt.indexed,
-        "similar": list(receipt.similar),
-    }
+    payload = {**asdict(receipt), "outcome": receipt.outcome.value, "similar": list(receipt.similar)}
     return visible_in(payload)
 
 

@@ -1,4 +1,4 @@
-"""Answers what hooks ask about sessions, and what is asked about transcripts and candidates, with plain JSON values."""
+"""Answers what hooks ask about sessions, and operations on transcripts and candidates, with plain JSON values."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
 
 
 async def flush(engine: Engine, _: requests.NoArguments) -> Payload:
-    """What an agent is asked to do before its context is compacted; nothing where it could not."""
+    """What to ask of an agent before its context is compacted; nothing if it can't write."""
     vault = engine.parts.vault
     read_only = await in_thread(lambda: vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
 
 
 async def grown(engine: Engine, request: requests.TranscriptRequest) -> Payload:
-    """A turn of the session has ended. The transcript is captured after the answer."""
+    """A turn of the session ended. The transcript is captured after the answer."""
     if request.transcript:
         client = _client_of(request.session)
         await engine.parts.capture_worker.follow_durably(client, request.transcript, delegated=request.delegated)
@@ -51,7 +51,7 @@ async def grown(engine: Engine, request: requests.TranscriptRequest) -> Payload:
 
 
 async def emptied(engine: Engine, request: requests.TranscriptRequest) -> Payload:
-    """The session's context was emptied, or the session is over."""
+    """The session's context was emptied, or the session ended."""
     await grown(engine, request)
     await engine.parts.briefer.reset(request.session)
     return {}
@@ -69,8 +69,7 @@ async def transcripts(engine: Engine, request: requests.TranscriptsRequest) -> P
 
 
 async def capture(engine: Engine, request: requests.CaptureRequest) -> Payload:
-    """As many as can be captured in a moment. One that is not at its end, or has no report, is to be asked for
-    again."""
+    """Captures as many as it can in a moment. Ask again for one that has no report or isn't at its end."""
     return {"reports": await engine.parts.capture_worker.capture_files(request.files, dry_run=request.dry_run)}
 
 
@@ -82,16 +81,14 @@ async def titles(engine: Engine, request: requests.TitlesRequest) -> Payload:
 async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
     parts = engine.parts
     messages = read_plain(request.messages.encode(), parts.vault.layout.tz)
-    taken = await parts.candidate_ingest.ingest(
-        request.file, request.client, request.session, messages, project=request.project
-    )
-    return asdict(taken)
+    client, session = request.client, request.session
+    return asdict(await parts.candidate_ingest.ingest(request.file, client, session, messages, project=request.project))
 
 
 async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
     """Which note holds each statement, or None."""
     found = [await engine.parts.neighbours.holder(text) for text in request.texts]
-    return {"held": [holder and asdict(holder) for holder in found]}
+    return {"held": [note and asdict(note) for note in found]}
 
 
 async def inbox(engine: Engine, _: requests.NoArguments) -> Payload:

@@ -203,7 +203,7 @@ class RecallAnswerer:
                 excerpts = _excerpts(file, None, None, project, said)
                 yield from _latest_first(file, excerpts) if file.record.is_log else excerpts
 
-    def told_of_memory(self) -> tuple[int, int]:
+    def lines_shown_of_memory(self) -> tuple[int, int]:
         """How many of the lines of MEMORY.md a session start has room for, and how many there are; (0, 0) for none.
 
         Reads the file: call it in a thread.

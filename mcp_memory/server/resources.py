@@ -17,6 +17,8 @@ from mcp_memory.recall.flush import FLUSH
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in
 from mcp_memory.text.pluralize import counted
 
+NOTE_TOKENS = 100_000
+
 REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
 memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what
 was never true. Finish with a short list for the person: stored, changed, forgotten."""
@@ -28,7 +30,7 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
     @server.resource("memory://note/{note_id*}", mime_type="text/markdown", title="A note, by id or path")
     async def note(note_id: str) -> str:  # pyright: ignore[reportUnusedFunction] -- registered
         try:
-            return await engine.note(note_id)
+            return await engine.recall(ids=[note_id], budget_tokens=NOTE_TOKENS)
         except McpMemoryError as error:
             raise ResourceError(visible(f"{error.code}: {error}")) from error
 

@@ -361,7 +361,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         await engine.forget(ids[1], restore=True)
         assert await settled(engine, toy_world) == []
         latest = engine.parts.run_journal.list_runs()[-1]
-        await engine.erase(ids[0], sure=True)
+        await engine.perform("erase", {"target": ids[0], "sure": True})
         with pytest.raises(McpMemoryError):
             await engine.parts.compactor.undo(latest)
         assert len(leaves(toy_world.files())) == 7 and await settled(engine, toy_world) == []

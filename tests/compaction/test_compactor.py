@@ -201,9 +201,9 @@ async def test_an_erased_note_leaves_no_word_in_the_journal(toy_world: World) ->
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
         await engine.parts.compactor.run()
-        planned = await engine.erase(ids[-1], sure=True)
-        assert any("compaction" in line for line in planned.erased)
-        assert any("the page" in line for line in planned.erased)
+        planned = await engine.perform("erase", {"target": ids[-1], "sure": True})
+        assert any("compaction" in line for line in planned["erased"])
+        assert any("the page" in line for line in planned["erased"])
         await engine.parts.compactor.run()
         kept = [file for file in toy_world.state.rglob("*") if file.is_file() and b"invoice" in file.read_bytes()]
         assert not kept and not any(b"invoice" in data for data in toy_world.files().values())
@@ -281,7 +281,7 @@ async def test_a_page_that_may_quote_a_forgotten_note_is_not_read_out(toy_world:
         assert "forgotten" in withheld and "60 degrees" not in withheld and "61-degrees" in withheld
         shown = await engine.perform("show", {"target": page})
         tree = await engine.perform("tree", {})
-        assert "60 degrees" not in f"{shown}{tree}{await engine.note(page)}"
+        assert "60 degrees" not in f"{shown}{tree}{await engine.recall(ids=[page], budget_tokens=100_000)}"
         toy_world.later(minutes=1)
         later = await engine.parts.compactor.run()
         assert "61 degrees" in await engine.recall(path=page)

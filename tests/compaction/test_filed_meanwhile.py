@@ -40,7 +40,7 @@ async def test_it_is_read_replaced_and_found(toy_world: World) -> None:
         await filed(engine, receipt)
         assert "60 degrees" in await engine.recall(ids=[receipt.id])
         assert "60 degrees" in await engine.recall(path=receipt.path)
-        assert (await engine.verbatim(receipt.id))[0].record.path == FILED
+        assert (await engine.perform("show", {"target": receipt.id}))["path"] == FILED
         found = await engine.search("green tea Uji")
         assert [hit.path for hit in found.hits] == [FILED] and found.degraded is None
         newer = await engine.append("Green tea needs 75 degrees.", supersedes=receipt.id)
@@ -120,8 +120,8 @@ async def test_an_erased_note_is_gone_from_the_page_of_a_topic_that_it_was_moved
         (note,) = page.parent.glob("005-*.md")
         note.rename(toy_world.root / "mine.md")
         await engine.parts.admin.reconcile()
-        planned = await engine.erase(ids[-1], sure=True)
-        assert any("the page topics/" in line for line in planned.erased)
+        planned = await engine.perform("erase", {"target": ids[-1], "sure": True})
+        assert any("the page topics/" in line for line in planned["erased"])
         kept = [file for file in [*toy_world.root.rglob("*"), *toy_world.state.rglob("*")]
                 if file.is_file() and b"invoice" in file.read_bytes()]  # fmt: skip
         assert not kept

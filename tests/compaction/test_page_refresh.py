@@ -294,7 +294,7 @@ async def test_a_folder_is_not_called_after_what_was_erased(toy_world: World) ->
         (topic,) = await tree_of(engine)
         assert "zephyr" in topic.name
         for note_id in ids[:3]:
-            await engine.erase(note_id, sure=True)
+            await engine.perform("erase", {"target": note_id, "sure": True})
         await engine.parts.compactor.run()
         (now,) = await tree_of(engine)
         assert "zephyr" not in now.name and now.ours and not now.stale and now.notes == 2
@@ -310,7 +310,7 @@ async def test_an_erased_note_leaves_no_word_on_the_pages_beside_its_own(toy_wor
         await engine.parts.compactor.run()
         assert sum(b"Kyoto" in data for path, data in toy_world.files().items() if path.endswith(PAGE)) == 4
         for note_id in ids[6:9]:
-            await engine.erase(note_id, sure=True)
+            await engine.perform("erase", {"target": note_id, "sure": True})
         assert not [path for path, data in toy_world.files().items() if b"kyoto" in data.lower()]
         await engine.parts.compactor.run()
         assert not list(dangling(toy_world))

@@ -45,7 +45,7 @@ def findings(**facts) -> list[Finding]:
         ({"damaged_ledger_lines": 2}, "warning", "2 lines of the ledger", "mcp-memory adopt PATH"),
         ({"memory": (300, 706)}, "warning", "MEMORY.md has 706 lines", "start_budget_tokens"),
         ({"keywords_only": "unavailable"}, "warning", "keywords only", "mcp-memory config show"),
-        ({"ids": {"a.md": NoteId("x"), "b.md": NoteId("x")}}, "warning", "2 notes carry the id x", "grep -rl x /v"),
+        ({"ids": {"a.md": NoteId("x"), "b.md": NoteId("x")}}, "warning", "2 notes have the id x", "grep -rl x /v"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -112,7 +112,7 @@ class TestOverAnEngine:
             engine.parts.health.faults["sweep"] = Problem("sweep", "OSError in the sweep")
             before = world.files()
             done = (await engine.perform("fix", {}))["done"]
-            assert [line for line in done if line.startswith("built the index anew")]
+            assert [line for line in done if line.startswith("rebuilt the index")]
             assert world.files() == before
             assert [finding.what for finding in examine(engine) if finding.fixable] == []
             assert any("a.md" in finding.what for finding in examine(engine))

@@ -191,7 +191,7 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
     async with world.engine() as engine:
         said = {finding.what: finding for finding in examine(engine)}
         for words in (
-            "carry the id same",
+            "have the id same",
             "is a conflict copy: another version of a.md",
             "broken.md: invalid UTF-8",
             "left out by .memoryignore",

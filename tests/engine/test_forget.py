@@ -96,7 +96,7 @@ class TestThroughTheEngine:
             record = await engine.forget(receipt.id, reason="it was a parrot")
             assert record.state is NoteState.DELETED
             assert await found(engine, "canary dawn", include_archived=True) == []
-            for look in (engine.recall(ids=[receipt.id]), engine.recall(path=receipt.path), engine.note(receipt.id)):
+            for look in (engine.recall(ids=[receipt.id]), engine.recall(path=receipt.path)):
                 with pytest.raises(NotFound, match="was forgotten"):
                     await look
             assert "canary" not in await engine.recall("canary")
@@ -184,7 +184,7 @@ class TestLogEntries:
             ]  # fmt: skip
             assert not [text for text in told if "canary" in text.lower()]
             assert "postman" in told[1]
-            for gone in (engine.recall(ids=[ids[1]]), engine.note(ids[1])):
+            for gone in (engine.recall(ids=[ids[1]]), engine.recall(path=ids[1])):
                 with pytest.raises(NotFound):
                     await gone
             # The neighbours are still there, and the lines are named as they are in the file.

@@ -85,7 +85,7 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
     """A session that is resumed repeats the lines of the one before; a person who says it again means it."""
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK[:1])).active
-        await engine.erase(note, sure=True)
+        await engine.perform("erase", {"target": note, "sure": True})
         again = await engine.parts.candidate_ingest.ingest("fork.jsonl", "default", "fork", TALK[:1])
         assert (again.active, again.known) == ((), 1)
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1

@@ -116,7 +116,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
         "memory: add leaf notes/fact/trains-are-on-time.md",
         "memory: update leaf notes/fact/trains-are-late.md",
     ]
-    _, said = await commits_of(lambda engine: engine.erase(old.id, sure=True))
+    _, said = await commits_of(lambda engine: engine.perform("erase", {"target": old.id, "sure": True}))
     assert (said, held(repo)) == (["memory: erase leaf notes/fact/trains-are-late.md"], {old.path})
     _, said = await commits_of(lambda engine: engine.parts.compactor.run())
     _, said = await commits_of(lambda engine: engine.parts.compactor.undo(report.run))
@@ -353,7 +353,7 @@ async def test_another_note_was_there(repo: World) -> None:
         first = await engine.append("canary in the coal mine", kind="fact")
         await clean(engine)
         old = git(repo, "rev-parse", "HEAD").strip()
-        await engine.erase(first.id, sure=True)
+        await engine.perform("erase", {"target": first.id, "sure": True})
         repo.write(first.path, "Another note.")
         with pytest.raises(Refused, match="may have been forgotten"):
             await ask(engine, first.path, at=old)

@@ -35,7 +35,7 @@ async def everything_said(engine: Engine, target: str, path: str) -> str:
         except McpMemoryError as error:
             said.append(str(error))
     try:
-        said.append(await engine.note(target))
+        said.append(await engine.recall(ids=[target], budget_tokens=100_000))
     except McpMemoryError as error:
         said.append(str(error))
     said += [f"{record.title} {record.tags}" for record in engine.parts.admin.tree()]

@@ -161,8 +161,8 @@ def test_a_bad_value_is_a_tool_error_that_says_what_to_pass(both: Wire, tool, ar
 
 
 MISFITS = [
-    ("memory_search", {}, "query is missing: What you want to know"),
-    ("memory_search", {"query": [MARK]}, "query must be a string: What you want to know"),
+    ("memory_search", {}, "query is missing: A question or key words"),
+    ("memory_search", {"query": [MARK]}, "query must be a string: A question or key words"),
     ("memory_search", {"query": "x", "limit": MARK}, "limit must be a whole number: How many hits, 1 to 1000."),
     ("memory_search", {"query": "x", "limit": 1.5}, "limit must be a whole number"),
     ("memory_search", {"query": "x", "kinds": MARK}, "kinds must be a list of strings: Only these kinds, e.g. ["),
@@ -171,10 +171,10 @@ MISFITS = [
     ("memory_search", {"query": "x", "explain": MARK}, "explain must be true or false"),
     ("memory_search", {"query": "x", "kind": MARK}, "no argument 'kind'; did you mean kinds?"),
     ("memory_search", {"query": "x", "zzz": MARK}, "no argument 'zzz'; known: query, limit"),
-    ("memory_append", {"content": {"text": MARK * 20}}, "content must be a string: The text to remember"),
+    ("memory_append", {"content": {"text": MARK * 20}}, "content must be a string: Self-contained Markdown"),
     ("memory_append", {"content": None, "tags": 5}, "content must be a string"),
     ("memory_append", {"content": "x", "tags": 5}, "tags must be a list of strings"),
-    ("memory_recall", {"budget_tokens": [MARK]}, "budget_tokens must be a whole number: Most tokens to return"),
+    ("memory_recall", {"budget_tokens": [MARK]}, "budget_tokens must be a whole number: At most this long"),
     ("memory_forget", {"id": 5, "restore": MARK}, "id must be a string: Id of the note or log entry"),
 ]
 

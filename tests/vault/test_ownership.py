@@ -126,7 +126,7 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
 
 async def test_adoption_ends_where_home_ends(person: World) -> None:
     async with person.engine() as engine:
-        with pytest.raises(NotFound, match="in home"):
+        with pytest.raises(NotFound, match="in the managed folder"):
             await engine.parts.admin.adopt("diary.md")
         assert set(await engine.parts.admin.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
         for path in ("diary.md", "Agent/_always-load/rules.md"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -106,7 +107,7 @@ def _is_answerable(found: list[Finding]) -> bool:
 def _end(found: list[Finding], done: list[str], *, as_json: bool) -> None:
     is_well = all(finding.severity == "info" for finding in found)
     if as_json:
-        emit({"findings": [finding.payload() for finding in found], "done": done})
+        emit({"findings": list(map(asdict, found)), "done": done})
     else:
         for line in done:
             say(f"done: {line}")
