@@ -10,8 +10,8 @@ from mcp_memory.extraction.candidate import StatementKind
 from mcp_memory.extraction.language import Language, languages
 from mcp_memory.extraction.user_sentences import MASK, UserSentence
 from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.function_words import language_of
 from mcp_memory.text.language.terms import words
+from mcp_memory.text.language.word_lists import language_of
 
 ASKED_FOR = 0.95
 """Scores say how sure it is that a person wants it kept, in steps: what they ask to be remembered …"""

@@ -19,7 +19,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.confidence_config import UNSURE
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.text.escape_invisible import in_line
-from mcp_memory.text.language.topic_query import subject_of
+from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -151,7 +151,7 @@ class RecallAnswerer:
         return RecalledText(frame, fit(excerpts, frame.room(budget_tokens)))
 
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
-        subject = subject_of(query)
+        subject = topic_asked_about(query)
         if not subject:
             return None
         meaning = self._searcher.meaning(query)

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 
 from mcp_memory.models import Passage
 from mcp_memory.text.conversation.speaker_prefix import lead_of
-from mcp_memory.text.dates import DateRange, dates_in_question
+from mcp_memory.text.language.question_dates import DateRange, dates_in_question
 from mcp_memory.text.markdown.logs import is_log_path
 
 _ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

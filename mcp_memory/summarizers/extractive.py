@@ -27,9 +27,9 @@ from mcp_memory.summarizers.llm_port import LlmReply, Prompt
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf, title_of
 from mcp_memory.text.conversation.speaker_prefix import lead_of
 from mcp_memory.text.language.facts import Fact, facts
-from mcp_memory.text.language.generic_words import VAGUE_WORDS
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import telling
+from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 NAME = "extractive"
@@ -141,7 +141,7 @@ def _chosen(candidates: Sequence[_Candidate], rarity: Idf, request: SummaryReque
 
 
 def _bits(word: str, rarity: Idf) -> float:
-    return rarity.bits(word) * (VAGUE if word in VAGUE_WORDS else 1)
+    return rarity.bits(word) * (VAGUE if word in GENERIC_WORDS else 1)
 
 
 def _cost(candidate: _Candidate) -> int:

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
 from mcp_memory.text.conversation.speaker_prefix import lead_of
-from mcp_memory.text.language.function_words import ARTICLES, ENGLISH, PREPOSITIONS, function_words
-from mcp_memory.text.language.generic_words import VAGUE_WORDS
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import fold, words
+from mcp_memory.text.language.word_lists import ARTICLES, ENGLISH, GENERIC_WORDS, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
@@ -204,8 +203,8 @@ def _emptiness(grammar: frozenset[str]) -> Callable[[str], bool]:
     """Tells of a word whether it is one of grammar, or else names nothing."""
 
     def is_empty(word: str) -> bool:
-        return fold(word) in VAGUE_WORDS or all(
-            part in grammar or part.isdigit() or fold(part) in VAGUE_WORDS for part in words(word)
+        return fold(word) in GENERIC_WORDS or all(
+            part in grammar or part.isdigit() or fold(part) in GENERIC_WORDS for part in words(word)
         )
 
     return is_empty

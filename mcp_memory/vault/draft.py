@@ -10,8 +10,7 @@ from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId, NotePath, Outcome
-from mcp_memory.text.dates import parse_when
-from mcp_memory.text.language.due_dates import due_date
+from mcp_memory.text.dates import due_date, parse_when
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG, NoteKind

@@ -23,7 +23,7 @@ from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverag
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
-from mcp_memory.text.dates import DateRange
+from mcp_memory.text.language.question_dates import DateRange
 from mcp_memory.text.language.terms import fold, terms, words
 from tests.support.passages import passage
 

@@ -13,10 +13,10 @@ import pytest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.keywords.tokenizer import count
 from mcp_memory.search.boosts import is_question, read_question
-from mcp_memory.text import dates, escape_invisible, tokens
+from mcp_memory.text import escape_invisible, tokens
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.conversation import conversation_chunks, messages, speaker_prefix
-from mcp_memory.text.language import facts, identifiers, normalize, sentences, terms, topic_query, word_runs
+from mcp_memory.text.language import facts, identifiers, question_dates, sentences, terms, word_runs
 from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs
 from mcp_memory.text.secrets import finder, redaction
 from mcp_memory.vault.note_file import derive_title, first_heading, slug
@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "chunks": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=False),
     "chunks of a log": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(), log=True),
     "windows": lambda text: chunker.cut(text, 0, chunker.ChunkingConfig(strategy="window"), log=False),
-    "dates": lambda text: dates.dates_in_question(text, NOW),
+    "dates": lambda text: question_dates.dates_in_question(text, NOW),
     "question": lambda text: read_question(text, NOW),
     "is question": is_question,
     "facts": facts.facts,
@@ -74,11 +74,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "messages": lambda text: messages.read_turns([{"role": "user", "content": text}], UTC),
     "speaker": lambda text: messages.read_turns([{"name": text, "content": "a"}], UTC),
     "phrases": lambda text: [list(word_runs.runs(line, lambda _: False)) for line in text.split("\n")],
-    "plain": normalize.plain,
+    "plain": terms.plain,
     "redaction": redaction.redact,
     "secrets": finder.find_secret,
     "sentences": sentences.sentences,
-    "subject": topic_query.subject_of,
+    "subject": terms.topic_asked_about,
     "terms": terms.terms,
     "words": terms.words,
     "keys": count,

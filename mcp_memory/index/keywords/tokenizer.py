@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
-from mcp_memory.text.language.hash_abbreviations import abbreviations
-from mcp_memory.text.language.identifiers import humps
-from mcp_memory.text.language.normalize import plain
-from mcp_memory.text.language.spelling import one_letter_away
+from mcp_memory.text.language.identifiers import abbreviations, humps
+from mcp_memory.text.language.terms import one_letter_away, plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,7 @@
-"""Facts: what a summary must not lose, as far as the words alone tell: numbers, dates, names, identifiers, negations.
+"""Finds facts that a summary must not lose, by their form: numbers, dates, names, identifiers, negations.
 
-Found by form and not by meaning, so that the same text always has the same facts, without a model. Names are words with
-a capital that do not merely begin a sentence: English and its like; other scripts have numbers and identifiers only.
+No model is needed, and the same text always has the same facts. Names are capitalized words that don't merely begin a
+sentence, as in English; other scripts have only numbers and identifiers.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.language.terms import STOP_WORDS, fold, terms
 
-MOST = 5000
-"""Of one text; what a table of numbers holds beyond is not told one by one."""
+MAX_FACTS = 5000
+"""Per text. A table of numbers may hold more."""
 
 
 class FactKind(StrEnum):
@@ -27,19 +28,15 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fact:
-    """`key` is what two texts that state it have in common."""
+    """`key` is the same in any two texts that state it."""
 
     kind: FactKind
     key: str
 
 
 _GAP = r"(?:[ \t\u00a0]+|[ \t]*\n[ \t]*)"
-"""Between the parts of a date: no empty line, beyond which something else begins."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    "|nov(?:ember)?|dec(?:ember)?"
-)
+"""Between the parts of a date: anything but an empty line."""
+_MONTH = f"(?a:{'|'.join(MONTHS)})"
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
 _YEAR = rf"(?:,?{_GAP}(?P<year%s>[0-9]{{4}}))?"
 _DATE = re.compile(
@@ -64,30 +61,28 @@ _NEGATION = re.compile(r"\b(?:not|never|no longer|without|cannot|nobody|none|ins
 _CLAUSE_END = re.compile(r"[.!?;:\n]")
 _NEGATED_WORDS, _NEGATED_CHARS = 2, 60
 _HOLE = ")"
-"""What stands for a fact that was found: something within a sentence, so that a name behind it is still one."""
+"""Replaces a fact that was found. It doesn't end a sentence, so that a name behind it is still recognized."""
 
 
 def facts(text: str) -> frozenset[Fact]:
-    """Of plain text or Markdown; at most `MOST`."""
+    """The facts in plain text or Markdown, at most MAX_FACTS."""
     found: set[Fact] = set()
     for fact in _all(text):
         found.add(fact)
-        if len(found) == MOST:
+        if len(found) == MAX_FACTS:
             break
     return frozenset(found)
 
 
-def mentions(fact: Fact, asked: Iterable[str]) -> bool:
-    """Whether one of the folded words of a question is of this fact."""
-    said = {fold(word) for word in terms(fact.key)}
-    return not said.isdisjoint(asked)
+def mentions(fact: Fact, query_words: Iterable[str]) -> bool:
+    """Whether the fact has one of these folded words."""
+    return not {fold(word) for word in terms(fact.key)}.isdisjoint(query_words)
 
 
 def _all(text: str) -> Iterator[Fact]:
-    rest = text
     for match in _DATE.finditer(text):
         yield Fact(FactKind.DATE, _date_key(match))
-    rest = _DATE.sub(_HOLE, rest)
+    rest = _DATE.sub(_HOLE, text)
     for match in _CODE.finditer(rest):
         yield Fact(FactKind.IDENTIFIER, " ".join(match[1].split()))
     rest = _CODE.sub(_HOLE, rest)
@@ -112,6 +107,6 @@ def _date_key(match: re.Match[str]) -> str:
     """`YYYY-MM-DD`, or `MM-DD` where no year is named."""
     if match["iso"]:
         return match["iso"]
-    month = _MONTHS.index((match["month"] or match["month2"]).lower()[:3]) + 1
+    month = MONTHS[(match["month"] or match["month2"]).lower()]
     day, year = int((match["day"] or match["day2"]).rstrip("stndrhSTNDRH")), match["year"] or match["year2"]
     return f"{year}-{month:02}-{day:02}" if year else f"{month:02}-{day:02}"

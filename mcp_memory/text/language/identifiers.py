@@ -1,36 +1,46 @@
-"""Identifiers: names in code that are made of words, such as `retryBookingSync` and `read_file`. Pure."""
+"""Splits names in code (`retryBookingSync`, `read_file`) into words, and abbreviates hashes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
 
-from mcp_memory.text.language.hash_abbreviations import abbreviations
 from mcp_memory.text.language.terms import STOP_WORDS, fold, folded
 
 _NAME = re.compile(r"\w+")
-_JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]")
-_PARTS = re.compile(r"[A-Za-z0-9]+")
 _INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_CAMEL = re.compile(r"(?<![A-Za-z])[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*")
+_JOINT = re.compile(rf"{_INNER.pattern}|[A-Za-z0-9]_[A-Za-z0-9]")
+_CAMEL = re.compile(rf"(?<![A-Za-z])[A-Za-z]*(?:{_INNER.pattern})[A-Za-z]*")
+_PARTS = re.compile(r"[A-Za-z0-9]+")
+_HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")
 _NUMBERED = re.compile(r"[A-Za-z][0-9]")
 """`E4021` and `x86_64`, but not `2nd`, `10am` or `5xx`."""
 _CAPITALS = re.compile(r"[A-Z]{2,}")
-_SHORTEST, _SHORTEST_CAPITALS = 3, 4
 _TICKET = re.compile(r"(?<![a-z])[a-z]+(?:-[0-9]{2,})+")
-_HUMPS = re.compile(r"[A-Z]+(?:s\b|(?![a-z]))|[A-Z]?[a-z]+")
+_MIN_CHARS, _MIN_CAPITALS = 3, 4
+
+_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{10,64}")
+"""Shorter numbers, as registers and the parts of a UUID, are not abbreviated."""
+_ABBREVIATED_DIGITS = range(7, 13)
+"""Git abbreviates to so many digits, by the size of the repository."""
 
 
 def humps(text: str) -> list[str]:
-    """`retry`, `booking` and `sync` of `retryBookingSync`, in order; of all such names in a text."""
+    """`retry`, `booking` and `sync` for `retryBookingSync`, in order, for all such names in a text."""
     if not _INNER.search(text):  # most texts have none, and this is seen in half the time
         return []
     return [hump.lower() for name in _CAMEL.findall(text) for hump in _HUMPS.findall(name)]
 
 
+def abbreviations(word: str) -> list[str]:
+    """The short forms of a hash (a hexadecimal number with both digits and letters, in lower case), shortest first;
+    none for any other word."""
+    return [word[:digits] for digits in _ABBREVIATED_DIGITS if digits < len(word)] if _HASH.fullmatch(word) else []
+
+
 def parts_of(text: str) -> dict[str, list[str]]:
-    """Of each identifier in a text its words, in lower case and without those of grammar; by the identifier itself as
-    `terms` has it."""
+    """The words of each identifier in a text, in lower case and without stop words; by the identifier as `terms` has
+    it."""
     if not _JOINT.search(text):
         return {}
     names = [name for name in _NAME.findall(text) if name.isascii() and _JOINT.search(name)]
@@ -43,8 +53,8 @@ def joined(word: str) -> str:
 
 
 def words_and_parts(text: str) -> frozenset[str]:
-    """The folded words of a text, and of its identifiers the parts, by which the index finds them, too: `retry`, `with`
-    and `pause` of `retry_with_pause`, `connect` and `timeout` of `connectTimeout`, `9fceb02` of a longer hash."""
+    """The folded words of a text and the parts of its identifiers, by which the index finds them too: `retry`, `with`
+    and `pause` for `retry_with_pause`, `connect` and `timeout` for `connectTimeout`, `9fceb02` for a longer hash."""
     whole = folded(text)
     names = [word for word in whole if "_" in word]
     parts = {fold(part) for name in names for part in (joined(name), *name.split("_")) if part}
@@ -53,34 +63,34 @@ def words_and_parts(text: str) -> frozenset[str]:
     return whole | parts if parts else whole
 
 
-def is_said(word: str, told: Collection[str]) -> bool:
-    """Whether a question's word is in what `said` tells of a text, however an identifier or a hash is written."""
-    return any(each in told for each in (fold(word), fold(joined(word)), *abbreviations(word)))
+def is_said(word: str, known: Collection[str]) -> bool:
+    """Whether a question's word is among a text's `words_and_parts`, however an identifier or a hash is written."""
+    return any(form in known for form in (fold(word), fold(joined(word)), *abbreviations(word)))
 
 
 def names_known(question: str, text: str) -> int:
     """How many words of a question belong to names in code that the text has: with an underscore or humps, a digit
     behind a letter, in capitals alone, or numbered as tickets are (`INC-2231`).
 
-    One in capitals must stand in the text just so, since `STOP` may be shouted; and words in capitals side by side
-    are shouted, or SQL.
+    A word in capitals must be written so in the text, since `STOP` may be shouted; several in a row are shouted, or
+    SQL.
     """
     found = _NAME.findall(question)
     jointed: list[str] = []
     capitals: list[str] = []
     for before, word, after in zip(["", *found], found, [*found[1:], ""], strict=False):
-        if not word.isascii() or len(word) < _SHORTEST:
+        if not word.isascii() or len(word) < _MIN_CHARS:
             continue
         if _JOINT.search(word) or _NUMBERED.search(word):
             jointed.append(word.lower())
-        elif len(word) >= _SHORTEST_CAPITALS and _CAPITALS.fullmatch(word):
+        elif len(word) >= _MIN_CAPITALS and _CAPITALS.fullmatch(word):
             capitals += [] if _CAPITALS.fullmatch(before) or _CAPITALS.fullmatch(after) else [word]
     tickets = _TICKET.findall(question.lower())
     if not (jointed or capitals or tickets):
         return 0
-    told, written = words_and_parts(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
-    known = sum(is_said(word, told) for word in jointed) + sum(word in written for word in capitals)
-    return known + sum(1 + ticket.count("-") for ticket in tickets if ticket in written)
+    known, written = words_and_parts(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
+    count = sum(is_said(word, known) for word in jointed) + sum(word in written for word in capitals)
+    return count + sum(1 + ticket.count("-") for ticket in tickets if ticket in written)
 
 
 def _words(name: str) -> list[str]:

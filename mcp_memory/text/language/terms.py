@@ -1,19 +1,22 @@
-"""The words of a question: which of them carry meaning, and when two word forms are the same word."""
+"""Splits text into words, leaves out those without meaning, and folds the forms of a word into one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from string import ascii_lowercase
+from unicodedata import normalize
 
-from mcp_memory.text.language.normalize import ACCENTS, plain
-
+_ACCENTS = "\u0300-\u036f"
+"""`Zu` and one of these is how some systems write `Zü`."""
+_ACCENT = re.compile(f"[{_ACCENTS}]")
 _SOUTH_EAST_ASIAN = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}{ACCENTS}]+")
-"""With the marks of these scripts and accents written apart, which are no letters and stand within words."""
+_WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}{_ACCENTS}]+")
+"""Includes the marks of these scripts and combining accents, which are not letters but occur within words."""
 _EAST_ASIAN = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
-"""Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, where no blank says where a word ends."""
+"""Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, which put no space between words."""
 
 _GRAMMAR = """
 a about all also am an and any are as at be been being both but by can could d did didn do does doesn doing don
@@ -23,14 +26,26 @@ t than that the their theirs them then there these they this those to too us ve 
 when where which who whom whose why will with would wouldn you your yours
 """
 STOP_WORDS = frozenset(_GRAMMAR.split())
-"""English words of grammar, and the stumps that contractions leave. Other languages need none: the index drops
-words that most chunks contain."""
+"""English function words, and what contractions leave (`didn`, `ll`). Other languages need none: the index drops words
+that most chunks contain."""
 
 _SHORTEST_STEM = 3
 
+MIN_SPELLING_CHARS, MAX_SPELLING_CHARS = 5, 24
+"""Nearly any shorter word is one letter away from another, and longer ones aren't words."""
+
+MAX_TOPIC_QUERY_CHARS = 300
+"""A longer text doesn't ask about one topic."""
+_ABOUT_A_TOPIC = re.compile(
+    r"\b(?:overview|summary|summari[sz]e|recap|everything|(?:we|you|i) (?:\w+ )?know (?:about|of|on)"
+    r"|tell me about|what about)\b",
+    re.IGNORECASE,
+)
+"""English only: in other languages a question is answered by passages."""
+
 
 def words(text: str) -> list[str]:
-    """All words in order, in lower case; a run of a script without blanks becomes its overlapping pairs."""
+    """All words in order, in lower case. A run of a script without spaces becomes its overlapping pairs."""
     if text.isascii():
         return _WORD.findall(text.lower())
     return [piece for match in _WORD.finditer(text) for piece in _pieces(match[0])]
@@ -39,8 +54,8 @@ def words(text: str) -> list[str]:
 def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
     """The distinct words that a keyword search should look for, in order of appearance.
 
-    Stop words are left out unless nothing else is there. A stop word in capitals is an acronym (IT, US, WHO) and
-    stays, unless the whole question shouts. Empty for a question without letter or digit.
+    Leaves out stop words unless there is nothing else. A stop word in capitals is an acronym (IT, US, WHO) and stays,
+    unless the whole question is in capitals. Empty for a question without a letter or digit.
     """
     head = question[:limit_chars]
     shouting = head.upper() == head
@@ -58,35 +73,45 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
     return list(meaningful or everything)
 
 
-@lru_cache(maxsize=8192)
-def meaningful(text: str) -> frozenset[str]:
-    """The folded words of a title, heading or name that are neither stop words nor numbers. Remembered, since a
-    search asks for the same few headings hundreds of times."""
-    return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS and not word.isdigit())
-
-
 def folded(text: str) -> frozenset[str]:
     """The folded words of a text."""
     return frozenset(map(fold, words(text)))
 
 
 def telling(text: str) -> frozenset[str]:
-    """The folded words of a text but for stop words."""
+    """The folded words of a text, without stop words."""
     return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS)
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """How many of the words of two texts are in both (Jaccard), 0 to 1; 0 where there are none."""
+    """The Jaccard similarity of two sets of words, 0 to 1; 0 for two empty ones."""
     return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def topic_asked_about(question: str) -> frozenset[str]:
+    """The folded words of the topic in a question such as "what do we know about the Japan trip?"; empty for a question
+    about something in particular."""
+    if len(question) > MAX_TOPIC_QUERY_CHARS:
+        return frozenset()
+    rest, count = _ABOUT_A_TOPIC.subn(" ", question)
+    return telling(rest) - _FILLERS if count else frozenset()
+
+
+def plain(text: str) -> str:
+    """Removes differences of case, accents and full-width letters; NUL and surrogates go too. The index uses it."""
+    if text.isascii():
+        return text.lower().replace("\0", " ")
+    spelled = normalize("NFKD", text.encode("utf-8", "replace").decode("utf-8").casefold())
+    return normalize("NFC", _ACCENT.sub("", spelled)).replace("\0", " ")
 
 
 @lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
-    """A key that forms of an English word share (`paint`, `paints`, `painted`, `painting`), and words that differ in
-    accents alone (`Zürich`, `zurich`).
+    """A key shared by forms of an English word (`paint`, `painted`, `painting`) and by spellings that differ only in
+    accents (`Zürich`, `zurich`).
 
-    A light suffix stripper, after the first step of Porter's algorithm (1980): enough to tell whether a passage
-    has a word of the question. Ranking does not rest on it; the index's own stemmer does that.
+    A light suffix stripper, after the first step of Porter's algorithm (1980): enough to tell whether a passage has a
+    word of the question. Ranking uses the index's own stemmer.
     """
     if not word.isascii():
         word = plain(word)
@@ -99,32 +124,38 @@ def fold(word: str) -> str:
 
 
 _SUFFIXES = (
-    ("ies", "y"),
-    ("ied", "y"),
-    ("ings", ""),
-    ("ing", ""),
-    ("sses", "ss"),
-    ("ed", ""),
-    ("ss", "ss"),
-    ("us", "us"),
+    ("ies", "y"), ("ied", "y"), ("ings", ""), ("ing", ""), ("sses", "ss"), ("ed", ""), ("ss", "ss"), ("us", "us"),
     ("s", ""),
-)
+)  # fmt: skip
 
 
 def _plain_ending(stem: str) -> str:
-    """`planned` and `plan`, `dance` and `dancing` meet: a doubled consonant and a final `e` are dropped."""
-    if len(stem) > _SHORTEST_STEM and stem[-1] == "e":
-        return stem[:-1]
-    if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2] and stem[-1] not in "aeiouls":
-        return stem[:-1]
-    return stem
+    """Drops a final `e` and a doubled consonant, so that `dance` equals `dancing`, and `planned` equals `plan`."""
+    drop = stem[-1] == "e" or (stem[-1] == stem[-2:-1] and stem[-1] not in "aeiouls")
+    return stem[:-1] if len(stem) > _SHORTEST_STEM and drop else stem
+
+
+_FILLERS = frozenset(map(fold, ("give", "show", "list", "tell", "know", "notes", "memory", "topic")))
+
+
+def one_letter_away(word: str) -> list[str]:
+    """The words in which one letter is missing, added, or another one, or two have changed places, in alphabetical
+    order: some 53 for each letter. None for anything but a lower-case word of 5 to 24 English letters."""
+    if not MIN_SPELLING_CHARS <= len(word) <= MAX_SPELLING_CHARS:
+        return []
+    if not (word.isascii() and word.isalpha() and word.islower()):
+        return []
+    splits = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    found = {before + after[1:] for before, after in splits if after}
+    found |= {before + after[1] + after[0] + after[2:] for before, after in splits if len(after) > 1}
+    found |= {before + letter + after[1:] for before, after in splits if after for letter in ascii_lowercase}
+    found |= {before + letter + after for before, after in splits for letter in ascii_lowercase}
+    return sorted(found - {word})
 
 
 def _pieces(word: str) -> Iterable[str]:
     lower = word.lower()
-    if lower.isascii():
-        return (lower,)
-    return _split_unspaced(lower)
+    return (lower,) if lower.isascii() else _split_unspaced(lower)
 
 
 def _split_unspaced(word: str) -> Iterable[str]:

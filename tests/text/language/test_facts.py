@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.text.language.facts import MOST, Fact, FactKind, facts, mentions
+from mcp_memory.text.language.facts import MAX_FACTS, Fact, FactKind, facts, mentions
 
 NUMBER, DATE, NAME, IDENTIFIER, NEGATION = FactKind
 
@@ -48,7 +48,7 @@ def test_two_paragraphs_state_the_facts_of_both(one: str, other: str):
 
 
 def test_a_table_of_numbers_is_cut_off():
-    assert len(facts(" ".join(str(number) for number in range(2 * MOST)))) == MOST
+    assert len(facts(" ".join(str(number) for number in range(2 * MAX_FACTS)))) == MAX_FACTS
 
 
 def test_a_question_mentions_a_fact_in_any_form():
@@ -59,4 +59,4 @@ def test_a_question_mentions_a_fact_in_any_form():
 def test_no_text_stalls_the_search(piece: str):
     """A pattern that backtracks would take years here; the run's own limit would tell."""
     for end in ("-", "_", "/", " "):
-        assert len(facts(piece * 20_000 + end)) <= MOST
+        assert len(facts(piece * 20_000 + end)) <= MAX_FACTS
