@@ -13,7 +13,7 @@ from mcp_memory.compaction.journal import JobEntry, MoveStep, Step, WriteStep, h
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
-from mcp_memory.storage.paths import fold
+from mcp_memory.storage.path_rules import fold
 from mcp_memory.summarizers.audit import Audit, audit
 from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE

@@ -16,7 +16,7 @@ import anyio
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.storage.temp_names import SUFFIX, TempName
+from mcp_memory.storage.temp_files import SUFFIX, TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_section, with_related_section

@@ -24,7 +24,7 @@ from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.runtime.os_errors import failed
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.storage.backends import STORAGE, open_storage
+from mcp_memory.storage import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.note_journals import NoteJournals

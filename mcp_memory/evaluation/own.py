@@ -21,7 +21,7 @@ from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Chunk, Filters, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.search.filters import filters_from
-from mcp_memory.storage.backends import open_storage
+from mcp_memory.storage import open_storage
 from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.text.language.terms import STOP_WORDS
 from mcp_memory.text.markdown import frontmatter

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.storage.backends import open_storage
-from mcp_memory.storage.paths import validate_existing
+from mcp_memory.storage import open_storage
+from mcp_memory.storage.path_rules import validate_existing
 
 FIRST_BUDGET = "evidence@500tok"
 

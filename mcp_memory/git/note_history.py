@@ -13,7 +13,7 @@ from mcp_memory.git.repository import Repository, find_repository
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.search.note_lookup import named_by
-from mcp_memory.storage.paths import validate_existing
+from mcp_memory.storage.path_rules import validate_existing
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.note_file import NoteFile

@@ -73,7 +73,7 @@ PRECISIONS = ("int8", "fp32", "torch")
 """What the provider sentence-transformers knows; its own module would import too much here."""
 
 _REGISTRIES = {
-    "vault.storage": (VaultConfig().storage, "mcp_memory.storage.backends:STORAGE"),
+    "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),
     "index.engine": (IndexConfig().engine, "mcp_memory.index:INDEXES"),
     "embedder.provider": (EmbedderConfig().provider, "mcp_memory.embedders.choose:EMBEDDERS"),
     "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.choose:SUMMARIZERS"),

@@ -1,4 +1,4 @@
-"""Folders whose own names are durable: a note is no safer than the folder entry that leads to it."""
+"""Makes folders whose own names are durable: a note is no safer than the folders that lead to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.runtime.renames import sync
 from mcp_memory.storage.folders import open_child, opened_folder, twin
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.paths import already_exists, split
+from mcp_memory.storage.path_rules import already_exists, split
 
 FOLDER_MODE = 0o700
 
@@ -29,8 +29,8 @@ class DurableFolders:
     def opened(self, root: int, folder: str, *, make: bool = False) -> Generator[int]:
         """A descriptor of a folder whose own name is durable, and those above it; missing ones are made if `make`.
 
-        What the block raises undoes the making. Raises NotFound, AlreadyExists for a folder that differs only in
-        case or normal form, PathRefused, OSError (ENOENT where somebody removes what was just made: try again).
+        An error in the block removes the folders that were made. Raises NotFound, AlreadyExists for a folder that
+        differs only in case or normal form, PathRefused, OSError (ENOENT if a new folder was removed: try again).
         """
         made: list[str] = []
         with ExitStack() as opened:
@@ -55,12 +55,12 @@ class DurableFolders:
                 raise
 
     def forget(self, path: str) -> None:
-        """To be called when a folder goes: its inode number may come back on another one."""
+        """Call it when a folder is removed: another one may get its inode number."""
         with self._guard:
             self._durable.pop(path, None)
 
     def _made(self, parent: int, name: str, path: str) -> bool:
-        """Makes a folder where no entry would collide with it; False if it is there. Raises AlreadyExists."""
+        """Makes a folder unless an entry collides with it; False if it exists. Raises AlreadyExists."""
         other = twin(parent, name)
         if other is None:
             with self._locks.hold(path):
@@ -76,7 +76,7 @@ class DurableFolders:
         return False
 
     def _make_durable(self, parent: int, child: int, path: str) -> None:
-        """fsyncs the parent of a folder once: whoever made it (we, a killed process, an editor) may not have."""
+        """fsyncs the parent of a folder once: its maker (a killed process, an editor) may not have done so."""
         inode = os.fstat(child).st_ino
         with self._guard:
             known = self._durable.get(path) == inode
@@ -86,7 +86,7 @@ class DurableFolders:
                 self._durable[path] = inode
 
     def _unmake(self, root: int, made: Sequence[str]) -> None:
-        """Takes away folders that a failed write made, if nobody has put anything in."""
+        """Removes folders that a failed write made, if they are still empty."""
         for path in reversed(made):
             above, name = split(path)
             self.forget(path)

@@ -1,7 +1,4 @@
-"""Files in a folder: durable, atomic, and safe beside editors, sync clients and other processes.
-
-How a name gets its bytes is in `publish.py`, how a file is opened in `folders.py`, which names there are in `paths.py`.
-"""
+"""Keeps files in a folder: durable, atomic, and safe beside editors, sync clients and other processes."""
 
 from __future__ import annotations
 
@@ -12,49 +9,39 @@ import os
 import stat
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from mcp_memory.errors import (
-    McpMemoryError,
-    NotFound,
-    PathRefused,
-    PreconditionFailed,
-    Refused,
-    StorageFailed,
-)
+from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
-from mcp_memory.runtime.os_errors import failed, naming_the_cause, reason
+from mcp_memory.runtime.os_errors import naming_the_cause, reason
 from mcp_memory.runtime.renames import KernelRenames, move_free, sync
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
 from mcp_memory.storage.durable import DurableFolders
 from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
-from mcp_memory.storage.fs_capabilities import FsCapabilities, probe
+from mcp_memory.storage.fs_capabilities import missing_guarantees
 from mcp_memory.storage.leftovers import LeftoverSweep, sweep
 from mcp_memory.storage.listing import list_notes, read_ignore
 from mcp_memory.storage.locks import PathLocks
-from mcp_memory.storage.paths import already_exists, is_note, split, validate_existing, validate_new
+from mcp_memory.storage.path_rules import already_exists, is_note, split, validate_existing, validate_new
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
-from mcp_memory.storage.reading import file_stat, read_stable, unsettled
+from mcp_memory.storage.stable_read import file_stat, read_stable, unsettled
 from mcp_memory.text.escape_invisible import printable
 
 _Result = TypeVar("_Result")
 
-YOUNG_S = 10.0
-"""A leftover of this age may belong to a write of another process that is still under way."""
-
-_MAX_TRIES = 5
-"""How often a new name is tried while somebody removes its folder."""
+YOUNG_S = 10.0  # a younger leftover may belong to another process's write that is still under way
+_MAX_TRIES = 5  # for a new name whose folder is removed meanwhile
 
 
 class FilesystemBackend(StorageBackend):
     """The files below `root`, which may be a symbolic link itself and may vanish and come back.
 
-    `locks` is a folder outside the vault for lock files (None: one lock on the root); every process that writes to
-    this vault must be given the same one. `marker` is a file whose absence makes a listing incomplete; `deadline_s`
-    bounds the wait for a lock.
+    `locks` is a folder outside the vault for lock files (None: one lock on the root), the same for every process that
+    writes to this vault. `marker` is a file whose absence makes a listing incomplete; `deadline_s` bounds the wait for
+    a lock.
     """
 
     def __init__(
@@ -81,21 +68,14 @@ class FilesystemBackend(StorageBackend):
         return self._read_only
 
     def prepare(self) -> Prepared:
-        return Prepared(self.abilities().warnings(), self.sweep_leftovers().kept)
+        self._must_be_writable()
+        with self._opened_root() as root, naming_the_cause(str(self._root)):
+            warnings = missing_guarantees(root, self._renames)
+        return Prepared(warnings, self.sweep_leftovers().kept)
 
     def expect(self, marker: str) -> None:
         self._marker = marker
 
-    def abilities(self) -> FsCapabilities:
-        """What this file system can do; its `warnings()` are for the start message. Writes two hidden files.
-
-        Raises Refused on a read-only root, StorageFailed.
-        """
-        self._must_be_writable()
-        with self._opened_root() as root, naming_the_cause(str(self._root)):
-            return probe(root, self._renames)
-
-    # -- reading -----------------------------------------------------------------------------------------------
     def list(self) -> Listing:
         try:
             with opened_root(self._root) as root:
@@ -113,8 +93,8 @@ class FilesystemBackend(StorageBackend):
             return file_stat(path, regular_stat(parent, name, path), time.time_ns())
 
     def glance(self, path: NotePath) -> str | None:
-        # One system call, where opening each folder takes a handful. That the signature is the known one says that this
-        # is the very file, whatever way the path takes.
+        # One system call, where opening each folder takes a handful. An equal signature proves that this is the very
+        # file, even if a link leads to it.
         try:
             found = os.lstat(f"{self._root}/{path}")
         except (OSError, ValueError):
@@ -131,7 +111,6 @@ class FilesystemBackend(StorageBackend):
         ):
             return read_stable(path, descriptor, found, limit_bytes, beginning=beginning)
 
-    # -- writing -----------------------------------------------------------------------------------------------
     def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
         self._must_be_writable()
         if expected is not None:
@@ -148,7 +127,7 @@ class FilesystemBackend(StorageBackend):
             _again_if_the_folder_vanishes(lambda: self._move(source, target))
 
     def remove_generated(self, path: NotePath, expected: Etag) -> None:
-        """As in the contract. The file is held until `settle`, and so long its folder is not empty."""
+        """As in the contract. The file is held until `settle`; until then its folder is not empty."""
         self._must_be_writable()
         folder, name = split(validate_existing(path))
         with (
@@ -193,7 +172,7 @@ class FilesystemBackend(StorageBackend):
 
     def erase_displaced(self, path: NotePath) -> None:
         self.settle(min_age_s=0, path=path)
-        # What is older than this back end no write of its own is using, however young it is.
+        # None of our own writes is using a file that is older than this back end, however young it is.
         self.sweep_leftovers(min_age_s=min(YOUNG_S, time.monotonic() - self._opened_s))
 
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
@@ -219,15 +198,14 @@ class FilesystemBackend(StorageBackend):
         return copies
 
     def sweep_leftovers(self, *, min_age_s: float = YOUNG_S) -> LeftoverSweep:
-        """What interrupted writes left behind, of any process: swept where the bytes are known, else reported.
+        """Cleans up after interrupted writes of any process, except files younger than `min_age_s` or in use.
 
-        Takes as long as a listing. Files younger than `min_age_s` or in use by a running write are left alone.
+        Takes as long as a listing.
         """
         self._must_be_writable()
         with self._opened_root() as root, naming_the_cause(str(self._root)):
             return sweep(root, self._renames, self._locks, min_age_s)
 
-    # -- the steps of a write ----------------------------------------------------------------------------------
     def _create(self, path: NotePath, data: bytes) -> WriteReceipt:
         folder, name = split(path)
         etag = Etag(hashlib.sha256(data).hexdigest())
@@ -276,7 +254,7 @@ class FilesystemBackend(StorageBackend):
                 self._rename((from_folder, source_name), (to_folder, target_name), target)
 
     def _rename(self, old: tuple[int, str], new: tuple[int, str], target: NotePath) -> None:
-        """One rename, then both folders: the new name first, so that no crash leaves the file without any."""
+        """One rename, then syncs both folders, the new one first, so that no crash leaves the file without a name."""
         try:
             move_free(self._renames, *old, *new)
         except FileExistsError:
@@ -292,18 +270,12 @@ class FilesystemBackend(StorageBackend):
                 move_free(self._renames, *new, *old)
             raise
 
-    # -- small checks ------------------------------------------------------------------------------------------
     @contextmanager
     def _opened_root(self) -> Generator[int]:
-        try:
-            opened = opened_root(self._root)
-            root = opened.__enter__()
-        except OSError as error:
-            raise failed(error, f"vault folder {self._root}") from error
-        try:
+        with ExitStack() as opened:
+            with naming_the_cause(f"vault folder {self._root}"):
+                root = opened.enter_context(opened_root(self._root))
             yield root
-        finally:
-            opened.__exit__(None, None, None)
 
     def _marker_fault(self, root: int) -> Problem | None:
         if self._marker is None:
@@ -312,11 +284,11 @@ class FilesystemBackend(StorageBackend):
         try:
             with opened_folder(root, folder) as parent:
                 regular_stat(parent, name, self._marker)
+                return None
         except McpMemoryError as error:
             return Problem(self._marker, f"the vault's marker is missing: {error.message}")
         except OSError as error:
             return Problem(self._marker, f"the vault's marker is not readable: {reason(error)}")
-        return None
 
     def _must_be_writable(self) -> None:
         if self._read_only:
@@ -324,7 +296,7 @@ class FilesystemBackend(StorageBackend):
 
 
 def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:
-    """Somebody may remove an empty folder between our making it and using it."""
+    """An empty folder may be removed between our making it and using it."""
     for _ in range(_MAX_TRIES - 1):
         with suppress(FileNotFoundError):
             return call()
@@ -333,7 +305,9 @@ def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:
 
 def _compared(path: NotePath, descriptor: int, found: os.stat_result, expected: Etag) -> CompareResult:
     if etag_of(descriptor) != expected:
-        raise PreconditionFailed(f"'{printable(path)}' was changed by somebody else", hint="read it again, then write")
+        raise PreconditionFailed(
+            f"'{printable(path)}' was changed by another program", hint="read it again, then write"
+        )
     return CompareResult(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
 
 

@@ -1,6 +1,6 @@
-"""Opening files by descriptors: each folder relative to its parent, no link followed, then a look at what was opened.
+"""Opens files by descriptors: each folder relative to its parent, following no link, then checks what was opened.
 
-There is no check before an open: what counts is the descriptor, so a name swapped in between changes nothing.
+Nothing is checked before the open: only the descriptor counts, so a name swapped in between changes nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from pathlib import Path
 
 from mcp_memory.errors import NotFound, PathRefused
 from mcp_memory.models import Etag
-from mcp_memory.storage.paths import fold
+from mcp_memory.storage.path_rules import fold
 from mcp_memory.text.escape_invisible import printable
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+# The errors for a link, a file in place of a folder, and a socket. EMLINK: links on FreeBSD.
 _ODD = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO, errno.EMLINK})
-"""What open answers to a link, to a file where a folder should be, to a socket. EMLINK: links on FreeBSD."""
-
 BLOCK_BYTES = 1 << 20
 
 
@@ -103,7 +102,7 @@ def regular_stat(folder: int, name: str, path: str) -> os.stat_result:
 
 
 def etag_of(descriptor: int) -> Etag:
-    """The etag of an open file's bytes, from its start; a block at a time, so a huge file costs no memory."""
+    """The etag of an open file's bytes; read in blocks, so that a huge file costs no memory."""
     digest = hashlib.sha256()
     offset = 0
     while block := os.pread(descriptor, BLOCK_BYTES, offset):
@@ -125,7 +124,7 @@ def twin(folder: int, name: str) -> str | None:
 
 
 def kind_at(folder: int, name: str) -> str:
-    """What sort of thing bears that name, for a message."""
+    """What sort of file has that name, for a message."""
     try:
         return kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:

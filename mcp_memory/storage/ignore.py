@@ -1,7 +1,7 @@
-"""`.memoryignore`: which files a person keeps out of memory, in the syntax of gitignore.
+"""Parses `.memoryignore`, which names the files to keep out of memory in gitignore's syntax.
 
-The patterns may come with a stranger's vault, so they run in linear time (RE2, no backtracking), and their number and
-length are bounded. A pattern that cannot be used is a reported fact; the others still hold.
+The patterns may come with another person's vault, so they run in linear time (RE2, no backtracking), and their number
+and length are bounded. A pattern that can't be used is reported; the others still apply.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class IgnoreRules:
 
 
 def parse_ignore(data: bytes) -> IgnoreRules | None:
-    """The rules in a `.memoryignore`; None if it holds none. Never raises: what is wrong is among the problems."""
+    """The rules in a `.memoryignore`; None if it has none. Never raises: errors become problems."""
     if len(data) > MAX_FILE_BYTES:
         return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: larger than {MAX_FILE_BYTES} bytes"),))
     good: list[str] = []

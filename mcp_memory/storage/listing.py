@@ -1,7 +1,7 @@
-"""The stat sweep: every note below a folder, by name and signature, without opening one.
+"""Lists every note below a folder by name and signature, without opening one.
 
-Links are never followed and hidden folders never entered. What cannot be used is a `Problem`, never an exception: one
-odd name must not hide the rest.
+Links are never followed and hidden folders never entered. A file that can't be used is a `Problem`, never an exception:
+one odd name must not hide the rest.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import FileStat, NotePath, Problem
 from mcp_memory.runtime.os_errors import reason
 from mcp_memory.storage.base import FolderId, Listing
 from mcp_memory.storage.folders import kind, open_child, opened_file
 from mcp_memory.storage.ignore import IGNORE_FILE, MAX_FILE_BYTES, IgnoreRules, parse_ignore
-from mcp_memory.storage.paths import (
+from mcp_memory.storage.path_rules import (
     MAX_COMPONENT_BYTES,
     MAX_DEPTH,
     MAX_PATH_BYTES,
@@ -26,7 +25,7 @@ from mcp_memory.storage.paths import (
     is_note,
     unnameable,
 )
-from mcp_memory.storage.reading import file_stat
+from mcp_memory.storage.stable_read import file_stat
 from mcp_memory.text.escape_invisible import printable
 
 
@@ -35,12 +34,11 @@ def read_ignore(root: int) -> IgnoreRules | None:
     try:
         with opened_file(root, IGNORE_FILE, IGNORE_FILE) as (descriptor, _):
             return parse_ignore(os.read(descriptor, MAX_FILE_BYTES + 1))
-    except McpMemoryError as error:
-        if error.code == "not_found":
-            return None
-        return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: {error.message}"),))
-    except OSError as error:
-        return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: {reason(error)}"),))
+    except NotFound:
+        return None
+    except (McpMemoryError, OSError) as error:
+        why = reason(error) if isinstance(error, OSError) else error.message
+        return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: {why}"),))
 
 
 def list_notes(root: int, rules: IgnoreRules | None) -> Listing:
@@ -63,7 +61,7 @@ class _Sweep:
         self._now_ns = time.time_ns()
 
     def visit(self, folder: int, prefix: str, depth: int, *, all_ignored: bool = False) -> None:
-        """Takes in one open folder; `prefix` is its path with a trailing slash."""
+        """Lists one open folder; `prefix` is its path with a trailing slash."""
         folders: list[str] = []
         try:
             found = os.fstat(folder)
@@ -114,9 +112,10 @@ class _Sweep:
             return
         try:
             descriptor = open_child(parent, name, path)
+        except NotFound:
+            return
         except McpMemoryError as error:
-            if error.code != "not_found":
-                self._report(path, error.message)
+            self._report(path, error.message)
             return
         except OSError as error:
             self._report(path, f"folder not readable: {reason(error)}")
@@ -137,20 +136,3 @@ def _too_far(path: str, depth: int) -> str | None:
     if len(path.encode()) > MAX_PATH_BYTES - MAX_COMPONENT_BYTES - 1:
         return f"paths in it may exceed {MAX_PATH_BYTES} bytes"
     return None
-
-
-def walk_folders(root: int, use: Callable[[int, str], None], prefix: str = "", depth: int = 0) -> None:
-    """Calls `use(descriptor, prefix)` for the root and each folder that may hold notes, ignored ones included."""
-    use(root, prefix)
-    with os.scandir(root) as entries:
-        names = [entry.name for entry in entries if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)]
-    for name in names:
-        if name in SKIPPED_FOLDERS or depth + 1 >= MAX_DEPTH:
-            continue
-        # A folder that has gone or cannot be opened is the listing's to report.
-        with suppress(McpMemoryError, OSError):
-            descriptor = open_child(root, name, prefix + name)
-            try:
-                walk_folders(descriptor, use, prefix + name + "/", depth + 1)
-            finally:
-                os.close(descriptor)

@@ -1,8 +1,7 @@
-"""Locks on paths, held by the kernel: they end with the process, without a lease, a PID or a clock.
+"""Locks paths by `flock`: the lock ends with the process, without a lease, a PID or a clock.
 
-A path falls into one of a fixed number of buckets, each a lock file that is never removed. The files live outside the
-vault, so that no sync client carries them about. Only programs that use this class take part; an editor does not,
-which is why a write also looks at what it displaced.
+Each path has one of a fixed number of lock files, which are never removed. They live outside the vault, so that no sync
+client copies them. Editors don't use these locks, which is why a write also checks what it displaced.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import os
 import time
 import zlib
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mcp_memory.errors import DeadlineExceeded
-from mcp_memory.storage.paths import fold
+from mcp_memory.storage.path_rules import fold
 
 BUCKETS = 64
 _FIRST_WAIT_S = 0.0005
@@ -33,10 +32,10 @@ class PathLocks:
 
     @contextmanager
     def hold(self, *paths: str) -> Generator[None]:
-        """Holds the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, and OSError.
+        """Holds the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, OSError.
 
-        Names that a case-folding file system would not keep apart share a lock. Buckets are taken in order, so two
-        holders of several cannot wait for each other.
+        Names that a case-folding file system would not keep apart share a lock. Locks are taken in order, so two
+        holders of several can't wait for each other.
         """
         until = time.monotonic() + self._deadline_s
         with ExitStack() as held:
@@ -63,11 +62,10 @@ class PathLocks:
         if self._folder is None:
             return os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
+        with suppress(FileNotFoundError):
             return os.open(self._place(bucket), flags, 0o600)
-        except FileNotFoundError:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return os.open(self._place(bucket), flags, 0o600)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(self._place(bucket), flags, 0o600)
 
     def _wait(self, descriptor: int, until: float) -> None:
         pause_s = _FIRST_WAIT_S
@@ -84,7 +82,7 @@ class PathLocks:
             pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
 
     def _is_current(self, bucket: int, descriptor: int) -> bool:
-        """False when somebody removed the lock file meanwhile: then the next comer would lock another one."""
+        """False if the lock file was removed meanwhile: then the next writer would lock another one."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self._place(bucket)))  # noqa: PTH116 -- fstat's pair
         except FileNotFoundError:

@@ -1,11 +1,11 @@
-"""The publish protocol: how bytes get under a name so that neither a crash nor an editor loses anything.
+"""Gives bytes their name so that neither a crash nor an editor's save loses anything.
 
-Terms. TEMP: our new bytes, complete and fsynced, under a hidden name in the target's own folder. DISPLACED: the file
-that a publish put aside. HELD: a displaced file that is looked at again later, because an editor may still be writing
-to it through a descriptor that it opened before.
+Temp: our new bytes, complete and fsynced, under a hidden name in the target's own folder. Displaced: the file that a
+publish put aside. Held: a displaced file that is checked again later, because an editor may still be writing to it
+through a descriptor that it opened before.
 
-Callers hold the path's lock, so only programs that do not take part (editors, sync clients) can race. All functions
-raise OSError where the file system refuses; then the old bytes are under the name, as far as it lets us put them back.
+Callers hold the path's lock, so only programs without locks (editors, sync clients) can race. All functions raise
+OSError if the file system refuses; then the old bytes are under the name, as far as it lets us put them back.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import os
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
 from mcp_memory.models import Etag
 from mcp_memory.runtime.renames import REFUSALS, KernelRenames, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
-from mcp_memory.storage.temp_files import NEW_FILE_MODE, discard, temp
-from mcp_memory.storage.temp_names import TempName, conflict_name
+from mcp_memory.storage.temp_files import NEW_FILE_MODE, TempName, conflict_name, discard, temp
 
 _MAX_COPIES = 1000
 
@@ -39,13 +38,12 @@ class PublishTarget:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult:
-    """The file that a write was decided on: still open, so that its inode can be told from another one."""
+    """The file that a write was decided on, still open, so that its inode can be told from another one."""
 
     descriptor: int
     mode: int
     etag: Etag
-    group: int | None = None
-    """Whose the new file must be, if not that of whoever makes it."""
+    group: int | None = None  # of the new file, if not the process's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,7 @@ class DisplacedFile:
     hidden: str
     name: str
     etag: Etag
-    since_s: float
-    """On the monotonic clock."""
+    since_s: float  # monotonic
 
 
 class Publisher:
@@ -83,7 +80,7 @@ class Publisher:
             try:
                 sync(folder)
             except OSError:
-                # Nothing was promised, so nothing stays. Held, not unlinked: an editor may have opened it already.
+                # The caller is told of a failure, so the file goes. Held, not unlinked: an editor may have opened it.
                 with suppress(OSError):
                     move_free(self._renames, folder, name, folder, hidden)
                     self._hold(place, hidden, etag)
@@ -93,17 +90,17 @@ class Publisher:
     def replace(
         self, place: PublishTarget, data: bytes, etag: Etag, old: CompareResult, *, yields: bool = False
     ) -> tuple[os.stat_result, str | None]:
-        """Publishes over the file `old`.
+        """Publishes over the file `old`; returns the new file's stat, and the name of the conflict copy if another file
+        was displaced.
 
-        Returns the new file's stat, and the name of the conflict copy if something else was displaced. Raises
-        PreconditionFailed if the name was taken away meanwhile; where it `yields`, also if something else was
-        displaced, which then has its name back.
+        Raises PreconditionFailed if the name has gone; if it `yields`, also if another file was displaced, which then
+        gets its name back.
         """
         label = TempName.for_etags(etag, old.etag)
         hidden = label.fresh()
         with temp(place.folder, hidden, data, old.mode, old.group) as descriptor:
             try:
-                if yields and not _still(place.folder, place.name, old):  # so that hardly anybody sees ours in between
+                if yields and not _still(place.folder, place.name, old):  # so that ours is hardly ever seen in between
                     raise _overtaken(place.name)
                 displaced = self._swap(place, hidden, label, old.etag)
             except (OSError, PreconditionFailed):
@@ -128,7 +125,7 @@ class Publisher:
             return os.fstat(descriptor), conflict
 
     def remove(self, place: PublishTarget, old: CompareResult) -> None:
-        """Takes away the file `old`. Raises PreconditionFailed if it is another one by now; that one is kept."""
+        """Removes the file `old`. Raises PreconditionFailed if it is another one by now; that one is kept."""
         folder, name = place.folder, place.name
         hidden = TempName.for_etags(old.etag, old.etag).fresh()
         try:
@@ -153,7 +150,7 @@ class Publisher:
         raise PreconditionFailed(f"'{name}' was changed in the last instant", hint="read it again")
 
     def due(self, min_age_s: float, *place: str) -> list[DisplacedFile]:
-        """Takes out the held files that are old enough; of one `place` (folder's path, name) only, if it is given."""
+        """Takes out the held files that are old enough; with `place` (folder's path, name), only those of that file."""
         latest = time.monotonic() - min_age_s
         with self._guard:
             everything, self._held, ready = self._held, [], list[DisplacedFile]()
@@ -163,12 +160,12 @@ class Publisher:
         return ready
 
     def hold_again(self, held: list[DisplacedFile]) -> None:
-        """Gives back what could not be looked at."""
+        """Gives back files that could not be checked."""
         with self._guard:
             self._held.extend(held)
 
     def look_again(self, folder: int, held: DisplacedFile) -> str | None:
-        """Drops a held file that is as it was displaced; keeps a changed one and returns the copy's name."""
+        """Removes a held file that has not changed; keeps a changed one and returns the copy's name."""
         try:
             with opened_file(folder, held.hidden, held.hidden) as (descriptor, _):
                 unchanged = etag_of(descriptor) == held.etag
@@ -183,7 +180,7 @@ class Publisher:
         return copy
 
     def _swap(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
-        """Puts `source` under the name, and returns the name under which the displaced file now is."""
+        """Puts `source` under the name, and returns the displaced file's new name."""
         try:
             self._renames.exchange(place.folder, source, place.name)
             return source
@@ -195,13 +192,13 @@ class Publisher:
         return self._swap_in_steps(place, source, label, displaced_etag)
 
     def _swap_in_steps(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
-        """Without EXCHANGE: the old aside, then the new one under the free name.
+        """Without EXCHANGE: puts the old file aside, then the new one under the free name.
 
-        The name is free for a moment. If we die in it, the next start puts the old file back (its hidden name says
-        where). A rename over the old file would have no such moment, but would destroy a save of the last instant.
+        The name is free for a moment. If we die then, the next start puts the old file back (its hidden name says
+        where). A rename over the old file would avoid that, but would destroy a save of the last instant.
         """
         folder, name = place.folder, place.name
-        aside = TempName(label.new, label.old, was=name).fresh()
+        aside = replace(label, was=name).fresh()
         if len(aside.encode()) > os.fpathconf(folder, "PC_NAME_MAX"):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
         try:
@@ -211,7 +208,7 @@ class Publisher:
         try:
             publish_free(self._renames, folder, source, name)
         except FileExistsError:
-            # An editor saved under the free name: its version stays, and what we put aside is looked at later.
+            # An editor saved under the free name: its version stays, and the file we put aside is checked later.
             self._hold(place, aside, displaced_etag)
             raise _overtaken(name) from None
         except OSError:
@@ -222,8 +219,8 @@ class Publisher:
 
     def _put_back(self, place: PublishTarget, displaced: str, label: TempName, etag: Etag) -> None:
         """Undoes a swap: the displaced file gets its name back from ours, which is held, since an editor may have
-        opened it already. What is found there instead is a later save and gets the name in its turn, until what comes
-        out is what was put there before."""
+        opened it already. If another file is there, it is a later save and gets the name in its turn, until the file
+        that comes out is the one that was put there last."""
         for _ in range(_MAX_COPIES):
             put = _etag_at(place.folder, displaced)
             displaced = self._swap(place, displaced, label, etag)
@@ -254,7 +251,7 @@ class Publisher:
 
 
 def _still(folder: int, displaced: str, old: CompareResult) -> bool:
-    """Whether the displaced file holds the bytes that were compared. Raises OSError where it cannot be read."""
+    """Whether the displaced file holds the bytes that were compared. Raises OSError if it cannot be read."""
     found = os.stat(displaced, dir_fd=folder, follow_symlinks=False)
     if os.path.samestat(found, os.fstat(old.descriptor)):
         return etag_of(old.descriptor) == old.etag
@@ -266,7 +263,7 @@ def _still(folder: int, displaced: str, old: CompareResult) -> bool:
 
 
 def _etag_at(folder: int, name: str) -> Etag:
-    """Empty for what is no regular file. Raises OSError."""
+    """Empty unless it is a regular file. Raises OSError."""
     try:
         with opened_file(folder, name, name) as (descriptor, _):
             return etag_of(descriptor)
@@ -279,4 +276,4 @@ def _vanished(name: str) -> PreconditionFailed:
 
 
 def _overtaken(name: str) -> PreconditionFailed:
-    return PreconditionFailed(f"'{name}' was saved by somebody else", hint="read it again")
+    return PreconditionFailed(f"'{name}' was saved by another program", hint="read it again")

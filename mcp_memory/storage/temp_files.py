@@ -1,37 +1,101 @@
-"""Our new bytes on their way to a name: complete and durable under a hidden name in the target's own folder."""
+"""Files under hidden names of ours: new bytes on their way to a name, and what a write put aside.
+
+A hidden name says what its bytes should be, so that after a crash a file with known bytes can be removed, and one with
+unknown bytes (it may hold an editor's save) is kept and reported:
+
+    .<random>.<new>.<old>.mcpm                 `new`, `old`: first 16 hex digits of an etag; `old` may be `none`
+    .<random>.<new>.<old>.was.<name>.mcpm      the old file, put aside while `<name>` is free for a moment
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
+import secrets
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
 
+from mcp_memory.models import Etag
 from mcp_memory.runtime.renames import sync
+from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES
 
 NEW_FILE_MODE = 0o600
-"""Notes are private; a person who wants to share them changes the mode, which replacing keeps."""
+"""Notes are private; if you want to share them, change the mode, which replacing keeps."""
+
+SUFFIX = ".mcpm"
+_DIGITS = 16
+_FORM = re.compile(
+    rf"\.[0-9a-f]{{8}}\.(?P<new>[0-9a-f]{{{_DIGITS}}})\.(?P<old>[0-9a-f]{{{_DIGITS}}}|none)(?:\.was\.(?P<was>.+))?\.mcpm",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TempName:
+    """What a hidden file should hold: the bytes of a write (`new`) or those it replaced (`old`)."""
+
+    new: str
+    old: str | None
+    was: str | None = None  # the file's name before, which it gets back if that is free
+
+    @classmethod
+    def for_etags(cls, new: Etag, old: Etag | None) -> TempName:
+        return cls(new[:_DIGITS], old[:_DIGITS] if old else None)
+
+    @classmethod
+    def parse(cls, name: str) -> TempName | None:
+        """None for a name that is not ours."""
+        found = _FORM.fullmatch(name)
+        return found and cls(found["new"], None if found["old"] == "none" else found["old"], found["was"])
+
+    def names_bytes(self, etag: Etag) -> bool:
+        """Whether bytes with this etag are the new or the old ones: then nothing is lost with the file."""
+        return etag[:_DIGITS] in {self.new, self.old}
+
+    def fresh(self) -> str:
+        """A new file name of this form; may exceed 255 bytes if `was` nearly does."""
+        was = f".was.{self.was}" if self.was else ""
+        return f".{secrets.token_hex(4)}.{self.new}.{self.old or 'none'}{was}{SUFFIX}"
+
+
+def conflict_name(name: str, moment: datetime, number: int = 1) -> str:
+    """`plan.md` → `plan (conflict 2026-11-21 14.03.55).md`; `number` tells apart those of one second.
+
+    Without colons, so that it can be synced to Windows; the stem is shortened if 255 bytes would be exceeded.
+    """
+    path = PurePosixPath(name)
+    count = f" {number}" if number > 1 else ""
+    tail = f" (conflict {moment:%Y-%m-%d %H.%M.%S}{count}){path.suffix}"
+    room = MAX_COMPONENT_BYTES - len(tail.encode())
+    stem = path.stem.encode("utf-8", "surrogateescape")[:room].decode("utf-8", "ignore").rstrip()
+    return stem + tail
 
 
 @contextmanager
 def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = None) -> Generator[int]:
-    """A new hidden file with these bytes, durable, open and locked against a sweep of leftovers.
+    """A new hidden file with these bytes, durable, open and locked against the sweep of leftovers.
 
-    If writing or fsync fails the file is dropped, and fsync is never tried again on it: Linux has dropped the dirty
-    pages, so a second fsync would succeed without them.
+    If writing or fsync fails the file is dropped. fsync is never tried again on it: Linux has dropped the dirty pages,
+    so a second fsync would succeed without them.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(hidden, flags, NEW_FILE_MODE, dir_fd=folder)
     try:
         try:
-            # Not every file system has locks; the sweep also looks at the age.
+            # Not every file system has locks; the sweep also checks the age.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if group is not None and group != os.fstat(descriptor).st_gid:
                 os.fchown(descriptor, -1, group)
             if mode != NEW_FILE_MODE:
                 os.fchmod(descriptor, mode)
-            _write_all(descriptor, data)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
             sync(descriptor)
         except OSError:
             discard(folder, hidden, descriptor)
@@ -41,17 +105,11 @@ def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = N
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
 def discard(folder: int, hidden: str, descriptor: int) -> None:
-    """Takes away our own temp. One that cannot be is a leftover: swept later.
+    """Removes our own temporary file; one that can't be removed is a leftover, swept later.
 
-    Only if the name still is that file: a network file system may answer with an error after it did the exchange, and
-    then the displaced file is there.
+    Only if the name still is that file: a network file system may report an error after it did the exchange, and then
+    the displaced file is there.
     """
     with suppress(OSError):
         if os.path.samestat(os.stat(hidden, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor)):

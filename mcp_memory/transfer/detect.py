@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed
-from mcp_memory.storage.paths import is_note
+from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.transfer.formats import archive, basic_memory, claude_code, jsonl, obsidian, openclaw, server_memory
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder

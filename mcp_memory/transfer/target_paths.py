@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from mcp_memory.errors import PathRefused
-from mcp_memory.storage.paths import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, beside, fold, is_note, validate_new
+from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, beside, fold, is_note, validate_new
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import Link, find_links, resolve
 from mcp_memory.transfer.item import ImportItem, ImportSource

@@ -17,7 +17,7 @@ class VaultConfig:
 
     path: str = DEFAULT_VAULT
     storage: str = "filesystem"
-    """What keeps its files: a name that `storage.backends` knows."""
+    """What keeps its files: a name that `storage` knows."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """Name → folder, indexed read-only as `@name/…`."""
     secrets: Literal["refuse", "allow"] = "refuse"

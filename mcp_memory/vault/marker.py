@@ -19,7 +19,7 @@ from ulid import ULID
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.renames import KernelRenames, publish_free, sync
-from mcp_memory.storage.paths import validate_existing
+from mcp_memory.storage.path_rules import validate_existing
 
 FOLDER, FILE = ".mcp-memory", "vault.toml"
 MARKER = f"{FOLDER}/{FILE}"

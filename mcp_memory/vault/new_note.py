@@ -12,7 +12,7 @@ from ulid import ULID
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteState, Outcome
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.paths import validate_new
+from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.instruction_files import are_orders, plain_name
 from mcp_memory.topics.page import is_page
 from mcp_memory.topics.plan import FRESH

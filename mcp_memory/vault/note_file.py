@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.models import TRANSCRIPTS, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
-from mcp_memory.storage.paths import validate_new
+from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence

@@ -19,7 +19,7 @@ from functools import partial
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.paths import beside, validate_new
+from mcp_memory.storage.path_rules import beside, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry

@@ -8,7 +8,7 @@ from datetime import datetime
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.base import StorageBackend
-from mcp_memory.storage.paths import validate_new
+from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of

@@ -12,7 +12,7 @@ from stat import S_ISDIR
 
 import pytest
 
-from mcp_memory.storage.reading import GRAIN_NS
+from mcp_memory.storage.stable_read import GRAIN_NS
 from tests.daemon.place import Place
 from tests.soak import judge
 from tests.soak.book import Book

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.storage.backends import STORAGE
+from mcp_memory.storage import STORAGE
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.storage.refusing import LACKS, RefusingRenames

@@ -278,7 +278,7 @@ def test_a_read_only_root_refuses_every_change(vault: Path) -> None:
         lambda: files.remove_generated("a.md", etag(b"x")),
         lambda: files.rmdir_empty("a"),
         files.sweep_leftovers,
-        files.abilities,
+        files.prepare,
     ):
         with pytest.raises(Refused, match="read-only"):
             call()
@@ -487,9 +487,10 @@ def test_a_file_put_aside_gets_its_free_name_back(files: FilesystemBackend, vaul
     [((), 0), (("exchange",), 1), (("exchange", "rename_free"), 2), (("exchange", "rename_free", "link"), 2)],
 )
 def test_missing_abilities_are_said(vault: Path, lacks, count) -> None:
-    abilities = FilesystemBackend(vault, marker=None, renames=RefusingRenames(*lacks)).abilities()
-    assert {name for name in ("exchange", "rename_free", "link") if not getattr(abilities, name)} == set(lacks)
-    assert len(abilities.warnings()) == count
+    prepared = FilesystemBackend(vault, marker=None, renames=RefusingRenames(*lacks)).prepare()
+    assert len(prepared.warnings) == count
+    assert any("cannot exchange" in line for line in prepared.warnings) is ("exchange" in lacks)
+    assert any("neither links" in line for line in prepared.warnings) is ("link" in lacks)
     assert list(vault.iterdir()) == []
 
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 import unicodedata
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import McpMemoryError, PathRefused
 from mcp_memory.storage.filesystem import FilesystemBackend
-from mcp_memory.storage.paths import fold, unnameable, validate_existing, validate_new
-from mcp_memory.storage.temp_names import TempName, conflict_name
+from mcp_memory.storage.path_rules import fold, unnameable, validate_existing, validate_new
+from mcp_memory.storage.temp_files import TempName, conflict_name
 from mcp_memory.text.escape_invisible import printable
 from tests.support.world import more
 
@@ -100,7 +101,7 @@ ETAGS = st.binary(min_size=1, max_size=8).map(lambda data: hashlib.sha256(data).
 @settings(max_examples=500, deadline=None)
 @given(ETAGS, st.none() | ETAGS, st.none() | NAMES)
 def test_a_hidden_name_says_what_the_file_holds(new: str, old: str | None, was: str | None) -> None:
-    label = TempName.for_etags(new, old, was)
+    label = replace(TempName.for_etags(new, old), was=was)
     name = label.fresh()
     assert name.startswith(".")
     assert TempName.parse(name) == label

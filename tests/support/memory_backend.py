@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, FileStat, NotePath
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
-from mcp_memory.storage.paths import already_exists, fold, is_note, split, validate_existing, validate_new
+from mcp_memory.storage.path_rules import already_exists, fold, is_note, split, validate_existing, validate_new
 from mcp_memory.text.escape_invisible import printable
 
 
@@ -137,7 +137,7 @@ class MemoryBackend(StorageBackend):
 
     def _compare(self, path: str, expected: Etag) -> None:
         if self._file(path).etag != expected:
-            raise PreconditionFailed(f"'{printable(path)}' was changed by somebody else", hint="read it again")
+            raise PreconditionFailed(f"'{printable(path)}' was changed by another program", hint="read it again")
 
     def _file(self, path: str) -> _File:
         file = self._files.get(validate_existing(path))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState
-from mcp_memory.storage.paths import validate_new
+from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import KindConfig, NoteKinds
 from mcp_memory.vault.note_file import Layout, NoteFile, derive_title, read_note, slug

@@ -20,7 +20,7 @@ from mcp_memory.models import NotePath, NoteState, Status
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.settings.settings import Settings
-from mcp_memory.storage.backends import open_storage
+from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.errors import InvalidInput
-from mcp_memory.storage.paths import beside
+from mcp_memory.storage.path_rules import beside
 from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 
 from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.runtime.os_errors import failed
-from mcp_memory.storage.paths import is_note, validate_existing
+from mcp_memory.storage.path_rules import is_note, validate_existing
 
 SUMS = "SHA256SUMS"
 MARKER = ".mcp-memory/vault.toml"

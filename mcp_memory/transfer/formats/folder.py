@@ -13,8 +13,8 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.os_errors import failed, reason
 from mcp_memory.storage.folders import kind, open_child, opened_file, opened_folder, opened_root
-from mcp_memory.storage.paths import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable
-from mcp_memory.storage.reading import read_stable
+from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable
+from mcp_memory.storage.stable_read import read_stable
 from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.markdown.frontmatter import decode
 from mcp_memory.transfer.item import SkippedItem

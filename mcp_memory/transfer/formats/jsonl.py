@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from mcp_memory.errors import PathRefused
 from mcp_memory.runtime.os_errors import failed
-from mcp_memory.storage.paths import is_note, validate_existing
+from mcp_memory.storage.path_rules import is_note, validate_existing
 from mcp_memory.transfer.formats.archive import MOST_FILE_BYTES, ArchivedFile
 from mcp_memory.transfer.item import SkippedItem
 

@@ -11,7 +11,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
-from mcp_memory.storage.backends import open_storage
+from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.transfer.share.folder import MANIFEST, MOST_BYTES, parse_manifest
 

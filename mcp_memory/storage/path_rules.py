@@ -1,8 +1,8 @@
-"""The rules of names: which relative paths a back end touches, and which names count as the same. Pure functions.
+"""Decides which relative paths a back end may touch, and which names count as the same. Pure functions.
 
-Two strengths. `validate_existing` asks what no name may be (it would leave the vault, be hidden, or forge a line of
-output). `validate_new` also asks that the name works on every file system that a synced vault may meet, so that a
-note made here can be checked out on Windows and macOS.
+`validate_existing` refuses what no name may be (it would leave the vault, be hidden, or forge a line of output).
+`validate_new` also refuses names that don't work on every file system that a synced vault may meet, so that a note
+made here can be checked out on Windows and macOS.
 """
 
 from __future__ import annotations
@@ -14,25 +14,16 @@ from mcp_memory.errors import AlreadyExists, PathRefused
 from mcp_memory.models import NotePath
 from mcp_memory.text.escape_invisible import printable
 
-MAX_COMPONENT_BYTES = 255
-"""NAME_MAX of ext4, APFS, NTFS and nearly every other file system."""
+MAX_COMPONENT_BYTES = 255  # NAME_MAX of ext4, APFS, NTFS and nearly every other file system
+MAX_PATH_BYTES = 4096  # PATH_MAX on Linux
+MAX_DEPTH = 64  # nested folders: each takes a descriptor while a path is walked
+SKIPPED_FOLDERS = frozenset({"node_modules"})  # full of other people's Markdown
 
-MAX_PATH_BYTES = 4096
-"""PATH_MAX on Linux."""
-
-MAX_DEPTH = 64
-"""Folders inside one another: one descriptor each while a path is walked."""
-
-SKIPPED_FOLDERS = frozenset({"node_modules"})
-"""Never looked into: full of other people's Markdown."""
-
+# Control characters, backslash (a separator elsewhere), lone surrogates (bytes that are not UTF-8).
 _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
-"""Control characters, backslash (a separator elsewhere), lone surrogates (bytes that are not UTF-8)."""
-
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
-
+# Line separators and bidirectional overrides: what you see is not what is there.
 _DECEIVING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Line separators and bidirectional overrides: what is shown is not what is there."""
 
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -42,13 +33,13 @@ _DEVICES = frozenset(
 
 
 def validate_existing(path: str) -> NotePath:
-    """The path, if a file of that name may be looked at. Raises PathRefused, naming the rule."""
+    """The path, if a file of that name may be read. Raises PathRefused, naming the rule."""
     _check(path, new=False)
     return NotePath(path)
 
 
 def validate_new(path: str) -> NotePath:
-    """The path, if a note may be made under it: portable, not hidden, ends in `.md`. Raises PathRefused."""
+    """The path, if a note may be created there: portable, not hidden, ends in `.md`. Raises PathRefused."""
     _check(path, new=True)
     if not is_note(path):
         raise PathRefused(f"{path!r} does not end in .md", hint="a note is a Markdown file, say 'notes/name.md'")
@@ -77,16 +68,10 @@ def is_note(name: str) -> bool:
 
 
 def unnameable(name: str) -> str | None:
-    """Why a name found on disk can be given to no tool, or None. Hidden names are not its business."""
+    """Why no tool can use a name found on disk, or None. Accepts hidden names."""
     if len(name) > MAX_COMPONENT_BYTES // 4 and len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
         return "its name is longer than 255 bytes"
-    found = _NEVER.search(name)
-    if found is None:
-        return None
-    character = found.group()
-    if "\ud800" <= character <= "\udfff":
-        return "its name is not valid UTF-8"
-    return "its name holds a backslash" if character == "\\" else "its name holds a control character"
+    return (fault := _forbidden_character(name)) and f"its name {fault}"
 
 
 def fold(name: str) -> str:
@@ -101,9 +86,8 @@ def _check(path: str, *, new: bool) -> None:
         raise PathRefused("the path is empty", hint="pass a relative path such as 'notes/name.md'")
     if path.startswith("/"):
         raise _refused(path, "is absolute", "pass it relative to the vault, without the leading '/'")
-    shown = unnameable_in(path)
-    if shown:
-        raise _refused(path, shown, "use '/' between folders and printable characters in names")
+    if fault := _forbidden_character(path):
+        raise _refused(path, fault, "use '/' between folders and printable characters in names")
     if len(path.encode()) > MAX_PATH_BYTES:
         raise _refused(path[:80] + "…", f"is longer than {MAX_PATH_BYTES} bytes", "shorten it")
     parts = path.split("/")
@@ -117,15 +101,14 @@ def _check(path: str, *, new: bool) -> None:
         raise _refused(path, "starts with '~'", "pass it relative to the vault")
 
 
-def unnameable_in(path: str) -> str | None:
-    """The rule that a character of the path breaks, or None."""
-    found = _NEVER.search(path)
+def _forbidden_character(text: str) -> str | None:
+    """The rule that a character breaks, as the end of a sentence, or None."""
+    found = _NEVER.search(text)
     if found is None:
         return None
-    character = found.group()
-    if "\ud800" <= character <= "\udfff":
-        return "is not valid Unicode"
-    return "holds a backslash" if character == "\\" else "holds a control character"
+    if found.group() >= "\ud800":
+        return "is not valid UTF-8"
+    return "holds a backslash" if found.group() == "\\" else "holds a control character"
 
 
 def _check_component(path: str, part: str) -> None:
@@ -134,7 +117,7 @@ def _check_component(path: str, part: str) -> None:
     if part in {".", ".."}:
         raise _refused(path, f"holds {part!r}", "name the file directly, relative to the vault")
     if part.startswith("."):
-        raise _refused(path, f"has a hidden part, {part!r}", "names that start with a dot are no notes")
+        raise _refused(path, f"has a hidden part, {part!r}", "names of notes do not start with a dot")
     if len(part.encode()) > MAX_COMPONENT_BYTES:
         raise _refused(path[:80] + "…", f"has a part longer than {MAX_COMPONENT_BYTES} bytes", "shorten it")
 
@@ -148,8 +131,7 @@ def _check_new_component(path: str, part: str) -> None:
         )
     if part.partition(".")[0].rstrip(" ").lower() in _DEVICES:
         raise _refused(path, f"holds {part!r}, the name of a Windows device", "choose another name")
-    found = _NOT_ON_WINDOWS.search(part)
-    if found:
+    if found := _NOT_ON_WINDOWS.search(part):
         raise _refused(path, f"holds {found.group()!r}, which Windows does not allow", "leave it out")
     if _DECEIVING.search(part):
         raise _refused(path, "holds an invisible control character of text direction or line", "leave it out")

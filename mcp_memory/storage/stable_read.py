@@ -1,4 +1,4 @@
-"""What is read from an open file: its bytes, and a stat that surely belongs to them."""
+"""Reads an open file's bytes with a stat that surely belongs to them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,15 @@ from mcp_memory.storage.base import Blob
 from mcp_memory.storage.folders import BLOCK_BYTES
 from mcp_memory.text.escape_invisible import printable
 
-_MAX_TRIES = 5
-"""How often a file is read again while it changes under the reading."""
-
-GRAIN_NS = 100_000_000
-"""Two changes within one tick of a file system's clock may leave the same time; the tick is 1 to 10 ms on Linux."""
-
-COARSE_GRAIN_NS = 2_100_000_000
-"""For times in whole seconds: FAT counts in steps of 2 s, some network shares in steps of 1 s."""
+_MAX_TRIES = 5  # while the file changes during the read
+GRAIN_NS = 100_000_000  # two changes within a tick of the file system's clock may look alike; it is 1 to 10 ms on Linux
+COARSE_GRAIN_NS = 2_100_000_000  # for times in whole seconds: FAT has steps of 2 s, some network shares of 1 s
 
 
 def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
-    """The stat of a file as listings and reads show it; `now_ns` is the wall clock when it was taken.
+    """The stat of a file as listings and reads have it; `now_ns` is the wall clock when it was taken.
 
-    The clock decides only about being close to it, on either side, so a wrong clock costs a read and hides nothing.
+    Only nearness to the clock counts, on either side, so a wrong clock costs a read and hides no change.
     """
     modified, changed = found.st_mtime_ns, found.st_ctime_ns
     newest = modified if modified > changed else changed
@@ -36,16 +31,16 @@ def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
 
 
 def unsettled(found: FileStat) -> FileStat:
-    """The same stat, to be taken as too young: whoever compares signatures must read the file."""
+    """The same stat marked as too young, so that a comparison of signatures must read the file."""
     return replace(found, settled=False)
 
 
 def read_stable(
     path: NotePath, descriptor: int, found: os.stat_result, limit_bytes: int | None, *, beginning: bool = False
 ) -> Blob:
-    """The bytes with a stat that belongs to them: read again while the file changes under the reading.
+    """The bytes with their stat; reads again if the file changes meanwhile.
 
-    Raises Refused for more than `limit_bytes`, unless the `beginning` of the file will do.
+    Raises Refused for more than `limit_bytes`, unless `beginning` asks for no more than that.
     """
     for last in (False,) * (_MAX_TRIES - 1) + (True,):
         data = _read_all(descriptor, found.st_size, None if limit_bytes is None else limit_bytes + 1)
