@@ -1,8 +1,7 @@
 """Opens the database file with one writing and a few reading connections, and replaces it where it is damaged.
 
-Everything in it is derived, so a damaged file is moved aside and a fresh one takes its place. The move waits until
-no connection is open: SQLite removes a write-ahead log by name when the last one closes, and would take the log of
-the new file.
+All content is derived, so a damaged file is moved aside and a new one takes its place. The move waits until no
+connection is open: SQLite removes a write-ahead log by name when the last one closes, and would remove the new log.
 """
 
 # ruff: noqa: S608 - every table name here is a literal
@@ -14,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mcp_memory.errors import IndexReplaced, IndexUnavailable
@@ -28,7 +27,7 @@ BUSY_S = 5.0
 _DRAIN_S = 30.0
 _CACHE_KIB, _READER_CACHE_KIB = 2_000, 500
 _JOURNAL_BYTES = 16 << 20
-"""The write-ahead log is cut back to this after a checkpoint; a bulk build may make it larger for a while."""
+"""The write-ahead log is truncated to this size after a checkpoint; a bulk build may exceed it for a while."""
 
 _SIGNS_OF_DAMAGE = (
     "decode to UTF-8",
@@ -38,7 +37,7 @@ _SIGNS_OF_DAMAGE = (
     "vtable constructor failed",
     "invalid fts5 file format",
 )
-"""What SQLite reports under its general code when the schema or a text in the file is not what we wrote."""
+"""Messages that SQLite reports under its general code when the schema or a text is not what we wrote."""
 
 _CAUSES = {
     sqlite3.SQLITE_FULL: ("the disk is full", "free some space; searches go on with what is indexed"),
@@ -50,9 +49,9 @@ _CAUSES = {
 
 
 class Database:
-    """`read` and `write` give a connection inside a transaction; every SQLite error leaves as IndexUnavailable.
+    """`read` and `write` yield a connection inside a transaction. All methods raise IndexUnavailable.
 
-    `on_reset` is called, under the writer's lock, whenever a fresh file took the place of another.
+    `on_reset` is called, under the writer's lock, whenever a new file has replaced another.
     """
 
     def __init__(self, path: Path, on_reset: Callable[[], None]) -> None:
@@ -78,26 +77,52 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[sqlite3.Connection]:
-        """A snapshot of the last committed state; never waits for a writer. Raises IndexUnavailable."""
+        """A snapshot of the last committed state; never waits for a writer."""
         epoch, connection = self._take()
         healthy = False
         try:
-            connection.execute("BEGIN")
-            yield connection
-            connection.execute("COMMIT")
-            healthy = True
+            try:
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("COMMIT")
+                healthy = True
+            finally:
+                self._give_back(connection, reuse=healthy)
         except (sqlite3.Error, DamagedRow) as error:
-            self._give_back(connection, reuse=False)
             raise self._failure(error, epoch) from error
-        except BaseException:
-            self._give_back(connection, reuse=False)
-            raise
-        if healthy:
-            self._give_back(connection, reuse=True)
 
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
-        """Everything inside is committed together, or nothing is. Raises IndexUnavailable."""
+        """Commits all changes together, or none."""
+        with self._exclusive() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    def vacuum(self) -> None:
+        """Rewrites the file without its free pages; call `cut_log` afterwards."""
+        with self._exclusive() as connection:
+            self._is_cut = False
+            connection.execute("VACUUM")
+
+    def cut_log(self, *, busy_s: float = 0.0) -> bool:
+        """Truncates the log, so that neither it nor the file holds what a `vacuum` dropped, or what was there at the
+        start. False if someone is still reading the old state after `busy_s`."""
+        with self._writing:
+            if self._is_cut and not self._closed:
+                return True
+            with self._exclusive() as connection:
+                connection.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
+                try:
+                    ((is_busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                finally:
+                    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
+            self._is_cut = not is_busy
+            return self._is_cut
+
+    @contextmanager
+    def _exclusive(self) -> Generator[sqlite3.Connection]:
+        """The writing connection, outside a transaction; an error rolls back."""
         with self._writing:
             self._require_open()
             self._replace_if_vanished()
@@ -105,54 +130,17 @@ class Database:
             try:
                 if self._writer is None:
                     self._writer = self._connect()
-                self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
-                self._writer.execute("COMMIT")
             except BaseException as error:
-                self._abandon()
+                self._roll_back()
                 if isinstance(error, (sqlite3.Error, DamagedRow)):
                     raise self._failure(error, epoch) from error
                 raise
 
-    def vacuum(self) -> None:
-        """Write the file anew without its free pages; `cut_log` is to follow. Raises IndexUnavailable."""
-        with self._writing:
-            self._require_open()
-            try:
-                if self._writer is None:
-                    self._writer = self._connect()
-                self._is_cut = False
-                self._writer.execute("VACUUM")
-            except sqlite3.Error as error:
-                raise self._failure(error, self._epoch) from error
-
-    def cut_log(self, *, busy_s: float = 0.0) -> bool:
-        """Whether nothing that a `vacuum` dropped is in the log or the file any more, or was there at the start: both
-        keep it while somebody reads the state before, for whom it waits `busy_s`. Raises IndexUnavailable."""
-        with self._writing:
-            self._require_open()
-            if self._is_cut:
-                return True
-            try:
-                if self._writer is None:
-                    self._writer = self._connect()
-                self._writer.execute(f"PRAGMA busy_timeout = {int(busy_s * 1000)}")
-                try:
-                    ((is_busy, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                finally:
-                    self._writer.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")
-            except sqlite3.Error as error:
-                raise self._failure(error, self._epoch) from error
-            self._is_cut = not is_busy
-            return self._is_cut
-
     def next_token(self, connection: sqlite3.Connection) -> int:
-        """Counts up; to be called inside `write`. A fresh file goes on where the damaged one stopped."""
+        """Increments the token; call it inside `write`. A new file continues the damaged one's count."""
         (self._token,) = connection.execute("UPDATE state SET token = token + 1 RETURNING token").fetchone()
         return self._token
-
-    def report(self, problem: Problem) -> None:
-        self.problems.append(problem)
 
     def close(self) -> None:
         with self._writing, self._gate:
@@ -186,30 +174,27 @@ class Database:
             self._gate.notify_all()
 
     def _connect(self, *, create: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
-        """Without `create` a missing file is an error: SQLite would make an empty one without a word."""
+        """Without `create` a missing file is an error: SQLite would silently make an empty one."""
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             connection.execute(f"PRAGMA cache_size = -{cache_kib}")
-            # Derived: after a power cut the last moments may be missing, and are indexed again from the files.
+            # After a power cut the latest commits may be missing; they are indexed again from the files.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
             connection.execute("PRAGMA secure_delete = FAST")
-            connection.execute("PRAGMA temp_store = MEMORY")  # notes' words do not go through /tmp
+            connection.execute("PRAGMA temp_store = MEMORY")  # keeps notes' words out of /tmp
         except sqlite3.Error:
             connection.close()
             raise
         return connection
 
-    def _abandon(self) -> None:
-        if self._writer is None:
-            return
+    def _roll_back(self) -> None:
         try:
-            if self._writer.in_transaction:
+            if self._writer and self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
         except sqlite3.Error:
-            # A connection that cannot even roll back is thrown away; closing it rolls back.
-            self._writer.close()
+            self._writer.close()  # rolls back as well
             self._writer = None
 
     def _close_connections(self) -> None:
@@ -239,7 +224,7 @@ class Database:
             self._replace("its file vanished or was exchanged while in use", epoch)
 
     def _replace(self, reason: str, epoch: int) -> None:
-        """A fresh file instead of one that cannot be used, unless another thread has been here since `epoch`."""
+        """Makes a new file unless another thread did so since `epoch`."""
         with self._writing:
             with self._gate:
                 if self._closed or self._epoch != epoch:
@@ -263,41 +248,31 @@ class Database:
     def _open_or_replace(self) -> sqlite3.Connection:
         if not self.path.exists() or self.path.stat().st_size == 0:
             return self._create()
-        try:
-            connection = self._connect()
-        except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
-                raise
-            self._move_aside(f"damaged: {error}")
-            return self._create()
-        reason = ""
-        try:
-            (owner,) = connection.execute("PRAGMA application_id").fetchone()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if owner != APPLICATION_ID:
-                reason = "another program's file stood in its place"
-            elif version == VERSION:
-                (self._token,) = connection.execute("SELECT token FROM state").fetchone()
-                for table in ("generations", "sqlite_sequence", "models"):
-                    connection.execute(f"SELECT * FROM {table}").fetchall()
-                self._inode = self.path.stat().st_ino
-                return connection
-        except (sqlite3.DatabaseError, TypeError) as error:
-            if isinstance(error, sqlite3.Error) and not _is_damage(error):
-                connection.close()
-                raise
-            reason = f"damaged: {error}"
-        connection.close()
+        with ExitStack() as opened:
+            try:
+                connection = self._connect()
+                opened.callback(connection.close)
+                (owner,) = connection.execute("PRAGMA application_id").fetchone()
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                reason = "" if owner == APPLICATION_ID else "another program's file stood in its place"
+                if not reason and version == VERSION:
+                    (self._token,) = connection.execute("SELECT token FROM state").fetchone()
+                    for table in ("generations", "sqlite_sequence", "models"):
+                        connection.execute(f"SELECT * FROM {table}").fetchall()
+                    self._inode = self.path.stat().st_ino
+                    opened.pop_all()
+                    return connection
+            except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: a table that must have a row has none
+                if isinstance(error, sqlite3.Error) and not _is_damage(error):
+                    raise
+                reason = f"damaged: {error}"
         if reason:
             self._move_aside(reason)
-        else:
-            self._remove(self.path)
         return self._create()
 
     def _create(self) -> sqlite3.Connection:
-        """A fresh, empty file. What an older file left behind under the log's name must not be replayed into it."""
-        for name in (self.path, *_companions(self.path)):
-            name.unlink(missing_ok=True)
+        """Makes an empty file. An old log must not be replayed into it."""
+        _remove(self.path)
         connection = self._connect(create=True)
         self.path.chmod(0o600)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -313,27 +288,26 @@ class Database:
         now_ns = time.time_ns()
         stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now_ns // 10**9))}.{now_ns % 10**9:09}"
         aside = self.path.with_name(f"{self.path.name}.corrupt-{stamp}")
-        for name, target in zip((self.path, *_companions(self.path)), (aside, *_companions(aside)), strict=True):
+        for file, target in zip(_files(self.path), _files(aside), strict=True):
             with suppress(FileNotFoundError):
-                name.rename(target)
-        self.report(Problem(self.path.name, reason))
-        damaged = sorted(self.path.parent.glob(f"{self.path.name}.corrupt-*[0-9]"))
-        for old in damaged[:-_KEPT_DAMAGED]:
-            self._remove(old)
-
-    def _remove(self, path: Path) -> None:
-        for name in (path, *_companions(path)):
-            name.unlink(missing_ok=True)
+                file.rename(target)
+        self.problems.append(Problem(self.path.name, reason))
+        for old in sorted(self.path.parent.glob(f"{self.path.name}.corrupt-*[0-9]"))[:-_KEPT_DAMAGED]:
+            _remove(old)
 
 
-def _companions(path: Path) -> tuple[Path, Path]:
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+def _files(path: Path) -> list[Path]:
+    """The database file, its log and the log's index."""
+    return [path.with_name(f"{path.name}{suffix}") for suffix in ("", "-wal", "-shm")]
+
+
+def _remove(path: Path) -> None:
+    for file in _files(path):
+        file.unlink(missing_ok=True)
 
 
 def _is_damage(error: Exception) -> bool:
-    if isinstance(error, DamagedRow):
-        return True
-    if any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
+    if isinstance(error, DamagedRow) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
         return True
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

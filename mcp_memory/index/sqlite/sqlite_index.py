@@ -57,8 +57,8 @@ class SqliteIndex(Index):
     def __init__(self, folder: Path) -> None:
         self._admission = AdmissionCache()
         self._database = Database(folder / _FILE, self._start_afresh)
-        self._vectors = VectorStore(folder, self._database.report)
-        self._words = InvertedIndex(folder, self._database.report)
+        self._vectors = VectorStore(folder, self._database.problems.append)
+        self._words = InvertedIndex(folder, self._database.problems.append)
         self._counted = CodecCache()
         with suppress(IndexReplaced):  # then nothing is left to distrust
             self._distrust_files()
