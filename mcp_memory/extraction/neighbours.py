@@ -71,6 +71,6 @@ class Neighbours:
                 cosines = {row.chunk_id: row.score for row in rows}
             except McpMemoryError as error:  # words decide alone
                 log.warning("similar notes: without a model: %s", error.code)
-        by_words = [row.chunk_id for row in self._index.rank_by_shared_terms(terms(text), COMPARED, filters)]
+        by_words = self._index.lexical(terms(text), COMPARED, filters, by="overlap").ids.tolist()
         passages = self._index.get(dict.fromkeys([*by_words, *cosines]))
         return [Neighbour(passage, cosines.get(place, 0.0)) for place, passage in passages.items()]

@@ -1,7 +1,7 @@
-"""The derived search index: device-local and disposable.
+"""The derived search index: local to the device and disposable.
 
-`base` is the port that an engine implements, `sqlite` the engine that comes with the package. Keeps invariants 4, 5
-and 6: it equals one rebuilt from scratch, deleting it loses nothing, every chunk is an exact slice of its file.
+`base` is the port that an engine implements, `sqlite` the engine in the package. Keeps invariants 4, 5 and 6: it equals
+one rebuilt from scratch, deleting it loses nothing, every chunk is an exact slice of its file.
 """
 
 from __future__ import annotations
@@ -11,4 +11,4 @@ from typing import Final
 from mcp_memory.runtime.backend_registry import Registry
 
 INDEXES: Final = Registry("index", {"sqlite": "mcp_memory.index.sqlite.sqlite_index:SqliteIndex"})
-"""Name → a function `(folder) -> Index`; others through the group `mcp_memory.index`."""
+"""Name → a function `(folder) -> Index`; other packages add theirs by the entry point group `mcp_memory.index`."""

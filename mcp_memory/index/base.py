@@ -1,21 +1,20 @@
 """Defines what an index engine must do; `tests/support/index_contract.py` checks one against it.
 
 Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers,
-another may be built aside and then swapped in. TOKEN: grows with every change; a search after `apply` returned sees
-it. LEG: one way of ranking chunks (`lexical`, `section`, `dense`); legs are fused outside, on their own scales.
-CHUNK ID: the ids of a note's chunks follow each other in its order; those of two notes never do, and none is used
-twice.
+another may be built aside and then swapped in. TOKEN: grows with every change; a search after `apply` has returned
+sees the change. CHUNK ID: the chunks of a note have consecutive ids in their order, those of two notes never do, and
+no id is used twice.
 
 An engine is synchronous and thread-safe: any number of readers, one writer at a time. Reads see the last committed
-state and never wait for a writer. Every method raises `IndexUnavailable` where its store fails.
+state and never wait for a writer. Every method raises `IndexUnavailable` if its store fails.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """`number` identifies it; `fingerprint` says what it was built with; `embedding` is the embedder's share of it
-    (the key of the embedding cache, so that another chunker reuses vectors); empty = keywords only."""
+    """`fingerprint` says what it was built with; `embedding` is the embedder's part of that (the key of the embedding
+    cache, so that another chunker reuses vectors); empty = keywords only."""
 
     number: int
     fingerprint: str
@@ -52,12 +51,11 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk with what the legs need besides its text."""
+    """A chunk with the text that is embedded for it, and the SHA-256 of that."""
 
     chunk: Chunk
     embedded_text: str
     text_hash: TextHash
-    """sha256 of `embedded_text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +65,12 @@ class Upsert:
     note: NoteRecord
     chunks: Sequence[IndexedChunk] = ()
     places: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Section number → what stands above it (title, tags, headings): keywords find each of its chunks by that too."""
+    """Section number → title, tags and headings above it; keywords find each of its chunks by these too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Forget all rows of a path: the file is gone."""
+    """Remove all rows of a path."""
 
     path: NotePath
 
@@ -81,28 +79,17 @@ Change = Upsert | Delete
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredRows(Sequence[Scored]):
-    """The rows of one leg, best first: `ids` and `scores` (n,)."""
+class ScoredRows:
+    """The chunks that one retriever found, best first: `ids` and `scores` (n,)."""
 
     ids: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     scores: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
 
-    @classmethod
-    def from_scored(cls, *rows: Scored) -> ScoredRows:
-        ids = np.array([row.chunk_id for row in rows], dtype=np.int64)
-        return cls(ids, np.array([row.score for row in rows], dtype=np.float32))
-
     def __len__(self) -> int:
         return len(self.ids)
 
-    @overload
-    def __getitem__(self, at: int) -> Scored: ...
-    @overload
-    def __getitem__(self, at: slice) -> ScoredRows: ...
-    def __getitem__(self, at: int | slice) -> Scored | ScoredRows:
-        if isinstance(at, slice):
-            return ScoredRows(self.ids[at], self.scores[at])
-        return Scored(int(self.ids[at]), float(self.scores[at]))
+    def __iter__(self) -> Iterator[Scored]:
+        return map(Scored, self.ids.tolist(), self.scores.tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +104,16 @@ class Watermark:
 
 NoteKey = Literal["path", "id", "content_hash"]
 
+LexicalRanking = Literal["chunk", "section", "overlap"]
+
 Part = Literal["words", "vectors"]
-"""What a search looks through, of which an engine may have to read much before the first one."""
+"""What an engine may have to read into memory before the first search."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
-    """Of how many `passages` the next search would have to wait for the words, or for the vectors: how much of the
-    reading is done, 0 to 1; None where they are in memory, or will be in no time."""
+    """How much of the words and vectors of `passages` chunks has been read into memory, 0 to 1; None if the next search
+    need not wait for them."""
 
     passages: int = 0
     words: float | None = None
@@ -136,17 +125,18 @@ class Index(ABC):
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Faults of the store that were overcome, say a corrupt file that was moved aside."""
+        """Faults of the store that were overcome, such as a corrupt file that was moved aside; oldest first."""
         return ()
 
     # -- generations -------------------------------------------------------------------------------------------
     @abstractmethod
     def generations(self) -> list[Generation]:
-        """All of them, oldest first."""
+        """All generations, oldest first."""
 
     @abstractmethod
     def begin(self, fingerprint: str, embedding: str, dimension: int) -> Generation:
-        """The generation with this fingerprint; made empty where none exists yet (so an interrupted build goes on)."""
+        """The generation with this fingerprint, so that an interrupted build continues; an empty one if there is
+        none."""
 
     @abstractmethod
     def activate(self, generation: int, expected: int | None) -> None:
@@ -154,13 +144,13 @@ class Index(ABC):
 
     @abstractmethod
     def drop(self, generation: int) -> None:
-        """Remove a generation that is not active, and cached embeddings that none uses any more."""
+        """Remove a generation that is not active, and the cached embeddings that only it used."""
 
     # -- writing -----------------------------------------------------------------------------------------------
     @abstractmethod
     def apply(self, generation: int, changes: Sequence[Change]) -> int:
-        """All changes and all legs in one transaction; returns its token. Chunks whose text hash is in the embedding
-        cache are complete at once, the others answer to keywords until `put_vectors`."""
+        """Make all changes in one transaction, for keywords and vectors; returns its token. Chunks whose text hash is
+        in the embedding cache are complete at once, the others are found by keywords only until `put_vectors`."""
 
     @abstractmethod
     def missing_vectors(self, generation: int, limit: int) -> list[tuple[TextHash, str]]:
@@ -172,34 +162,28 @@ class Index(ABC):
 
     @abstractmethod
     def purge(self) -> bool:
-        """Leave nothing on disk of what was deleted: no cached vector that no chunk has, no log, no free page. False
-        where another process still reads the state before; then `cut_log` does the rest."""
+        """Leave nothing of what was deleted on disk: no cached vector without a chunk, no log, no free page. False if
+        another process still reads the previous state; then `cut_log` does the rest."""
 
     def cut_log(self) -> bool:
-        """What a purge had to leave because somebody was reading goes now; False where it still cannot. Cheap where
-        there is nothing to do. For engines whose `purge` never leaves anything there is nothing to override."""
+        """Remove what a purge had to leave because of a reader; False if that is still impossible. Cheap when there is
+        nothing to do. Override it if `purge` can return False."""
         return True
 
     # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
     @abstractmethod
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        """Best chunks by BM25 with any of the terms; higher is better. A chunk's own words count twice, those of two
-        neighbours on each side and of its place once. Terms are plain words: whatever they contain is text, not
-        syntax. A compound (`read_file`) is looked for as a whole."""
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
+        """The best chunks that any of the terms finds; higher is better. Terms are plain words: whatever they contain
+        is text, not syntax. A compound (`read_file`) is looked up as a whole.
 
-    @abstractmethod
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        """As `lexical`, by BM25 of the section that the chunk stands in: all of its chunks, and its place. They share
-        its score."""
+        `chunk`: BM25; a chunk's own words count twice, those of two neighbors on each side and above its section once.
+        `section`: BM25 of all chunks of the section and what stands above it; they share its score.
+        `overlap`: how many of the terms the chunk itself has.
+        """
 
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
-        """Best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
-
-    @abstractmethod
-    def rank_by_shared_terms(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        """Chunks that have the most of the terms in themselves, by how many: what says nearly the same. Terms as in
-        `lexical`."""
+        """The best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
 
     @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
@@ -207,7 +191,7 @@ class Index(ABC):
 
     @abstractmethod
     def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
-        """All notes, in any state, with exactly this path, id or content hash, by path. Cheap in any index."""
+        """All notes, in any state, with exactly this path, id or content hash, by path. Fast at any size."""
 
     def note(self, path: NotePath) -> NoteRecord | None:
         return next(iter(self.find_notes("path", path)), None)
@@ -228,8 +212,8 @@ class Index(ABC):
 
     @abstractmethod
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        """(n, dimension): of each note the mean of its passages' vectors, at length 1; 0 for a note that is not there
-        or has none yet."""
+        """(n, dimension): for each note the mean of its passages' vectors, normalized to length 1; 0 for an unknown
+        note or one without vectors."""
 
     @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
@@ -237,35 +221,34 @@ class Index(ABC):
 
     @abstractmethod
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
-        """Notes of a generation in order of path, from after `after`: what the reconciler compares with the disk."""
+        """Notes of a generation in order of path, starting behind `after`."""
 
     @abstractmethod
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term occurs, word forms folded as in `lexical`."""
 
-    @abstractmethod
-    def correct_spelling(self, term: str) -> str | None:
-        """Of the words that are one letter away from a mistyped one, that which is in most chunks; None where none
-        occurs, and for what is no word of English letters or a short one."""
+    def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
+        """The word one letter away from `term` that occurs in the most chunks. None if there is none, if `term` is
+        short or has other than English letters, or if the engine corrects no spelling."""
+        return None
 
-    @abstractmethod
-    def known_speakers(self, names: Sequence[str]) -> list[str]:
-        """Those of the names that some chunk begins with (`- Ada: …`)."""
+    def known_speakers(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - for engines that can
+        """Those of the names that some chunk begins with (`- Ada: …`). None, if the engine does not index them."""
+        return []
 
     @abstractmethod
     def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(n,): a number for each chunk that chunks of one section share; −1 for an unknown id."""
+        """(n,): a number that the chunks of one section share; −1 for an unknown id."""
 
     @abstractmethod
     def watermark(self) -> Watermark: ...
 
     def unread(self) -> UnreadFiles:
-        """What the next search of the active generation would wait for; does not wait itself. Nothing, for an engine
-        that reads no files into this process."""
+        """What the next search would have to wait for. Never waits itself."""
         return UnreadFiles()
 
     def read(self, part: Part) -> None:  # noqa: B027 - nothing to read is a full answer
-        """Read it into memory, once for all callers. For a million passages this takes some seconds."""
+        """Read the part into memory. For a million passages this takes some seconds."""
 
     @abstractmethod
     def close(self) -> None:

@@ -46,7 +46,7 @@ class NearDuplicates:
             return []
 
     def _look(self, text: str, filters: Filters) -> list[Passage]:
-        rows = self._index.rank_by_shared_terms(terms(text), COMPARED, filters)
+        rows = self._index.lexical(terms(text), COMPARED, filters, by="overlap")
         said = telling(text)
         near = [
             (shared, passage)

@@ -231,7 +231,7 @@ class Retrievers:
                 meant,
                 mark.chunks,
                 self._index.lexical(chosen, self._config.candidates, filters),
-                self._index.section(chosen, self._config.section_candidates, filters),
+                self._index.lexical(chosen, self._config.section_candidates, filters, by="section"),
             )
 
         try:

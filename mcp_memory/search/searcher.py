@@ -313,7 +313,7 @@ def _plain(query: str) -> str:
 def _signs(found: RetrievedRows, best: list[WeightedRow], *, has_words: bool, has_meaning: bool) -> ConfidenceFeatures:
     if not best:
         return ConfidenceFeatures()
-    cosine = nearness(found.dense[0].score, found.chunks) if found.dense and has_meaning else None
+    cosine = nearness(float(found.dense.scores[0]), found.chunks) if found.dense and has_meaning else None
     if not has_words:
         return ConfidenceFeatures(
             0.0, 0.0, cosine

@@ -132,7 +132,9 @@ def measure(chunks: int, dimension: int) -> None:
         table.row(
             "keywords, one common, 1 % filter", [timed(lambda q=q: index.lexical(q, 200, rare_tag)) for q in alone]
         )
-        table.row("sections, common", [timed(lambda q=q: index.section(q, 200, Filters())) for q in common])
+        table.row(
+            "sections, common", [timed(lambda q=q: index.lexical(q, 200, Filters(), by="section")) for q in common]
+        )
         table.row("vectors", [timed(lambda v=v: index.dense(v, 200, Filters())) for v in vectors])
         table.row("vectors, 1 % filter", [timed(lambda v=v: index.dense(v, 200, rare_tag)) for v in vectors])
         both = zip(common, vectors, strict=True)

@@ -46,7 +46,7 @@ def every_answer(index: SqliteIndex) -> list[object]:
     """A call of each reading verb."""
     rows = index.lexical(["alpha", "gamma"], 20, Filters())
     found = index.get([row.chunk_id for row in rows])
-    sections = index.section(["beta"], 20, Filters())
+    sections = index.lexical(["beta"], 20, Filters(), by="section")
     dense = index.dense(vector_of("alpha 3"), 20, Filters())
     notes = index.notes(Filters())
     return [
@@ -229,7 +229,7 @@ def test_vectors_of_another_database_are_never_mixed_in(folder: Path, tmp_path: 
     index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
     rows = index.dense(vector_of("other 7"), 500, Filters())
     assert len(rows) == 180 + 60
-    assert texts_of(index, rows[:1]) == ["other 7"]
+    assert texts_of(index, rows)[:1] == ["other 7"]
     assert list(index.lexical(["later"], 500, Filters())) == []
     assert len(index.lexical(["other"], 500, Filters())) == 60
     for row, text in zip(rows, texts_of(index, rows), strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +134,7 @@ class IndexMachine(RuleBasedStateMachine):
         places = self.places()
         for leg, expected in (
             (self.index.lexical, self.model.lexical(query.split(), filters)),
-            (self.index.section, self.model.section(query.split(), filters)),
+            (partial(self.index.lexical, by="section"), self.model.section(query.split(), filters)),
         ):
             found = [places[row.chunk_id] for row in leg(query.split(), 1000, filters)]
             assert len(found) == len(set(found))
@@ -218,7 +219,7 @@ def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> No
         while waiting := index.missing_vectors(1, 100):
             index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
         index.activate(1, None)
-        legs = [index.lexical, index.section]
+        legs = [index.lexical, partial(index.lexical, by="section")]
         found = [leg([word], 1000, Filters()) for leg in legs for word in [*WORDS, "299", "3"]]
         found += [index.dense(vector_of(word), 1000, Filters()) for word in WORDS]
         passages = index.get({row.chunk_id for rows in found for row in rows})

@@ -14,7 +14,7 @@ from mcp_memory.index.keywords.bm25 import TermCorpus, TermPart
 from mcp_memory.index.keywords.posting_codec import CodecCache, encode, segment
 from mcp_memory.index.keywords.segment import merged
 from mcp_memory.index.keywords.tokenizer import any_of, count
-from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters, NotePath
@@ -38,7 +38,7 @@ def index(tmp_path_factory: pytest.TempPathFactory):
 def test_no_term_raises_or_hides_another(index: SqliteIndex, terms: list[str]) -> None:
     found = texts_of(index, index.lexical([*terms, "alpha"], 10, Filters()))
     assert "alpha beta" in found
-    index.section([*terms, "alpha"], 10, Filters())
+    index.lexical([*terms, "alpha"], 10, Filters(), by="section")
     assert set(index.frequencies(terms)) == set(terms)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,9 +33,14 @@ WEIGHTS = FusionWeights()
 BOOSTS = BoostWeights()
 
 scored = st.builds(Scored, st.integers(0, 30), st.floats(-1, 50, width=32))
-rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(
-    lambda found: ScoredRows.from_scored(*found)
-)
+
+
+def scored_rows(*rows: Scored) -> ScoredRows:
+    ids = np.array([row.chunk_id for row in rows], dtype=np.int64)
+    return ScoredRows(ids, np.array([row.score for row in rows], dtype=np.float32))
+
+
+rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(lambda found: scored_rows(*found))
 legs = st.builds(RetrieverRows, rows, rows, rows, st.booleans(), st.floats(0, 100))
 
 
@@ -51,36 +57,36 @@ class TestFuse:
     def test_a_leg_counts_in_proportion_to_its_best_row(self) -> None:
         fused = fused_of(
             RetrieverRows(
-                lexical=ScoredRows.from_scored(Scored(1, 40.0), Scored(5, 10.0)),
-                dense=ScoredRows.from_scored(Scored(5, 0.5)),
+                lexical=scored_rows(Scored(1, 40.0), Scored(5, 10.0)),
+                dense=scored_rows(Scored(5, 0.5)),
             )
         )
         assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
 
     def test_the_scale_of_a_leg_does_not_matter(self) -> None:
         small = RetrieverRows(
-            lexical=ScoredRows.from_scored(Scored(1, 0.04), Scored(2, 0.01)),
-            dense=ScoredRows.from_scored(Scored(3, 0.3)),
+            lexical=scored_rows(Scored(1, 0.04), Scored(2, 0.01)),
+            dense=scored_rows(Scored(3, 0.3)),
         )
         large = RetrieverRows(
-            lexical=ScoredRows.from_scored(Scored(1, 4000), Scored(2, 1000)),
-            dense=ScoredRows.from_scored(Scored(3, 0.9)),
+            lexical=scored_rows(Scored(1, 4000), Scored(2, 1000)),
+            dense=scored_rows(Scored(3, 0.9)),
         )
         assert fused_of(small) == pytest.approx(fused_of(large))
 
     def test_what_stands_beside_a_good_chunk_gains(self) -> None:
-        fused = fused_of(RetrieverRows(lexical=ScoredRows.from_scored(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
+        fused = fused_of(RetrieverRows(lexical=scored_rows(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
         assert fused[2] == pytest.approx(1 / 3 + WEIGHTS.neighbour)
         assert fused[9] == pytest.approx(1 / 3)
 
     def test_but_not_what_stands_under_another_heading(self) -> None:
-        found = RetrieverRows(lexical=ScoredRows.from_scored(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
+        found = RetrieverRows(lexical=scored_rows(Scored(1, 9.0), Scored(2, 3.0), Scored(3, 3.0)))
         fused = fused_of(found, section_rows=2)
         assert fused[1] == pytest.approx(1.0)
         assert fused[2] == pytest.approx((1 + WEIGHTS.neighbour) / 3) == fused[3]
 
     def test_a_best_row_that_has_few_of_the_words_counts_less(self) -> None:
-        lexical, dense = ScoredRows.from_scored(Scored(1, 4.0), Scored(5, 2.0)), ScoredRows.from_scored(Scored(9, 0.5))
+        lexical, dense = scored_rows(Scored(1, 4.0), Scored(5, 2.0)), scored_rows(Scored(9, 0.5))
         for ceiling, times in ((3.0, 1), (20.0, 5), (1e9, 10)):
             best = 1 / (1 - WEIGHTS.ceiling + times * WEIGHTS.ceiling)
             fused = fused_of(RetrieverRows(lexical, dense=dense, ceiling=ceiling))
@@ -88,15 +94,15 @@ class TestFuse:
         assert fused_of(RetrieverRows(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
 
     def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
-        lexical, dense = ScoredRows.from_scored(Scored(7, 1.0)), ScoredRows.from_scored(Scored(1, 0.8), Scored(3, 0.4))
+        lexical, dense = scored_rows(Scored(7, 1.0)), scored_rows(Scored(1, 0.8), Scored(3, 0.4))
         full = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=True))
         whole = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=False))
         assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
         assert whole[7] == pytest.approx(1.0)
 
     def test_the_section_leg_lists_nothing_unless_the_others_are_empty(self) -> None:
-        around = ScoredRows.from_scored(Scored(5, 2.0))
-        assert candidates(RetrieverRows(ScoredRows.from_scored(Scored(1, 1.0)), around)).tolist() == [1]
+        around = scored_rows(Scored(5, 2.0))
+        assert candidates(RetrieverRows(scored_rows(Scored(1, 1.0)), around)).tolist() == [1]
         assert candidates(RetrieverRows(section=around)).tolist() == [5]
 
     @given(legs)

@@ -46,9 +46,9 @@ async def test_advice_never_fails_an_append(
 ) -> None:
     async with world.engine() as engine:
 
-        def broken(*_: object) -> None:
+        def broken(*_: object, by: str) -> None:
             raise error
 
-        monkeypatch.setattr(engine.parts.index, "rank_by_shared_terms", broken)
+        monkeypatch.setattr(engine.parts.index, "lexical", broken)
         assert (await engine.append("tea at four", kind="fact")).similar == ()
     assert ("similar notes" in caplog.text) is isinstance(error, ValueError)

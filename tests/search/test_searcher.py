@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.errors import IndexUnavailable
-from mcp_memory.index.base import ScoredRows, Upsert
+from mcp_memory.index.base import LexicalRanking, ScoredRows, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
@@ -75,13 +75,9 @@ class Fails(SqliteIndex):
     broken: frozenset[str] = frozenset()
     hanging: threading.Event | None = None
 
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        self._check("lexical")
-        return super().lexical(terms, k, filters)
-
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        self._check("section")
-        return super().section(terms, k, filters)
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
+        self._check("section" if by == "section" else "lexical")
+        return super().lexical(terms, k, filters, by=by)
 
     def dense(self, vector: Any, k: int, filters: Filters) -> ScoredRows:
         if self.hanging:
@@ -477,9 +473,9 @@ class Asked(SqliteIndex):
 
     legs = 0
 
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        self.legs += 1
-        return super().lexical(terms, k, filters)
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
+        self.legs += by == "chunk"
+        return super().lexical(terms, k, filters, by=by)
 
     def dense(self, vector: Any, k: int, filters: Filters) -> ScoredRows:
         self.legs += 1

@@ -13,7 +13,7 @@ Scores are never compared between engines, only their order where the order is c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -91,7 +91,7 @@ def start(index: Index, changes: Sequence[Upsert | Delete] = (), *, name: str = 
     return generation
 
 
-def texts_of(index: Index, scored: Sequence[Scored]) -> list[str]:
+def texts_of(index: Index, scored: Iterable[Scored]) -> list[str]:
     """The chunks' texts, in the order of the ranking."""
     passages = index.get([row.chunk_id for row in scored])
     return [passages[row.chunk_id].chunk.text for row in scored]
@@ -101,7 +101,7 @@ def _paths_found(index: Index, filters: Filters) -> dict[str, set[str]]:
     """Per leg, the notes in which `alpha` is found."""
     found = {
         "lexical": index.lexical(["alpha"], 100, filters),
-        "section": index.section(["alpha"], 100, filters),
+        "section": index.lexical(["alpha"], 100, filters, by="section"),
         "dense": index.dense(vector_of("alpha"), 100, filters),
     }
     return {
@@ -121,7 +121,7 @@ class IndexContract:
     def test_an_empty_index_answers_nothing(self, index: Index) -> None:
         assert index.generations() == []
         assert list(index.lexical(["alpha"], 5, Filters())) == []
-        assert list(index.section(["alpha"], 5, Filters())) == []
+        assert list(index.lexical(["alpha"], 5, Filters(), by="section")) == []
         assert list(index.dense(vector_of("alpha"), 5, Filters())) == []
         assert index.get([1, -1, 1 << 70]) == {}
         assert index.notes(Filters()) == []
@@ -194,7 +194,7 @@ class IndexContract:
         embed_all(index, other.number, 2 * DIMENSION)
         index.activate(other.number, index.generations()[0].number)
         best = index.dense(vector_of("alpha", 2 * DIMENSION), 5, Filters())
-        assert best[0].score == pytest.approx(1.0, abs=COSINE_TOLERANCE)
+        assert next(iter(best)).score == pytest.approx(1.0, abs=COSINE_TOLERANCE)
 
     def test_a_generation_without_dimension_has_keywords_only(self, index: Index) -> None:
         generation = index.begin("keywords", "", 0)
@@ -369,36 +369,6 @@ class IndexContract:
             "alpha": 2, "beta": 1, "snake_case": 0, "": 0,
         }  # fmt: skip
 
-    def test_a_lead_is_the_name_that_a_chunk_begins_with(self, index: Index) -> None:
-        start(index, [make_upsert("a.md", ["- Ada: hello Bob", "* **Grace Hopper**: Fix: it", "Ada said: no"])])
-        names = ["Ada", "ada", "Bob", "Grace Hopper", "Grace", "Fix", "Ada said", "\ud800", ""]
-        assert index.known_speakers(names) == ["Ada", "ada", "Grace Hopper", "Ada said"]
-        index.apply(1, [make_upsert("a.md", ["- Bob: hello"])])
-        assert index.known_speakers(names) == ["Bob"]
-
-    @pytest.mark.parametrize(
-        ("typed", "found"),
-        [
-            ("postgers", "postgres"), ("postgre", "postgres"), ("poostgres", "postgres"), ("pastgres", "postgres"),
-            ("bookng", "the bookings"), ("toaster", None), ("Postgers", None), ("v1234", None), ("caat", None),
-            ("", None),
-        ],
-    )  # fmt: skip
-    def test_a_word_with_one_letter_wrong(self, index: Index, typed: str, found: str | None) -> None:
-        start(index, [make_upsert("a.md", ["postgres", "cat"]), make_upsert("b.md", ["the bookings"])])
-        meant = index.correct_spelling(typed)
-        assert (meant is None) == (found is None)
-        if meant:
-            assert texts_of(index, index.lexical([meant], 1, Filters())) == [found]
-
-    def test_of_words_nearby_the_commonest_that_is_still_there(self, index: Index) -> None:
-        start(index, [make_upsert("a.md", ["house", "house"]), make_upsert("b.md", ["mouse"])])
-        assert index.correct_spelling("gouse") == "house"
-        index.apply(1, [make_upsert("a.md", ["gone"])])
-        assert index.correct_spelling("gouse") == "mouse"
-        index.apply(1, [Delete(NotePath("b.md"))])
-        assert index.correct_spelling("gouse") is None
-
     def test_chunks_of_one_section_share_a_number(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["a", "b", "c"]), make_upsert("b.md", ["d"])])
         ids = [passage.chunk_id for path in ("a.md", "b.md") for passage in index.passages(NotePath(path))]
@@ -416,7 +386,7 @@ class IndexContract:
         for term in NASTY_TERMS:
             for terms in ([term], [term, "alpha"]):
                 index.lexical(terms, 5, Filters())
-                index.section(terms, 5, Filters())
+                index.lexical(terms, 5, Filters(), by="section")
                 assert list(index.frequencies(terms)) == terms
             assert texts_of(index, index.lexical([term, "alpha"], 5, Filters())), term
         assert texts_of(index, index.lexical(["*"], 5, Filters())) == []
@@ -445,10 +415,10 @@ class IndexContract:
 
     def test_sections_rank_by_their_text_and_share_the_score(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha", "beta", "gamma", "delta"]), make_upsert("b.md", ["gamma"])])
-        ranked = index.section(["alpha"], 9, Filters())
+        ranked = index.lexical(["alpha"], 9, Filters(), by="section")
         assert texts_of(index, ranked) == ["alpha", "beta"]
-        assert ranked[0].score == ranked[1].score
-        assert len(index.section(["gamma"], 2, Filters())) == 2
+        assert ranked.scores[0] == ranked.scores[1]
+        assert len(index.lexical(["gamma"], 2, Filters(), by="section")) == 2
 
     # -- vectors -----------------------------------------------------------------------------------------------
     def test_dense_ranks_by_cosine(self, index: Index) -> None:
@@ -503,15 +473,15 @@ class IndexContract:
         texts = {"a.md": ["red tea and cake", "red wine"], "b.md": ["red tea, red cake, tea cakes", "nothing"]}
         start(index, [make_upsert(path, each, kind=path[0]) for path, each in texts.items()])
         terms = ["red", "tea", "cakes", "absent", "Part"]
-        found = index.rank_by_shared_terms(terms, 10, Filters())
+        found = index.lexical(terms, 10, Filters(), by="overlap")
         assert [row.score for row in found] == [3, 3, 1]
         assert texts_of(index, found) == ["red tea and cake", "red tea, red cake, tea cakes", "red wine"]
-        assert texts_of(index, index.rank_by_shared_terms(terms, 1, Filters(kinds=frozenset({"b"})))) == [
+        assert texts_of(index, index.lexical(terms, 1, Filters(kinds=frozenset({"b"})), by="overlap")) == [
             texts["b.md"][0]
         ]
-        assert list(index.rank_by_shared_terms([], 10, Filters())) == []
+        assert list(index.lexical([], 10, Filters(), by="overlap")) == []
         index.apply(index.generations()[0].number, [Delete(NotePath("a.md"))])
-        assert len(index.rank_by_shared_terms(terms, 10, Filters())) == 1
+        assert len(index.lexical(terms, 10, Filters(), by="overlap")) == 1
 
     def test_a_query_of_another_dimension_is_refused(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])
@@ -565,7 +535,7 @@ class IndexContract:
         start(index, [*many, *few])
         for filters in (Filters(tags=frozenset({"rare"})), Filters(path_prefix="few/")):
             assert len(index.lexical(["alpha"], 5, filters)) == 5
-            assert len(index.section(["alpha"], 5, filters)) == 5
+            assert len(index.lexical(["alpha"], 5, filters, by="section")) == 5
             assert len(index.dense(vector_of("alpha alpha alpha"), 5, filters)) == 5
         assert len(index.lexical(["alpha"], 50, Filters())) == 50
 

@@ -1,7 +1,7 @@
-"""Ranks chunks and sections with BM25: each chunk by its own words and those around it, a section by all of its words.
+"""Ranks chunks with BM25 by their own words and those around them, and sections by all their words.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2 and b = .75.
-Words count over all that is alive, whatever a filter admits, so a score does not depend on the filter.
+Word frequencies are those of all living notes, so a score does not depend on the filter.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 K1, B = 1.2, 0.75
 
 _MOST_WORDS = 16
-"""A question of more, stop words not counted, is a pasted page."""
+"""A question with more, stop words not counted, is a pasted page."""
 
 _LEAST_IDF = 1e-6
-"""Of a word that is in more than half of all texts: it tells next to nothing, but more than no word."""
+"""For a word in more than half of all texts, which counts for little, but more than no word."""
 
 
 @dataclass(frozen=True)
 class TermPart:
-    """A segment, and which of its rows (n,) are of notes that are still there."""
+    """A segment, and which of its rows (n,) belong to notes that still exist."""
 
     segment: PostingSegment
     alive: NDArray[np.bool_]
 
     @cached_property
     def alive_sections(self) -> NDArray[np.bool_]:
-        """(m,)"""
+        """(m,): which sections have a living row."""
         found = np.zeros(len(self.segment.place_lengths), dtype=np.bool_)
         found[self.segment.sections[self.alive]] = True
         return found
@@ -53,12 +53,12 @@ class TermCorpus:
 
     @property
     def rows(self) -> int:
-        """Dead ones too."""
+        """Including dead ones."""
         return sum(part.segment.rows for part in self.parts)
 
     @cached_property
     def chunks(self) -> NDArray[np.int64]:
-        """(n,): the ids of all rows, dead ones too, ascending."""
+        """(n,): the ids of all rows, including dead ones, ascending."""
         return _joined([part.segment.chunks for part in self.parts], np.int64)
 
     @cached_property
@@ -105,13 +105,13 @@ class TermCorpus:
         return found
 
     def commonest(self, keys: NDArray[np.uint64]) -> int | None:
-        """Which of the keys, by its place, is in most chunks; the first of equals, None where none is in any."""
+        """The place of the key that is in the most chunks, the first of equals; None if none occurs."""
         counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(self.contains(keys))}
         best = max(counts, key=lambda at: (counts[at], -at), default=None)
         return best if best is not None and counts[best] else None
 
     def contains(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """(n,): whether each of the keys is in any row, dead ones too."""
+        """(n,): whether each of the keys is in any row, including dead ones."""
         here = np.zeros(len(keys), dtype=np.bool_)
         for part in self.parts:
             here |= part.segment.own.contains(keys)
@@ -148,8 +148,8 @@ class TermCorpus:
 
 
 def ceiling(frequencies: Collection[int], chunks: int) -> float:
-    """The score that a chunk approaches which has all words of a question again and again; 0 for a long question, which
-    no chunk answers with all of its words. `frequencies`: in how many of all `chunks` each word occurs, if in any."""
+    """The limit of the score of a chunk that repeats all words of a question; 0 for a long question, all of whose words
+    no chunk has. `frequencies`: in how many of all `chunks` each word occurs."""
     if len(frequencies) > _MOST_WORDS:
         return 0.0
     return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)
@@ -157,7 +157,7 @@ def ceiling(frequencies: Collection[int], chunks: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """What a text's length does to its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
+    """The effect of a text's length on its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
 
     damping: list[NDArray[np.float32]]
     alive: list[NDArray[np.bool_]]
@@ -167,14 +167,14 @@ class _Scale:
 def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _Scale:
     alive = [mask for _, mask in parts]
     total = sum(int(np.count_nonzero(mask)) for mask in alive)
-    # Lengths are whole numbers, so their sum does not depend on how they are laid out.
+    # Lengths are whole numbers, so their sum does not depend on their order.
     mean = sum(float(lengths[mask].sum(dtype=np.float64)) for lengths, mask in parts) / total if total else 0.0
     damping = [K1 * (1 - B) + K1 * B * (lengths / mean if mean else lengths) for lengths, _ in parts]
     return _Scale([each.astype(np.float32) for each in damping], alive, total)
 
 
 def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    """As one; a single array is not copied."""
+    """All as one; a single array is not copied."""
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate([np.empty(0, dtype=kind), *arrays])

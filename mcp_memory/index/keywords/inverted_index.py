@@ -1,9 +1,8 @@
 """Keeps the words of each generation in memory, as segments ready to rank.
 
-The database is the truth. Before a search the store reads the notes that came and went since, so it needs no word
-from the writer, and a note counts as soon as its transaction is committed. New notes become small segments; a segment
-is merged into the one before it once it is no longer much smaller, so that there are a handful of them at any size.
-What stands in memory is kept in a file too, which only makes the next start quicker.
+Before a search the store reads from the database which notes came and went, so a note counts as soon as its transaction
+is committed. New notes become small segments; a segment is merged into the one before it once it is no longer much
+smaller, so that there are only a handful of them. A copy in a file makes the next start faster.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -32,36 +31,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MERGE_FACTOR = 8
-"""A segment is at least so many times as large as the next one."""
+"""A segment is at least this many times as large as the next one."""
 
 _READ_NOTES = 2000
 
 _SAVE_ROWS = 4096
-"""So many rows more than the file has, and a quarter more, are worth writing it again."""
+"""The file is rewritten when this many rows are missing from it, and a quarter of its own."""
 
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
-
 _READING = 0.6
-"""The share of the time in which notes are read; then they become one segment."""
+"""The share of the time that is spent on reading notes; in the rest they become one segment."""
 
 
 class InvertedIndex(CacheSync["_Words"]):
-    """What it hands out never changes."""
+    """The words of every generation that has been searched. A returned corpus never changes."""
 
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
         super().__init__(folder, report)
         self._saving = threading.Lock()
-        """Taken before `_lock`: nobody who looks for words waits for the disk."""
+        """Taken before `_lock`, so that no search waits for the disk."""
 
     def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> TermCorpus | None:
-        """The words at this token, in whose snapshot `connection` stands. None where another reader has already seen
-        a later one: ask again in a newer snapshot."""
+        """The words at this token, in whose snapshot `connection` is. None if another reader has already seen a later
+        token: ask again in a newer snapshot."""
         with self._lock:
             words = self._held.get(generation)
             if words is None:
                 (uid,) = connection.execute("SELECT uid FROM state").fetchone()
-                words = self._held[generation] = _Words(file_of(self._folder, generation), uid, generation)
+                words = self._held[generation] = _Words(self._file(generation), uid, generation)
             if token < words.token:
                 return None
             if token > words.token:
@@ -79,7 +77,7 @@ class InvertedIndex(CacheSync["_Words"]):
         return held.is_near(connection)
 
     def _file(self, generation: int) -> Path:
-        return file_of(self._folder, generation)
+        return self._folder / f"words-{generation}.npz"
 
     def _files(self) -> Iterable[Path]:
         return self._folder.glob("words-*")
@@ -96,7 +94,7 @@ class InvertedIndex(CacheSync["_Words"]):
     def _save(self, words: _Words, *, always: bool) -> None:
         if not always and not words.have_grown:
             return
-        if not self._saving.acquire(blocking=always):  # somebody else is at it
+        if not self._saving.acquire(blocking=always):  # another thread is saving
             return
         try:
             if self._held.get(words.generation) is words:
@@ -107,12 +105,8 @@ class InvertedIndex(CacheSync["_Words"]):
             self._saving.release()
 
 
-def file_of(folder: Path, generation: int) -> Path:
-    return folder / f"words-{generation}.npz"
-
-
 class _Words:
-    """One generation's words: `number` and `gone` say up to which note and which removal."""
+    """One generation's words, up to the note `number` and the removal `gone`."""
 
     def __init__(self, path: Path, uid: str, generation: int) -> None:
         self.path = path
@@ -130,21 +124,21 @@ class _Words:
 
     @property
     def have_grown(self) -> bool:
-        """By so much that the next start shall not read it from the database."""
+        """Whether so many rows are new that they should be saved."""
         return self.corpus.rows - self._saved_rows > max(_SAVE_ROWS, self._saved_rows // 4)
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
-        """Whether hardly more than `FEW` passages came since; of many notes at once only the first are looked at."""
+        """Whether at most `FEW` passages are newer; of many notes only the first are counted."""
         newer = f"SELECT size FROM {self._tables.notes} WHERE number > ? LIMIT {FEW}"
         (passages,) = connection.execute(f"SELECT coalesce(sum(size), 0) FROM ({newer})", [self._number]).fetchone()
         return passages <= FEW
 
     def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
-        """Raises what `tell` raises, and is then as it was."""
+        """Raises what `tell` raises, after which nothing has changed."""
         parts, number, gone = list(self.corpus.parts), self._number, self._gone
         (oldest,) = connection.execute(f"SELECT min(seq) FROM {self._tables.gone}").fetchone()
         if oldest is not None and oldest > gone + 1:
-            parts, number = [], 0  # removals that we have not seen are not on record any more
+            parts, number = [], 0  # removals that we have not seen are no longer on record
         removed = connection.execute(
             f"SELECT number FROM {self._tables.gone} WHERE seq > ? AND number BETWEEN 0 AND ?",
             [gone, number],
@@ -161,13 +155,12 @@ class _Words:
             number = batch[-1][0]
             fresh.append(_whole(posting_codec.segment(batch)))
             tell(_READING * number / last)
-        if fresh:  # as one: merged batch by batch, a million chunks would be sorted again and again
+        if fresh:  # merged batch by batch, a million chunks would be sorted again and again
             parts = _settled([*parts, _alive(fresh)])
         self.corpus, self._number, self._gone = TermCorpus(parts), number, gone
 
     def save(self, lock: threading.Lock, *, always: bool) -> None:
-        """By one thread at a time; `lock` guards what searches see. Raises OSError, after which nothing is tried
-        again."""
+        """Called by one thread at a time; `lock` guards what searches see. After an OSError no call tries again."""
         with lock:
             corpus, at, due = self.corpus, (self._number, self._gone), always or self.have_grown
         if not due or not corpus.rows or not self._writable or at == self._saved_at:
@@ -176,16 +169,15 @@ class _Words:
         with lock:
             if self.corpus is corpus:
                 self.corpus = TermCorpus([part])
-        whole = part.segment
         mark = np.array([self.generation, *at], dtype=np.int64)
         fresh = self.path.with_name(f"{self.path.name}.new")
         self._writable = False
         fresh.unlink(missing_ok=True)
         with fresh.open("xb") as file:
             fresh.chmod(0o600)
-            np.savez(file, allow_pickle=False, uid=np.array(self._uid), mark=mark, **_arrays(whole))
+            np.savez(file, allow_pickle=False, uid=np.array(self._uid), mark=mark, **_arrays(part.segment))
         fresh.replace(self.path)
-        self._writable, self._saved_rows, self._saved_at = True, whole.rows, at
+        self._writable, self._saved_rows, self._saved_at = True, part.segment.rows, at
 
     def _load(self, mark: tuple[int, int]) -> None:
         try:
@@ -199,7 +191,7 @@ class _Words:
 
 
 def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:
-    """Up to which note and removal the file goes, or None where there is none of ours; the rest is not read."""
+    """The last note and removal that the file covers; None if it is not ours. Nothing else is read."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             number, note, gone = (int(value) for value in arrays["mark"])
@@ -208,23 +200,19 @@ def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:
         return None
 
 
+_ROWS = ("chunks", "lengths", "sections", "place_lengths")
+_POSTINGS = ("keys", "starts", "rows", "counts")
+
+
 def _arrays(segment: PostingSegment) -> dict[str, NDArray[Any]]:
-    own, place = segment.own, segment.place
-    return {
-        "chunks": segment.chunks, "lengths": segment.lengths, "sections": segment.sections,
-        "place_lengths": segment.place_lengths,
-        "own_keys": own.keys, "own_starts": own.starts, "own_rows": own.rows, "own_counts": own.counts,
-        "place_keys": place.keys, "place_starts": place.starts, "place_rows": place.rows, "place_counts": place.counts,
-    }  # fmt: skip
+    parts = {"own": segment.own, "place": segment.place}
+    postings = {f"{of}_{name}": getattr(part, name) for of, part in parts.items() for name in _POSTINGS}
+    return {name: getattr(segment, name) for name in _ROWS} | postings
 
 
 def _segment(arrays: dict[str, NDArray[Any]]) -> PostingSegment:
-    own, place = (
-        Postings(*(arrays[f"{of}_{name}"] for name in ("keys", "starts", "rows", "counts"))) for of in ("own", "place")
-    )
-    chunks, lengths, sections, place_lengths = (
-        arrays[name] for name in ("chunks", "lengths", "sections", "place_lengths")
-    )
+    own, place = (Postings(*(arrays[f"{of}_{name}"] for name in _POSTINGS)) for of in ("own", "place"))
+    chunks, lengths, sections, place_lengths = (arrays[name] for name in _ROWS)
     return PostingSegment(chunks, lengths, sections, place_lengths, own, place)
 
 
@@ -233,20 +221,20 @@ def _whole(segment: PostingSegment) -> TermPart:
 
 
 def _without(part: TermPart, numbers: NDArray[np.int64]) -> TermPart:
-    """The part, with the chunks of these notes dead."""
+    """The part, with the chunks of these notes marked dead."""
     dead = np.isin(part.segment.chunks >> ORDINAL_BITS, numbers)
     return TermPart(part.segment, part.alive & ~dead) if dead.any() else part
 
 
 def _settled(parts: list[TermPart]) -> list[TermPart]:
-    """Merged until each is at least so many times as large as the next; what is dead is left behind."""
+    """Merges parts until each is `_MERGE_FACTOR` times as large as the next, and drops dead rows."""
     while len(parts) > 1 and parts[-2].segment.rows < _MERGE_FACTOR * parts[-1].segment.rows:
         parts = [*parts[:-2], _alive(parts[-2:])]
     return [part if 2 * int(part.alive.sum()) >= part.segment.rows else _alive([part]) for part in parts]
 
 
 def _alive(parts: Sequence[TermPart]) -> TermPart:
-    """As one, without what is dead; a single part that is all alive is not copied."""
+    """All parts as one, without dead rows; a single part without any is not copied."""
     if len(parts) == 1 and parts[0].alive.all():
         return parts[0]
     return _whole(merged([(part.segment, part.alive) for part in parts]))

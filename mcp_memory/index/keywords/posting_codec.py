@@ -16,7 +16,7 @@ import numpy as np
 from mcp_memory.index.keywords import tokenizer
 from mcp_memory.index.keywords.postings import MOST, collect, stretches
 from mcp_memory.index.keywords.segment import PostingSegment
-from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.conversation.speaker_prefix import lead_of
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LONG = 64
-"""From so many chunks on a note's words are remembered; shorter ones are soon counted."""
+"""From this many chunks on, a note's words are cached."""
 
 _HEAD = struct.Struct("<IIIII")
 _COLUMNS = ("<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u1", "<u8", "<u1")
-"""Of chunks: tokenizer, section, postings; of sections: words above, postings; keys and counts of both in turn."""
+"""For chunks: words, section, postings; for sections: words above, postings; then keys and counts of both."""
 
 _SIZE_OF = np.array((0, 0, 0, 1, 1, 2, 2, 3, 3))
-"""Which number of the head says how many each column has: chunks, sections, the postings of these and of those."""
+"""Which number of the head gives each column's length: chunks, sections, postings of chunks, postings of sections."""
 
 _WIDTHS = np.array([np.dtype(kind).itemsize for kind in _COLUMNS])
 _BYTES_EACH = np.bincount(_SIZE_OF, weights=_WIDTHS).astype(np.int64).tolist()
@@ -60,7 +60,8 @@ def count(text: str) -> WordCounts:
 def encode(
     chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], WordCounts] = count
 ) -> bytes:
-    """A note's words. `chunks`: section number, ascending, and text of each; `places`: what stands above a section."""
+    """Encodes a note's words. `chunks`: section number, ascending, and text of each; `places`: the text above each
+    section."""
     numbers = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in chunks))}
     own = [count(text) for _, text in chunks]
     place = [count(places.get(section, "")) for section in numbers]
@@ -80,8 +81,8 @@ def encode(
 
 
 class CodecCache:
-    """The counted texts of the `kept` latest long notes: most of a log is as it was when it gets an entry more.
-    Thread-safe."""
+    """Caches the counted texts of the `kept` latest long notes, since most of a log stays the same when an entry is
+    added. Thread-safe."""
 
     def __init__(self, kept: int = 2) -> None:
         self._latest: LruCache[str, dict[str, WordCounts]] = LruCache(kept)
@@ -103,7 +104,7 @@ class CodecCache:
 
 
 def segment(notes: Sequence[tuple[int, bytes]]) -> PostingSegment:
-    """The words of notes, by their numbers, ascending. Raises DamagedRow."""
+    """The words of notes, in ascending order of their numbers. Raises DamagedRow."""
     sizes = np.array([_sizes(data) for _, data in notes], dtype=np.int64).reshape(-1, 4)
     chunks, sections = sizes[:, 0], sizes[:, 1]
     columns = _columns([data for _, data in notes], sizes)
@@ -120,7 +121,7 @@ def segment(notes: Sequence[tuple[int, bytes]]) -> PostingSegment:
 
 
 def _sizes(data: bytes) -> tuple[int, ...]:
-    """(4,): chunks, sections, and the postings of both."""
+    """The numbers of chunks, sections, and the postings of each."""
     try:
         *sizes, checksum = _HEAD.unpack_from(data)
         body = memoryview(data)[_HEAD.size :]
@@ -132,8 +133,8 @@ def _sizes(data: bytes) -> tuple[int, ...]:
 
 
 def _columns(notes: Sequence[bytes], sizes: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
-    """Each column of all notes, one behind the other. Cut out as bytes: to make an array for each column of each note
-    takes longer than all else together. `sizes` (n, 4), as `_sizes`."""
+    """Each column of all notes, concatenated. It is cut out as bytes, because making an array for each column of each
+    note takes longer than all else together. `sizes` (n, 4), as `_sizes`."""
     widths = sizes[:, _SIZE_OF] * _WIDTHS
     ends = _HEAD.size + np.cumsum(widths, axis=1)
     for first, last, kind in zip((ends - widths).T.tolist(), ends.T.tolist(), _COLUMNS, strict=True):

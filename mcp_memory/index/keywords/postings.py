@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 255
-"""A word counts at most so often in one row: beyond that BM25 tells no difference."""
+"""A word counts at most this often in one row; beyond that BM25 shows no difference."""
 
 _AT_ONCE = 1 << 18
-"""Postings that are copied in one go, in which no other thread can do anything: about 2 ms."""
+"""Postings that are copied in one call, during which no other thread can run: about 2 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Postings:
     counts: NDArray[np.uint8]
 
     def rows_and_counts(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-        """Rows and counts of one key; empty where it does not occur."""
+        """Rows and counts of one key; empty if it does not occur."""
         at = int(np.searchsorted(self.keys, np.uint64(key)))
         if at == len(self.keys) or self.keys[at] != key:
             return self.rows[:0], self.counts[:0]
@@ -42,7 +42,7 @@ class Postings:
         return self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=np.bool_)
 
     def of_any(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """The rows of all these keys, one after the other: a row comes once for each key that it has."""
+        """The rows of all these keys, concatenated: a row comes once for each key that it has."""
         at = np.searchsorted(self.keys, keys)
         known = at < len(self.keys)
         known[known] = self.keys[at[known]] == keys[known]
@@ -52,19 +52,19 @@ class Postings:
 
 
 def stretches(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each start so many numbers from there on, one stretch behind the other."""
+    """The ranges from each start, of the given sizes, concatenated."""
     before = np.cumsum(sizes) - sizes
     return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def collect(keys: NDArray[np.uint64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Postings:
-    """One posting an element; those of one key must come with their rows ascending."""
+    """One posting for each element; the rows of one key must be ascending."""
     order = _stable_order(keys)
     return Postings(*_spans(keys[order], np.arange(len(keys)), len(keys)), rows[order], counts[order])
 
 
 def join(parts: Sequence[tuple[Postings, NDArray[np.int64]]]) -> Postings:
-    """All parts as one. Beside each part: the new number of each of its rows, −1 for a row that is left out."""
+    """All parts as one. With each part comes the new number of each of its rows, −1 for a row that is left out."""
     keys: list[NDArray[np.uint64]] = []
     sizes: list[NDArray[np.int64]] = []
     most = sum(len(part.rows) for part, _ in parts)
@@ -85,8 +85,8 @@ def join(parts: Sequence[tuple[Postings, NDArray[np.int64]]]) -> Postings:
 def _merged(
     keys: NDArray[np.uint64], sizes: NDArray[np.int64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]
 ) -> Postings:
-    """Of stretches of so many postings, each of one key; those of the same key come in the order of their rows. Putting
-    stretches in order, and copying each whole, takes a fifth of the time that it takes for every single posting."""
+    """Merges stretches of `sizes` postings, each of one key; those of the same key come in the order of their rows.
+    Sorting and copying whole stretches takes a fifth of the time that it takes for every single posting."""
     order = np.argsort(keys, kind="stable")
     starts = (np.cumsum(sizes) - sizes)[order]
     keys, sizes = keys[order], sizes[order]
@@ -103,7 +103,7 @@ def _merged(
 def _spans(
     ordered: NDArray[np.uint64], starts: NDArray[np.int64], end: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Each key once, and where its postings start; behind them where all end. `starts`: of each of `ordered`."""
+    """Each key once, and where its postings start; then where all end. `starts`: of each of `ordered`."""
     if not len(ordered):
         return ordered, np.zeros(1, dtype=np.int64)
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -111,8 +111,8 @@ def _spans(
 
 
 def _stable_order(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """As a stable argsort. Plain numbers are sorted several times as fast as their places, so each place is put into
-    the lower bits of its key; where two keys differ in those bits alone, that does not tell them apart."""
+    """A stable argsort. Sorting numbers is several times as fast as sorting their places, so each place is put into the
+    lower bits of its key. If two keys differ only in those bits, it falls back to `argsort`."""
     places = np.uint64((1 << len(keys).bit_length()) - 1)
     packed = (keys & ~places) | np.arange(len(keys), dtype=np.uint64)
     packed.sort()

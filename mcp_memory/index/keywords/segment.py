@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Some = slice | NDArray[np.intp]
-    """Rows: all of them, or these."""
+    """All rows, or those with these numbers."""
 
     _Counted = tuple[NDArray[np.intp], NDArray[Any]]
     """Numbers of rows or sections, each once, and a count for each."""
 
 OWN_WEIGHT = 2
-"""A chunk's own words count twice, those of its neighbours and its place once."""
+"""A chunk's own words count twice, those of its neighbors and its place once."""
 
 REACH = (1, 2)
-"""How far away on each side a neighbour's words still count."""
+"""The distances on each side at which a neighbor's words still count."""
 
 _DENSE_SHARE = 50
-"""A word in more than one row of so many is added up over all rows at once; gathering costs that much more a row."""
+"""A word in more than one of this many rows is summed over all rows; single rows cost that much more each."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ class PostingSegment:
 
     @cached_property
     def around_lengths(self) -> NDArray[np.float32]:
-        """(n,): each chunk's length, counted like the words of `around`."""
+        """(n,): each chunk's length, counted as in `around`."""
         around = self._spread(self.lengths.astype(np.float32)) + self.place_lengths[self.sections]
         return around.astype(np.float32)
 
     @cached_property
     def section_lengths(self) -> NDArray[np.float32]:
-        """(m,): words of a section's chunks, and above it."""
+        """(m,): the words in a section's chunks and above it."""
         own = np.bincount(self.sections, weights=self.lengths, minlength=len(self.place_lengths))
         return (own + self.place_lengths).astype(np.float32)
 
     def around(self, key: int) -> tuple[Some, NDArray[np.float32]]:
-        """How often a chunk has the key in itself, beside it and above it: for all rows, or for those that do."""
+        """How often the key occurs in, beside and above a chunk: for all rows, or for those where it does."""
         rows, counts = self.own.rows_and_counts(key)
         places, above = self.place.rows_and_counts(key)
         sizes = self.section_starts[places + 1] - self.section_starts[places]
@@ -94,11 +94,11 @@ class PostingSegment:
     # -- inside ------------------------------------------------------------------------------------------------
     @cached_property
     def _together(self) -> list[NDArray[np.uint16]]:
-        """For each distance of REACH, 1 where row r and row r + distance are of one note, else 0."""
+        """For each distance of REACH, 1 if row r and row r + distance are of one note, else 0."""
         return [(self.chunks[far:] - self.chunks[:-far] == far).astype(np.uint16) for far in REACH]
 
     def _spread(self, own: NDArray[Any]) -> NDArray[Any]:
-        """(n,): each row's own number, and those of its neighbours; of the same type."""
+        """(n,): for each row the weighted sum of its own number and its neighbors', in the same type."""
         total = own * own.dtype.type(OWN_WEIGHT)
         near = np.empty_like(own)
         for far, together in zip(REACH, self._together, strict=True):
@@ -108,7 +108,7 @@ class PostingSegment:
         return total
 
     def _beside(self, rows: NDArray[np.intp], counts: NDArray[np.uint8]) -> Iterator[_Counted]:
-        """What `_spread` does, for some rows: each of these stretches holds a row once."""
+        """As `_spread`, for some rows: each of the results has a row once."""
         yield rows, OWN_WEIGHT * counts.astype(np.float32)
         for far, together in zip(REACH, self._together, strict=True):
             before = rows >= far
@@ -119,19 +119,19 @@ class PostingSegment:
             yield rows[behind] + far, counts[behind]
 
     def _below(self, places: NDArray[np.uint32], sizes: NDArray[np.int64], above: NDArray[np.uint8]) -> _Counted:
-        """All rows of these sections, which have so many."""
+        """All rows of these sections, of which each has as many rows as `sizes` says."""
         return stretches(self.section_starts[places], sizes), np.repeat(above, sizes)
 
 
 def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
-    """Each number below `size` that is in some of the stretches, once, with the sum of its counts."""
-    stretches = list(counted)
+    """Each number below `size` that occurs, once, with the sum of its counts."""
+    parts = list(counted)
     total = np.zeros(size, dtype=np.float32)
-    for numbers, counts in stretches:
+    for numbers, counts in parts:
         total[numbers] += counts
     some: list[NDArray[np.intp]] = []
     times: list[NDArray[np.float32]] = []
-    for numbers, _ in stretches:
+    for numbers, _ in parts:
         sums = total[numbers]
         total[numbers] = 0  # taken
         some.append(numbers[sums > 0])
@@ -140,7 +140,7 @@ def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
 
 
 def merged(parts: Sequence[tuple[PostingSegment, NDArray[np.bool_]]]) -> PostingSegment:
-    """All rows of the parts that are alive, as one; the parts in order of their ids."""
+    """The living rows of all parts, as one segment; the parts in order of their ids."""
     chunks: list[NDArray[np.int64]] = []
     lengths: list[NDArray[np.uint32]] = []
     sections: list[NDArray[np.uint32]] = []
@@ -172,5 +172,5 @@ def merged(parts: Sequence[tuple[PostingSegment, NDArray[np.bool_]]]) -> Posting
 
 
 def _renumbered(kept: NDArray[np.bool_], first: int) -> NDArray[np.int64]:
-    """For each row its number among those that are kept, from `first` on; −1 for one that is not."""
+    """For each row its number among those that are kept, starting at `first`; −1 for one that is not."""
     return np.where(kept, np.cumsum(kept) - 1 + first, -1)

@@ -1,13 +1,12 @@
 """Turns the words of notes and questions into the keys that the keyword searches count and look up.
 
-A key is a 64-bit hash of a word's stem, so that a posting needs no dictionary of words; among a million words two
-share a key with a probability of 3e-8. Besides its words a text has a key for each pair that stands together without
-white space, which finds `read_file`, `v1.2` and `a-b` as a whole, for each hump of `retryBookingSync`, which is found
-by its parts too, and for what a long hash is abbreviated to. The name that a text begins with (`- Ada: …`) has a key of
-its own.
+A key is a 64-bit hash of a word's stem, so that postings need no dictionary; among a million words two share a key
+with a probability of 3e-8. Besides its words, a text has a key for each pair of words joined without white space, which
+finds `read_file`, `v1.2` and `a-b` as a whole; for each hump of `retryBookingSync`; for the abbreviations of a long
+hash; and for the name that it begins with (`- Ada: …`).
 
-A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space that says where words end,
-so it becomes its overlapping pairs, and each character alone for questions of one character.
+A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space between words, so it
+becomes its overlapping pairs, and each single character for questions of one character.
 """
 
 from __future__ import annotations
@@ -67,26 +66,26 @@ def count(text: str) -> tuple[Counter[int], int]:
 
 
 def any_of(term: str) -> list[int]:
-    """The keys of `term`: a chunk that matches has one of them, one that holds the whole term has all. None for a
-    term without letter or digit."""
+    """The keys of `term`: a chunk that matches has one of them, one that has the whole term has all. Empty for a term
+    without letters and digits."""
     return list(dict.fromkeys(_wanted(term)))
 
 
 def lead_key(name: str) -> int:
-    """The key of a text that begins with this name and a colon."""
+    """The key of texts that begin with this name and a colon."""
     return _hashed(f"{plain(name)}:")
 
 
 @lru_cache(maxsize=256)
 def keys_nearby(word: str) -> tuple[tuple[str, ...], NDArray[np.uint64]]:
-    """What may have been meant by a mistyped word, and the key (n,) of each."""
+    """The spellings one letter away from a word, and the key (n,) of each."""
     spellings = one_letter_away(word)
-    keys = [_hashed(_stem(spelling)) for spelling in spellings]  # past the memory for keys, which they would flood
+    keys = [_hashed(_stem(spelling)) for spelling in spellings]  # not by `_key`, whose cache they would flood
     return tuple(spellings), np.array(keys, dtype=np.uint64)
 
 
 def bindable(text: str) -> str:
-    """`text` as SQLite can store and compare it: lone surrogates, which have no UTF-8, become escapes."""
+    """`text` as SQLite can store and compare it: lone surrogates become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -102,7 +101,7 @@ def _wanted(term: str) -> Iterator[int]:
 
 
 def _compounds(pieces: list[str]) -> Iterator[int]:
-    """A key for each two words that stand together."""
+    """A key for each two adjacent words."""
     for before, after in pairwise(pieces):
         if not _is_run(before) and not _is_run(after):
             yield _key(f"{_stem(before)}_{_stem(after)}")
@@ -118,7 +117,7 @@ def _hashed(stem: str) -> int:
 
 
 def _stem(word: str) -> str:
-    """English word forms meet in their stem, by Porter's algorithm (1980); other words stay."""
+    """The stem of an English word, by Porter's algorithm (1980); other words stay."""
     return _stemmer.stemWord(word) if word.isascii() and word.isalpha() else word
 
 

@@ -1,1 +1,1 @@
-"""The index engine that comes with the package: rows, words and vectors in one SQLite file."""
+"""The index engine of the package: rows, words and vectors in one SQLite file."""

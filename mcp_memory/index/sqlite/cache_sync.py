@@ -1,8 +1,7 @@
-"""A follower: what stands in memory of each generation, kept up with the database, and a file that spares the next
-start the reading.
+"""Keeps a cache in memory of each generation in step with the database, and in a file for a faster next start.
 
-The database is the truth. A file that another database wrote, or that is ahead of ours, is thrown away at the start:
-a power cut takes the database's last commits but not the file's, and their numbers will be used again.
+The database is authoritative. A file that another database wrote, or that is ahead of ours, is deleted at the start:
+a power cut can lose the database's latest commits but not the file's, and their numbers will be used again.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from mcp_memory.index.base import Generation
 from mcp_memory.models import Problem
 
 FEW = 5000
-"""Passages that are read within a search: some 20 ms."""
+"""So many passages are read during a search; that takes about 20 ms."""
 
 Held = TypeVar("Held")
 
 
 class CacheSync(ABC, Generic[Held]):
-    """Thread-safe: `_lock` guards `_held`, by the generation's number. Who only wants to know looks without it, since a
-    long reading keeps it."""
+    """Thread-safe: `_lock` guards changes of `_held`, by the generation's number. `unread` looks without it, since a
+    long reading holds it."""
 
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
         self._folder = folder
@@ -37,16 +36,15 @@ class CacheSync(ABC, Generic[Held]):
         self._closed = False
 
     def unread(self, connection: sqlite3.Connection, generation: Generation) -> float | None:
-        """How much of a long reading is done, 0 to 1; None where the next search has none to do. Never waits.
-        `connection` stands in the snapshot that it would read."""
+        """The share of a long reading that is done, 0 to 1; None if the next search need not wait for one. Never waits.
+        `connection` is in the snapshot that would be read."""
         held = self._held.get(generation.number)
         if held is not None and self._is_near(held, connection):
             return None
         return self._done.get(generation.number, 0.0)
 
     def close(self) -> None:
-        """Write what the files lack, so that the next start reads less from the database. A reading under way ends with
-        IndexUnavailable."""
+        """Write what the files lack. A reading under way ends with IndexUnavailable."""
         self._closed = True
         with self._lock:
             known = list(self._held.values())
@@ -54,7 +52,7 @@ class CacheSync(ABC, Generic[Held]):
             self._write(held)
 
     def forget(self, generation: int | None = None) -> None:
-        """The generation (or every one) is gone, and so is what we hold of it."""
+        """Drop what is cached of the generation, or of all."""
         with self._lock:
             for number in [*self._held] if generation is None else [generation]:
                 self._held.pop(number, None)
@@ -63,7 +61,7 @@ class CacheSync(ABC, Generic[Held]):
             file.unlink(missing_ok=True)
 
     def distrust(self, connection: sqlite3.Connection, generations: Iterable[int]) -> None:
-        """At start: throw away each file that this database did not write or that is ahead of it."""
+        """At the start, delete each file that this database did not write or that is ahead of it."""
         (uid,) = connection.execute("SELECT uid FROM state").fetchone()
         trusted = {self._file(number) for number in generations if self._is_behind(connection, uid, number)}
         for file in self._files():
@@ -71,32 +69,32 @@ class CacheSync(ABC, Generic[Held]):
                 file.unlink(missing_ok=True)
 
     def _tell(self, generation: int, done: float) -> None:
-        """Called now and then during a reading. Raises IndexUnavailable where nobody wants it any more."""
+        """Records how much of a reading is done. Raises IndexUnavailable if the index has been closed."""
         if self._closed:
             raise IndexUnavailable("the index is closed")
         self._done[generation] = done
 
     @abstractmethod
     def _is_near(self, held: Held, connection: sqlite3.Connection) -> bool:
-        """Whether hardly more than `FEW` passages came since."""
+        """Whether at most about `FEW` passages are newer."""
 
     @abstractmethod
     def _file(self, generation: int) -> Path: ...
 
     @abstractmethod
     def _files(self) -> Iterable[Path]:
-        """Of every generation, remains of interrupted writing included."""
+        """The files of all generations, including those left by an interrupted write."""
 
     @abstractmethod
     def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
-        """Whether there is a file of the database with this uid, and it is not ahead."""
+        """Whether the file belongs to the database with this uid and is not ahead of it."""
 
     @abstractmethod
     def _write(self, held: Held) -> None:
-        """Without `_lock`."""
+        """Writes the file; called without `_lock`."""
 
 
 def last_number(connection: sqlite3.Connection, table: str) -> int:
-    """The highest number that the table has ever given."""
+    """The highest number that the table has ever assigned."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]).fetchone()
     return row[0] if row else 0

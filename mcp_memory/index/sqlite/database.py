@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mcp_memory.errors import IndexReplaced, IndexUnavailable
-from mcp_memory.index.sqlite.row_codec import DamagedRow
+from mcp_memory.index.sqlite.damage import DamagedRow, is_damage, unavailable
 from mcp_memory.index.sqlite.schema import APPLICATION_ID, SHARED, VERSION
 from mcp_memory.models import Problem
 
@@ -28,24 +28,6 @@ _DRAIN_S = 30.0
 _CACHE_KIB, _READER_CACHE_KIB = 2_000, 500
 _JOURNAL_BYTES = 16 << 20
 """The write-ahead log is truncated to this size after a checkpoint; a bulk build may exceed it for a while."""
-
-_SIGNS_OF_DAMAGE = (
-    "decode to UTF-8",
-    "no such table",
-    "no such column",
-    "malformed database schema",
-    "vtable constructor failed",
-    "invalid fts5 file format",
-)
-"""Messages that SQLite reports under its general code when the schema or a text is not what we wrote."""
-
-_CAUSES = {
-    sqlite3.SQLITE_FULL: ("the disk is full", "free some space; searches go on with what is indexed"),
-    sqlite3.SQLITE_READONLY: ("the index's folder is read-only", "make the state folder writable"),
-    sqlite3.SQLITE_CANTOPEN: ("the index's file cannot be opened", "check the state folder"),
-    sqlite3.SQLITE_BUSY: ("another process is writing to the index", "try again"),
-    sqlite3.SQLITE_IOERR: ("the disk reports an error", "check the disk that holds the state folder"),
-}
 
 
 class Database:
@@ -73,7 +55,7 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._writer = self._open_or_replace()
         except (sqlite3.Error, OSError) as error:
-            raise _unavailable(error) from error
+            raise unavailable(error) from error
 
     @contextmanager
     def read(self) -> Generator[sqlite3.Connection]:
@@ -190,8 +172,10 @@ class Database:
         return connection
 
     def _roll_back(self) -> None:
+        if self._writer is None:
+            return
         try:
-            if self._writer and self._writer.in_transaction:
+            if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
         except sqlite3.Error:
             self._writer.close()  # rolls back as well
@@ -209,8 +193,8 @@ class Database:
 
     # -- failures ----------------------------------------------------------------------------------------------
     def _failure(self, error: Exception, epoch: int) -> IndexUnavailable:
-        if not _is_damage(error):
-            return _unavailable(error)
+        if not is_damage(error):
+            return unavailable(error)
         self._replace(f"damaged: {error}", epoch)
         return IndexReplaced("the index was damaged and is being built anew", hint="nothing is lost; ask again soon")
 
@@ -238,7 +222,7 @@ class Database:
                 self._writer = self._create()
                 self._on_reset()
             except (sqlite3.Error, OSError) as error:
-                raise _unavailable(error) from error
+                raise unavailable(error) from error
             finally:
                 with self._gate:
                     self._epoch += 1
@@ -263,7 +247,7 @@ class Database:
                     opened.pop_all()
                     return connection
             except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: a table that must have a row has none
-                if isinstance(error, sqlite3.Error) and not _is_damage(error):
+                if isinstance(error, sqlite3.Error) and not is_damage(error):
                     raise
                 reason = f"damaged: {error}"
         if reason:
@@ -304,16 +288,3 @@ def _files(path: Path) -> list[Path]:
 def _remove(path: Path) -> None:
     for file in _files(path):
         file.unlink(missing_ok=True)
-
-
-def _is_damage(error: Exception) -> bool:
-    if isinstance(error, DamagedRow) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
-        return True
-    code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(code, int) and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _unavailable(error: Exception) -> IndexUnavailable:
-    code = getattr(error, "sqlite_errorcode", None)
-    cause, hint = _CAUSES.get(code & 0xFF if isinstance(code, int) else -1, (str(error), None))
-    return IndexUnavailable(f"the index cannot be used: {cause}", hint=hint)

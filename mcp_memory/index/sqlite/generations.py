@@ -15,7 +15,7 @@ from mcp_memory.index.sqlite.schema import Tables
 
 
 def all_generations(connection: sqlite3.Connection) -> list[Generation]:
-    """All of them, oldest first."""
+    """All generations, oldest first."""
     rows = connection.execute(
         "SELECT number, fingerprint, embedding, dimension, active FROM generations ORDER BY number"
     )
@@ -31,13 +31,13 @@ def require(connection: sqlite3.Connection, number: int) -> Generation:
 
 
 def model_of(connection: sqlite3.Connection, number: int) -> int:
-    """Under which model its vectors are cached."""
+    """The model under which the generation's vectors are cached."""
     (model,) = connection.execute("SELECT model FROM generations WHERE number = ?", [number]).fetchone()
     return model
 
 
 def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dimension: int) -> Generation:
-    """An empty one; its fingerprint must be new."""
+    """Makes an empty generation; its fingerprint must be new."""
     connection.execute("INSERT INTO models (embedding) VALUES (?) ON CONFLICT DO NOTHING", [embedding])
     (model,) = connection.execute("SELECT id FROM models WHERE embedding = ?", [embedding]).fetchone()
     (number,) = connection.execute(
@@ -50,7 +50,7 @@ def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dim
 
 
 def activate(connection: sqlite3.Connection, number: int, expected: int | None) -> None:
-    """Raises NotFound, and PreconditionFailed unless `expected` is the active one (None: there is none)."""
+    """Raises NotFound, and PreconditionFailed unless `expected` is active (None: no generation is)."""
     require(connection, number)
     current = next((generation.number for generation in all_generations(connection) if generation.active), None)
     if current != expected:
@@ -59,7 +59,7 @@ def activate(connection: sqlite3.Connection, number: int, expected: int | None) 
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
-    """With the cached embeddings that no other one uses. Raises NotFound, and Refused for the active one."""
+    """Also drops the cached embeddings that no other one uses. Raises NotFound, and Refused for the active one."""
     if require(connection, number).active:
         raise Refused(f"generation {number} is active", hint="activate another one first")
     for statement in Tables(number).drop():
@@ -70,7 +70,7 @@ def drop(connection: sqlite3.Connection, number: int) -> None:
 
 
 def forget_unused(connection: sqlite3.Connection) -> None:
-    """Cached embeddings that no chunk of any generation has."""
+    """Deletes cached embeddings that no chunk of any generation uses."""
     used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in all_generations(connection)]
     kept = f"WHERE id NOT IN ({' UNION '.join(used)})" if used else ""
     connection.execute(f"DELETE FROM embeddings {kept}")

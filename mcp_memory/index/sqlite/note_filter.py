@@ -1,6 +1,6 @@
-"""Decides which notes a search may return: a condition on the notes table, and its outcome as a table in memory.
+"""Decides which notes a search may return: a condition on the notes table, and its result as an array in memory.
 
-Every leg asks the table for all rows it meets, which is why it is an array indexed by the note's number.
+Every retriever checks all its rows against it, so the array is indexed by the note's number.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -30,7 +30,7 @@ _KEPT = 16
 
 
 def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
-    """The SQL condition on the notes' table, and its values."""
+    """The SQL condition on the notes table, and its values."""
     clauses: list[str] = []
     values: list[str | int] = []
 
@@ -42,7 +42,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
     if filters.path_prefix:
         prefix = bindable(filters.path_prefix)
         folder = prefix.removesuffix("/")
-        # A name without a slash may be either; 0 is the character after the slash.
+        # Without a slash it may be a file or a folder; 0 is the character after the slash.
         add("(path = ? OR (path >= ? AND path < ?))", prefix, f"{folder}/", f"{folder}0")
     if filters.kinds is not None:
         add(f"kind IN ({_marks(filters.kinds)})", *sorted(map(bindable, filters.kinds)))
@@ -62,17 +62,17 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
 
 @dataclass(frozen=True)
 class AdmittedNotes:
-    """The notes that pass: `table[number]`."""
+    """The notes that pass the filters: `table[number]`."""
 
     table: NDArray[np.bool_]
 
     @cached_property
     def share(self) -> float:
-        """Of all numbers ever given, 0 to 1."""
+        """The share of all numbers ever assigned, 0 to 1."""
         return float(np.count_nonzero(self.table)) / max(self.table.size, 1)
 
     def mask(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """For each chunk whether its note passes."""
+        """For each chunk, whether its note passes."""
         numbers = chunk_ids >> ORDINAL_BITS
         inside = numbers < self.table.size
         if inside.all():
@@ -82,7 +82,7 @@ class AdmittedNotes:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Who was admitted at a token, up to which note and removal."""
+    """The notes admitted at a token, up to the note `number` and the removal `gone`."""
 
     token: int
     number: int
@@ -91,7 +91,7 @@ class _Known:
 
 
 class AdmissionCache:
-    """Remembers who is admitted, and looks only at what came and went since; thread-safe."""
+    """Remembers which notes are admitted and reads only what has changed since. Thread-safe."""
 
     def __init__(self) -> None:
         self._latest: LruCache[tuple[int, Filters], _Known] = LruCache(_KEPT)
@@ -100,18 +100,18 @@ class AdmissionCache:
         self._latest.clear()
 
     def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> AdmittedNotes:
-        """`connection` stands in the token's snapshot."""
+        """`connection` is in the token's snapshot."""
         tables = Tables(generation)
         lasting = replace(filters, now=None)
         key = (generation, lasting)
         known = self._latest.get(key)
         if known is None or known.token != token:
-            known = _look(connection, tables, token, lasting, known if known and known.token < token else None)
+            known = _update(connection, tables, token, lasting, known if known and known.token < token else None)
             self._latest.store(key, known)
         return _unexpired(connection, tables, known.admitted, filters.now)
 
 
-def _look(
+def _update(
     connection: sqlite3.Connection, tables: Tables, token: int, filters: Filters, before: _Known | None
 ) -> _Known:
     first, oldest, gone = connection.execute(
@@ -119,7 +119,7 @@ def _look(
     ).fetchone()
     last, gone = first or 0, gone or 0
     if before is not None and oldest is not None and oldest > before.gone + 1:
-        before = None  # removals that were not seen are not on record any more
+        before = None  # removals since then are no longer on record
     clause, values = condition(tables, filters)
     rows = connection.execute(
         f"SELECT number FROM {tables.notes} WHERE number > ? AND {clause}", [before.number if before else 0, *values]
@@ -140,7 +140,7 @@ def _look(
 def _unexpired(
     connection: sqlite3.Connection, tables: Tables, admitted: AdmittedNotes, now: datetime | None
 ) -> AdmittedNotes:
-    """Expiry is looked up each time: `now` differs in every question, and few notes have any."""
+    """Looks up expiry each time, because `now` differs with every question and few notes expire."""
     moment = microseconds(now)
     if moment is None:
         return admitted

@@ -1,6 +1,6 @@
 """Encodes note records and chunk positions as JSON for their rows, and decodes them unchanged.
 
-JSON knows no dates, no bytes and no keys but strings, and a frontmatter may hold any of them, so these are tagged.
+JSON has no dates, no bytes and only strings as keys, but frontmatter may hold any of these, so they are tagged.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 
+from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.models import Chunk, NoteRecord, NoteState
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = tuple(entry.name for entry in fields(NoteRecord))
 
 
-class DamagedRow(Exception):
-    """A row holds what we never write: the file is damaged."""
-
-
 def encode_note(note: NoteRecord) -> str:
-    """ASCII JSON, so that even a lone surrogate comes back."""
+    """ASCII JSON, which preserves even a lone surrogate."""
     return json.dumps({name: _pack(getattr(note, name)) for name in _FIELDS}, separators=(",", ":"))
 
 
@@ -37,7 +34,7 @@ def decode_note(record: str) -> NoteRecord:
 
 
 def encode_chunk(chunk: Chunk) -> tuple[bytes, str]:
-    """The text's bytes, and everything else."""
+    """The bytes of the text, and all else as JSON."""
     place = [chunk.start, chunk.end, chunk.start_line, chunk.end_line, chunk.headings, chunk.section]
     rest = json.dumps([*place, chunk.entry, chunk.time], separators=(",", ":"))
     return encode_text(chunk.text), rest
@@ -47,23 +44,14 @@ def decode_chunk(text: bytes, rest: str) -> Chunk:
     """Raises DamagedRow."""
     try:
         start, end, start_line, end_line, headings, section, entry, time = json.loads(rest)
-        return Chunk(
-            decode_text(text),
-            start,
-            end,
-            start_line,
-            end_line,
-            tuple(headings),
-            section=section,
-            entry=entry,
-            time=time,
-        )
+        place = (start, end, start_line, end_line, tuple(headings))
+        return Chunk(decode_text(text), *place, section=section, entry=entry, time=time)
     except (ValueError, TypeError) as error:
         raise DamagedRow("a chunk's row cannot be read") from error
 
 
 def encode_text(text: str) -> bytes:
-    """UTF-8 that lets lone surrogates pass: a slice is stored exactly, whatever its file held."""
+    """UTF-8 that also takes lone surrogates, since a slice is stored exactly as its file has it."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -76,7 +64,7 @@ def decode_text(data: bytes) -> str:
 
 
 def microseconds(moment: datetime | None) -> int | None:
-    """Since 1970; exact, unlike a float. A time without zone counts as UTC."""
+    """Microseconds since 1970. A time without a zone counts as UTC."""
     if moment is None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -88,7 +76,7 @@ def _pack(value: Any) -> Any:
         case None | bool() | float() | str():
             return value
         case int():
-            # Python refuses to print a number of more than 4,300 digits; no note means one.
+            # Python refuses to print a number of more than 4,300 digits.
             return value if value.bit_length() <= 1024 else hex(value)
         case datetime():
             return {"$time": value.isoformat()}
@@ -108,7 +96,7 @@ def _pack(value: Any) -> Any:
 
 
 def _unpacked(pairs: dict[str, Any]) -> Any:
-    """What `_pack` made an object of; those inside are unpacked already."""
+    """Reverses `_pack` for one JSON object, whose values are unpacked already."""
     if len(pairs) == 1:
         match pairs:
             case {"$time": str(text)}:
@@ -125,4 +113,4 @@ def _unpacked(pairs: dict[str, Any]) -> Any:
 
 
 _decoder = json.JSONDecoder(object_hook=_unpacked)
-"""Made once: `json.loads` with a hook makes one a call, and a search reads a hundred records."""
+"""Made once, because `json.loads` with a hook makes one for each call, and a search reads a hundred records."""

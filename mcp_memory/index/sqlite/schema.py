@@ -1,19 +1,16 @@
-"""Defines the tables of the embedded engine.
+"""Defines the SQLite tables.
 
 Terms. NUMBER: a note's row, new with each upsert and never used twice. CHUNK ID: the note's number and the chunk's
-ordinal in one integer, so that a chunk's note, its neighbours and its order in the note need no look-up. SLOT: the
-arrival of a chunk's vector; slots only grow, so "everything newer than slot N" is a range.
+ordinal in one integer, so that a chunk's note, its neighbors and its order in the note need no look-up. SLOT: counts
+the vectors as they arrive, so "everything newer than slot N" is a range.
 
 A generation is a set of tables; the embedding cache is shared by all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 VERSION = 3
-"""A file with another number has another schema: the index is built anew."""
+"""A file with another number has another schema, so the index is rebuilt."""
 
 APPLICATION_ID = 0x6D6D656D
 """`mmem`: tells our file from another program's."""
@@ -50,7 +47,7 @@ CREATE TABLE generations (
 """
 
 GONE_KEPT = 100_000
-"""So many removals stay on record; who has missed more looks at everything anew."""
+"""Removals that stay on record; a cache that has missed more is rebuilt."""
 
 
 def chunk_id(number: int, ordinal: int) -> int:
@@ -58,43 +55,21 @@ def chunk_id(number: int, ordinal: int) -> int:
 
 
 def id_range(number: int) -> tuple[int, int]:
-    """First and last possible id of a note's chunks."""
+    """The first and last possible id of a note's chunks."""
     return number << ORDINAL_BITS, ((number + 1) << ORDINAL_BITS) - 1
 
 
-@dataclass(frozen=True)
 class Tables:
     """The table names of one generation. They are made of a number alone, so they are safe inside SQL."""
 
-    generation: int
-
-    @cached_property
-    def notes(self) -> str:
-        return f"notes_{self.generation}"
-
-    @cached_property
-    def words(self) -> str:
-        return f"words_{self.generation}"
-
-    @cached_property
-    def gone(self) -> str:
-        return f"gone_{self.generation}"
-
-    @cached_property
-    def tags(self) -> str:
-        return f"tags_{self.generation}"
-
-    @cached_property
-    def chunks(self) -> str:
-        return f"chunks_{self.generation}"
-
-    @cached_property
-    def vectors(self) -> str:
-        return f"vectors_{self.generation}"
-
-    @cached_property
-    def pending(self) -> str:
-        return f"pending_{self.generation}"
+    def __init__(self, generation: int) -> None:
+        self.notes = f"notes_{generation}"
+        self.words = f"words_{generation}"
+        self.gone = f"gone_{generation}"
+        self.tags = f"tags_{generation}"
+        self.chunks = f"chunks_{generation}"
+        self.vectors = f"vectors_{generation}"
+        self.pending = f"pending_{generation}"
 
     def create(self) -> list[str]:
         """The statements that make the generation's tables."""
@@ -117,7 +92,7 @@ class Tables:
             f"CREATE INDEX {self.notes}_content ON {self.notes} (content)",
             f"CREATE INDEX {self.notes}_expires ON {self.notes} (expires) WHERE expires IS NOT NULL",
             f"CREATE TABLE {self.words} (number INTEGER PRIMARY KEY, words BLOB NOT NULL)",
-            # Numbers of notes that were replaced or removed: memory follows the database by what came and went.
+            # Numbers of notes that were replaced or removed, from which the caches catch up.
             f"CREATE TABLE {self.gone} (seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL)",
             f"CREATE TABLE {self.tags} (tag TEXT, number INTEGER, PRIMARY KEY (tag, number)) WITHOUT ROWID",
             f"CREATE INDEX {self.tags}_number ON {self.tags} (number)",

@@ -1,8 +1,8 @@
-"""The embedded engine: one SQLite file for rows, words and vectors, and a mapped sidecar to scan the vectors from.
+"""Implements the index with one SQLite file for rows, words and vectors, and caches beside it.
 
-A write changes every leg in one transaction. A read opens a snapshot, asks which generation is active and how far it
-is (one row), and answers from that. What is remembered between calls (who passes a filter, how common a word is, the
-vectors in memory) is bound to the token it was read at.
+A write changes rows, words and vectors in one transaction. A read opens a snapshot, looks up the active generation
+and its token, and answers from that. What is cached between calls (notes that pass a filter, words and vectors in
+memory) belongs to the token at which it was read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcp_memory.errors import IndexReplaced, InvalidInput
-from mcp_memory.index.base import Change, Delete, Generation, Index, NoteKey, Part, ScoredRows, UnreadFiles, Watermark
+from mcp_memory.index.base import (
+    Change,
+    Delete,
+    Generation,
+    Index,
+    LexicalRanking,
+    NoteKey,
+    Part,
+    ScoredRows,
+    UnreadFiles,
+    Watermark,
+)
 from mcp_memory.index.keywords.bm25 import TermCorpus
 from mcp_memory.index.keywords.inverted_index import InvertedIndex
 from mcp_memory.index.keywords.posting_codec import CodecCache
@@ -37,8 +48,6 @@ if TYPE_CHECKING:
 
     from mcp_memory.models import Vectors
 
-_FILE = "index.db"
-
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
@@ -52,20 +61,21 @@ class _Snapshot:
 
 
 class SqliteIndex(Index):
-    """Everything lies in `folder`; it may be deleted at any time and is then built anew."""
+    """Keeps everything in `folder`, which may be deleted at any time and is then rebuilt."""
 
     def __init__(self, folder: Path) -> None:
         self._admission = AdmissionCache()
-        self._database = Database(folder / _FILE, self._start_afresh)
+        self._database = Database(folder / "index.db", self._drop_caches)
         self._vectors = VectorStore(folder, self._database.problems.append)
         self._words = InvertedIndex(folder, self._database.problems.append)
         self._counted = CodecCache()
-        with suppress(IndexReplaced):  # then nothing is left to distrust
-            self._distrust_files()
+        with suppress(IndexReplaced), self._database.read() as connection:  # a new file has no caches
+            numbers = [generation.number for generation in generations.all_generations(connection)]
+            self._vectors.distrust(connection, numbers)
+            self._words.distrust(connection, numbers)
 
     @property
     def problems(self) -> list[Problem]:
-        """What was found damaged since the start, oldest first."""
         return list(self._database.problems)
 
     # -- generations -------------------------------------------------------------------------------------------
@@ -102,15 +112,12 @@ class SqliteIndex(Index):
         with self._database.write() as connection:
             target = generations.require(connection, generation)
             model = generations.model_of(connection, generation)
-            tables = Tables(generation)
             tally = row_writer.RowCounts()
             for change in ready:
-                match change:
-                    case row_writer.WrittenRows():
-                        tally += row_writer.remove(connection, tables, change.note.path)
-                        tally += row_writer.insert(connection, target, model, change)
-                    case Delete():
-                        tally += row_writer.remove(connection, tables, change.path)
+                path = change.path if isinstance(change, Delete) else change.note.path
+                tally += row_writer.remove(connection, Tables(generation), path)
+                if not isinstance(change, Delete):
+                    tally += row_writer.insert(connection, target, model, change)
             row_writer.count(connection, generation, tally)
             return self._database.next_token(connection)
 
@@ -144,18 +151,18 @@ class SqliteIndex(Index):
     def cut_log(self) -> bool:
         return self._database.cut_log()
 
-    # -- legs --------------------------------------------------------------------------------------------------
-    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        with self._corpus() as (now, corpus):
-            return self._best(now, corpus, corpus.score_chunks(_keys(terms)), k, filters)
-
-    def section(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
+    # -- retrievers --------------------------------------------------------------------------------------------------
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
+        keys = list(dict.fromkeys(key for term in terms for key in any_of(term)))
         with self._corpus() as (now, corpus):
             if now is None:
                 return ScoredRows()
-            # A section is of one note, so its first chunk tells whether it is admitted; the k best have k chunks.
-            starts, scores = corpus.section_starts, corpus.score_sections(_keys(terms))
             admitted = self._admitted(now, filters)
+            if by != "section":
+                scores = corpus.score_chunks(keys) if by == "chunk" else corpus.shared(keys)
+                return best(k, corpus.chunks, scores, admitted, above=0)
+            # All chunks of a section are of one note, so the first tells whether it is admitted.
+            starts, scores = corpus.section_starts, corpus.score_sections(keys)
             few = among_best(k, corpus.section_chunks, scores, admitted, above=0)
             sizes = starts[few + 1] - starts[few]
             return best(k, corpus.chunks[stretches(starts[few], sizes)], np.repeat(scores[few], sizes))
@@ -165,10 +172,6 @@ class SqliteIndex(Index):
             if now is None or not now.generation.dimension:
                 return ScoredRows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
-
-    def rank_by_shared_terms(self, terms: Sequence[str], k: int, filters: Filters) -> ScoredRows:
-        with self._corpus() as (now, corpus):
-            return self._best(now, corpus, corpus.shared(_keys(terms)), k, filters)
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         with self._corpus() as (_, corpus):
@@ -185,7 +188,7 @@ class SqliteIndex(Index):
     def known_speakers(self, names: Sequence[str]) -> list[str]:
         with self._corpus() as (_, corpus):
             keys = [lead_key(name) for name in names]
-            known = corpus.contains(np.array(keys, dtype=np.uint64))  # one look for all of them: hardly any is
+            known = corpus.contains(np.array(keys, dtype=np.uint64))  # rules out nearly all of them at once
             likely = zip(names, keys, known, strict=True)
             return [name for name, key, here in likely if here and corpus.frequency([key])]
 
@@ -198,15 +201,14 @@ class SqliteIndex(Index):
         with self._snapshot() as now:
             if now is None:
                 return {}
-            found = row_reader.passages(now.connection, now.tables, chunk_ids)
+            found = row_reader.passages_by_id(now.connection, now.tables, chunk_ids)
             return {passage.chunk_id: passage for passage in found}
 
     def passages(self, path: NotePath) -> list[Passage]:
         with self._snapshot() as now:
             if now is None:
                 return []
-            number = row_reader.number_of(now.connection, now.tables, path)
-            return [] if number is None else list(row_reader.passages_of(now.connection, now.tables, number))
+            return list(row_reader.passages_of_note(now.connection, now.tables, path))
 
     def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
         column = "content" if key == "content_hash" else key
@@ -219,7 +221,7 @@ class SqliteIndex(Index):
         with self._snapshot() as now:
             if now is None or not now.generation.dimension:
                 return np.zeros((len(paths), 0), dtype=np.float32)
-            return row_reader.meanings(now.connection, now.tables, paths, now.generation.dimension)
+            return row_reader.mean_vectors(now.connection, now.tables, paths, now.generation.dimension)
 
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         with self._snapshot() as now:
@@ -245,15 +247,15 @@ class SqliteIndex(Index):
         with self._snapshot() as now:
             if now is None or now.chunks <= FEW:
                 return UnreadFiles()
-            followers = [self._words, *([self._vectors] if now.generation.dimension else [])]
-            return UnreadFiles(now.chunks, *(each.unread(now.connection, now.generation) for each in followers))
+            caches = [self._words, *([self._vectors] if now.generation.dimension else [])]
+            return UnreadFiles(now.chunks, *(cache.unread(now.connection, now.generation) for cache in caches))
 
     def read(self, part: Part) -> None:
-        """As a search does, for nothing: also what it works out once of all that it has read, and who is admitted."""
+        # A search, so that what it derives from the words and vectors is computed, too.
         if part == "words":
             self.lexical(["any"], 1, Filters())
-            self.section(["any"], 1, Filters())
-        elif active := next((each for each in self.generations() if each.active), None):
+            self.lexical(["any"], 1, Filters(), by="section")
+        elif active := next((generation for generation in self.generations() if generation.active), None):
             self.dense(np.zeros(active.dimension, dtype=np.float32), 1, Filters())
 
     def close(self) -> None:
@@ -264,7 +266,7 @@ class SqliteIndex(Index):
     # -- inside ------------------------------------------------------------------------------------------------
     @contextmanager
     def _snapshot(self) -> Generator[_Snapshot | None]:
-        """None while no generation is active."""
+        """The active generation, or None."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT number, fingerprint, embedding, dimension, chunks, token FROM generations, state WHERE active"
@@ -278,7 +280,7 @@ class SqliteIndex(Index):
 
     @contextmanager
     def _corpus(self) -> Generator[tuple[_Snapshot | None, TermCorpus]]:
-        """A snapshot and the words in it; no words while no generation is active."""
+        """A snapshot and the words in it; without an active generation, None and no words."""
         while True:
             with self._snapshot() as now:
                 if now is None:
@@ -289,25 +291,10 @@ class SqliteIndex(Index):
                     yield now, corpus
                     return
 
-    def _best(
-        self, now: _Snapshot | None, corpus: TermCorpus, scores: NDArray[np.float32], k: int, filters: Filters
-    ) -> ScoredRows:
-        return best(k, corpus.chunks, scores, self._admitted(now, filters), above=0) if now else ScoredRows()
-
     def _admitted(self, now: _Snapshot, filters: Filters) -> AdmittedNotes:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
 
-    def _distrust_files(self) -> None:
-        with self._database.read() as connection:
-            numbers = [generation.number for generation in generations.all_generations(connection)]
-            self._vectors.distrust(connection, numbers)
-            self._words.distrust(connection, numbers)
-
-    def _start_afresh(self) -> None:
+    def _drop_caches(self) -> None:
         self._admission.clear()
         self._vectors.forget()
         self._words.forget()
-
-
-def _keys(terms: Iterable[str]) -> list[int]:
-    return list(dict.fromkeys(key for term in terms for key in any_of(term)))

@@ -1,11 +1,11 @@
 """Writes the vectors of one generation to a file that is mapped into memory and scanned.
 
-Only a cache. It is written by appending, never in place; a header that is not exactly right, a checksum that fails,
-a length that is short: each means that the file is thrown away and made anew from the database.
+The file is a cache that is only appended to. If its header, length or checksum is wrong, it is discarded and made anew
+from the database.
 
-Layout: header (little-endian, 128 bytes), then records of chunk id (int64) and vector (int8 × dimension). Bytes
-after the last counted record are the remains of an interrupted append. Reading it all for the checksum also brings
-the file into the page cache.
+Layout: header (little-endian, 128 bytes), then records of chunk id (int64) and vector (int8 × dimension). Bytes after
+the last counted record were left by an interrupted append. Computing the checksum also brings the file into the page
+cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _CHUNK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class SidecarHeader:
-    """`uid` and `generation` say whose vectors these are, `slot` up to which arrival, `checksum` is the records'."""
+    """`uid` and `generation` say whose vectors these are, `slot` which one is the last; `checksum` covers the
+    records."""
 
     uid: str
     generation: int
@@ -50,7 +51,7 @@ class MappedVectors(VectorBlock):
 
 
 def load(path: Path, uid: str, generation: int, dimension: int) -> MappedVectors | None:
-    """The sidecar's content, or None where there is none, or none that can be trusted."""
+    """The content of the file, or None if it does not exist or cannot be trusted."""
     try:
         header = _read(path)
         if header is None or (header.uid, header.generation, header.dimension) != (uid, generation, dimension):
@@ -61,7 +62,7 @@ def load(path: Path, uid: str, generation: int, dimension: int) -> MappedVectors
 
 
 def slot_of(path: Path, uid: str, generation: int) -> int | None:
-    """Up to which slot the file goes; None if it is not this database's. Reads the header alone."""
+    """The last slot in the file; None if it is not this database's. Reads the header only."""
     try:
         header = _read(path)
     except OSError:
@@ -72,7 +73,7 @@ def slot_of(path: Path, uid: str, generation: int) -> int | None:
 def append(
     path: Path, header: SidecarHeader, ids: NDArray[np.int64], vectors: NDArray[np.int8], slot: int
 ) -> MappedVectors | None:
-    """Add records to a file that stands at `header` (count 0: begin anew). None if somebody else changed the file.
+    """Append records to a file whose header is `header` (count 0: begin anew). None if another process changed it.
 
     The header is written last, so that an interrupted append leaves the file as it was. Raises OSError.
     """
@@ -96,7 +97,7 @@ def append(
 
 
 def _write_new(path: Path, header: SidecarHeader, data: bytes) -> None:
-    """By rename: a map of the old file stays valid."""
+    """Replaces the file by renaming, so that a map of the old one stays valid."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
     with fresh.open("xb") as file:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 
 _MANY = 8192
-"""From here on the rows are sampled first."""
+"""From this many rows on, they are sampled first."""
 
 _STRIDE = 16
 _MARGIN = 2
-"""The bar is put where the sample says that so many times as many rows as are wanted lie above it."""
+"""The sample puts the bar where this many times the wanted rows should lie above it."""
 
 
 def best(
@@ -30,8 +30,8 @@ def best(
     *,
     above: float = -inf,
 ) -> ScoredRows:
-    """The k admitted rows with the highest scores, all of them `above` that one; ties by id, however the rows are laid
-    out."""
+    """The k admitted rows with the highest scores, all higher than `above`; ties by id, however the rows are
+    laid out."""
     rows = among_best(k, ids, scores, admitted, above=above)
     ids, scores = ids[rows], scores[rows]
     order = np.lexsort((ids, -scores))[: max(k, 0)]
@@ -46,7 +46,7 @@ def among_best(
     *,
     above: float = -inf,
 ) -> NDArray[np.intp]:
-    """Where the rows of `best` lie, as they lie, and all that tie with the last of them."""
+    """The places of the rows of `best`, ascending, and of all that tie with the last of them."""
     rows = _likely(k, scores, above) if len(ids) >= _MANY else None
     if rows is not None and admitted:
         rows = rows[admitted.mask(ids[rows])]
@@ -62,8 +62,8 @@ def among_best(
 
 
 def _likely(k: int, scores: NDArray[np.float32] | NDArray[np.int16], above: float) -> NDArray[np.intp] | None:
-    """Every row over a bar that some more than k rows should reach, None where there is no such bar. To look for the
-    k-th of 100,000 takes a millisecond, and as long to ask of each whether it is admitted."""
+    """Every row above a bar that somewhat more than k rows should reach; None if there is no such bar. Finding the k-th
+    of 100,000 takes a millisecond, and so does asking for each whether it is admitted."""
     sample = scores[::_STRIDE]
     at = len(sample) - _MARGIN * k // _STRIDE - 1
     if at < 0:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 1 << 16
 """Vectors per call of the SIMD kernel, which may hold the interpreter's lock: about 1 ms with 384 dimensions."""
 
-
 _COUNTED_AT_ONCE = 3
-"""Of 64 signs each, so that a byte holds how many of them differ: four times as fast as wider numbers."""
+"""Words of 64 signs, so that a byte can count how many differ: four times as fast as wider numbers."""
 
 
 @dataclass(frozen=True)
@@ -30,29 +29,29 @@ class VectorBlock:
 
     @property
     def is_known(self) -> bool:
-        """Whether a comparison finds the lengths in memory; with a million vectors they take a tenth of a second."""
+        """Whether the lengths are in memory; for a million vectors they take a tenth of a second."""
         return "lengths" in vars(self)
 
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
-        """(n,): of each vector. Known once, a comparison is half the work: only the products are left."""
+        """(n,): of each vector. Computed once, they halve the work of a comparison."""
         squares = _flat(simsimd.dot(part, part) for part in self._parts())
         return np.sqrt(squares, dtype=np.float32)
 
     def cosines(self, query: NDArray[np.int8]) -> NDArray[np.float32]:
-        """(n,): with `query` (1, dimension); 0 where one of the two has no length."""
+        """(n,): with `query` (1, dimension); 0 if one of the two has no length."""
         products = _flat(simsimd.cdist(query, part, "dot", out_dtype="float32") for part in self._parts())
         whole = self.lengths * np.linalg.norm(query.astype(np.float32))
         return np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
 
     @cached_property
     def signs(self) -> NDArray[np.uint64]:
-        """(dimension / 64 rounded up, n): of each component a bit, whether it is above zero."""
+        """(dimension / 64 rounded up, n): a bit for each component, whether it is above zero."""
         return np.concatenate([_signs(part) for part in self._parts()] or [_signs(self.vectors)], axis=1)
 
     def agreement(self, query: NDArray[np.int8]) -> NDArray[np.int16]:
-        """(n,): 0 where all signs are those of `query` (1, dimension), else less by one for each other sign. An eighth
-        of the bytes of the vectors, and an idea of the cosine."""
+        """(n,): minus the number of signs that differ from those of `query` (1, dimension). Approximates the cosine
+        from an eighth of the bytes."""
         wanted = _signs(query)[:, 0]
         found = np.zeros(len(self.ids), dtype=np.int16)
         for at in range(0, len(found), _ROWS_AT_ONCE):
@@ -67,7 +66,7 @@ class VectorBlock:
         return found
 
     def knowing(self, parts: Sequence[VectorBlock]) -> Self:
-        """Itself, which is these parts one behind the other: what they know of their rows it need not find out."""
+        """Takes over the lengths and signs of these parts, of which the block is the concatenation."""
         if any("lengths" in vars(part) for part in parts):
             vars(self)["lengths"] = np.concatenate([part.lengths for part in parts])
         if any("signs" in vars(part) for part in parts):
@@ -75,7 +74,7 @@ class VectorBlock:
         return self
 
     def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> VectorBlock:
-        """Those rows alone, copied; their lengths are not found out again for each question."""
+        """A copy of those rows, with their lengths."""
         chosen = VectorBlock(self.ids[keep], np.ascontiguousarray(self.vectors[keep]))
         vars(chosen)["lengths"] = self.lengths[keep]
         return chosen
@@ -86,24 +85,25 @@ class VectorBlock:
 
 
 def joined(blocks: list[VectorBlock]) -> VectorBlock:
-    """As one, in this order; there is at least one."""
+    """At least one block, concatenated; a single one is not copied."""
     if len(blocks) == 1:
         return blocks[0]
-    return VectorBlock(np.concatenate([each.ids for each in blocks]), np.concatenate([each.vectors for each in blocks]))
+    return VectorBlock(
+        np.concatenate([block.ids for block in blocks]), np.concatenate([block.vectors for block in blocks])
+    )
 
 
 def chained(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One behind the other; there is at least one, which alone is not copied."""
+    """At least one array, concatenated; a single one is not copied."""
     return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
 
 
 def _flat(parts: Iterable[object]) -> NDArray[np.float32]:
-    """One behind the other."""
     found = [np.asarray(part, dtype=np.float32).reshape(-1) for part in parts]
     return chained(found or [np.empty(0, dtype=np.float32)])
 
 
 def _signs(vectors: NDArray[np.int8]) -> NDArray[np.uint64]:
-    """As `Block.signs`."""
+    """As `VectorBlock.signs`."""
     bits = np.packbits(vectors > 0, axis=1)
     return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64).T)

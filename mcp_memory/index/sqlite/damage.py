@@ -1,0 +1,44 @@
+"""Tells a damaged file from other failures of SQLite, and makes errors of ours from them."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from mcp_memory.errors import IndexUnavailable
+
+_SIGNS_OF_DAMAGE = (
+    "decode to UTF-8",
+    "no such table",
+    "no such column",
+    "malformed database schema",
+)
+"""Messages that SQLite reports under its general code when the schema or a text is not what we wrote."""
+
+_CAUSES = {
+    sqlite3.SQLITE_FULL: ("the disk is full", "free some space; searches go on with what is indexed"),
+    sqlite3.SQLITE_READONLY: ("the index's folder is read-only", "make the state folder writable"),
+    sqlite3.SQLITE_CANTOPEN: ("the index's file cannot be opened", "check the state folder"),
+    sqlite3.SQLITE_BUSY: ("another process is writing to the index", "try again"),
+    sqlite3.SQLITE_IOERR: ("the disk reports an error", "check the disk that holds the state folder"),
+}
+
+
+class DamagedRow(Exception):
+    """A row holds something that we never write, so the file is damaged."""
+
+
+def is_damage(error: Exception) -> bool:
+    if isinstance(error, DamagedRow) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
+        return True
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def unavailable(error: Exception) -> IndexUnavailable:
+    cause, hint = _CAUSES.get(_code(error), (str(error), None))
+    return IndexUnavailable(f"the index cannot be used: {cause}", hint=hint)
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary result code; -1 if there is none."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else -1
