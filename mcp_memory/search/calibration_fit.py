@@ -1,6 +1,6 @@
-"""Fits the confidence weights by logistic regression, on questions that are known to be answerable or not. Pure.
+"""Fits the confidence weights by logistic regression, on questions known to be answerable or not. Pure.
 
-Each set counts the same, and in each set the answerable questions count as much as the others.
+All sets have the same weight, and in each set the answerable questions have as much as the others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mcp_memory.search.confidence import MODELS, ConfidenceFeatures, confidence
+from mcp_memory.search.confidence import SIGNS, ConfidenceFeatures, confidence, weights_for
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 _PRIOR = 0.05
-"""Precision of a normal prior on the weights, against sets that a sign tells apart without fail."""
+"""Precision of a normal prior on the weights, for sets that one sign separates perfectly."""
 
 
 class CalibrationSample(NamedTuple):
-    """A question that was asked. Of a prompt: `answerable` where it wants memory."""
+    """A question that was asked. A prompt is `answerable` if it wants memory."""
 
     signs: ConfidenceFeatures
     answerable: bool
@@ -34,30 +34,20 @@ class CalibrationSample(NamedTuple):
 def fit_confidence(
     sets: Mapping[str, Sequence[CalibrationSample]], now: ConfidenceConfig, model: str
 ) -> ConfidenceConfig:
-    """`now` with the weights for `model`; those stay for which the sets have not all of the signs."""
+    """`now` with the weights for `model`; weights stay for which the sets lack a sign."""
     rows = _weighted(sets)
-    both = _fit(rows, ("closest", "together", "cosine"), now.words_and_vectors)
-    words = _fit(rows, ("closest", "together"), now.words)
-    alone = _fit(rows, ("cosine",), now.vectors)
-    prompts = _fit(rows, ("closest", "together", "cosine", "wanting"), now.prompts)
-    return replace(
-        now,
-        model=model,
-        words_and_vectors=(both[0], both[1], both[2], both[3]),
-        words=(words[0], words[1], words[2]),
-        vectors=(alone[0], alone[1]),
-        prompts=(prompts[0], prompts[1], prompts[2], prompts[3], prompts[4]),
-    )
+    fitted = {name: tuple(_fit(rows, signs, getattr(now, name))) for name, signs in SIGNS.items()}
+    return replace(now, model=model, **fitted)
 
 
 def _weighted(sets: Mapping[str, Sequence[CalibrationSample]]) -> list[tuple[CalibrationSample, float]]:
-    """Each with its weight; they sum to their number."""
+    """Each sample with its weight; the weights sum to the number of samples."""
     count = sum(map(len, sets.values()))
     weighted: list[tuple[CalibrationSample, float]] = []
-    for tried in sets.values():
+    for samples in sets.values():
         for kind in (True, False):
-            alike = [each for each in tried if each.answerable is kind]
-            weighted += [(each, count / (2 * len(sets) * len(alike))) for each in alike]
+            alike = [sample for sample in samples if sample.answerable is kind]
+            weighted += [(sample, count / (2 * len(sets) * len(alike))) for sample in alike]
     return weighted
 
 
@@ -65,8 +55,8 @@ def _fit(
     rows: Sequence[tuple[CalibrationSample, float]], names: Sequence[str], now: Sequence[float]
 ) -> Sequence[float]:
     """Doubt and weights, none below 0: a sign that would count against an answer is left out and the rest fitted
-    again. Those of `now` where the rows have not all of these signs."""
-    known = [(each.signs.as_dict, each.answerable, share) for each, share in rows]
+    again. `now` if no row has all of these signs."""
+    known = [(sample.signs.as_dict, sample.answerable, share) for sample, share in rows]
     whole = [row for row in known if set(names) <= set(row[0])]
     if not whole:
         return now
@@ -83,12 +73,12 @@ def _fit(
 
 
 def pin_threshold(
-    config: ConfidenceConfig, tried: Sequence[CalibrationSample], threshold: float, share: float
+    config: ConfidenceConfig, samples: Sequence[CalibrationSample], threshold: float, share: float
 ) -> ConfidenceConfig:
-    """With another doubt beside the weights of these signs: this share of what can be answered lies below the
-    threshold."""
-    name = MODELS[len(tried[0].signs.as_dict)]
-    bar = float(np.quantile([confidence(each.signs, config) for each in tried if each.answerable], share))
+    """Changes the doubt so that this share of what can be answered has a confidence below the threshold."""
+    name = weights_for(samples[0].signs)
+    answerable = [confidence(sample.signs, config) for sample in samples if sample.answerable]
+    bar = float(np.quantile(answerable, share))
     doubt, *weights = getattr(config, name)
     shift = math.log(bar / (1 - bar)) - math.log(threshold / (1 - threshold))
     return replace(config, **{name: (round(doubt + shift, 2), *weights)})
@@ -101,9 +91,9 @@ _CLOSE = 1e-6
 def fit_logistic(signs: Numbers, outcomes: Numbers, shares: Numbers, precision: float) -> Numbers:
     """Shape (1 + signs,): the doubt, which is subtracted, then a weight for each sign.
 
-    `signs` (n, signs), `outcomes` (n,) 0 or 1, `shares` (n,) how much each row counts; `precision` is that of a normal
-    prior on the weights, 0 around. By Newton's method, which for one optimum needs no more than a few steps; the
-    matrix of second derivatives is never made, since with thousands of signs that takes a minute.
+    `signs` (n, signs), `outcomes` (n,) 0 or 1, `shares` (n,) the weight of each row; `precision` is that of a normal
+    prior on the weights, with mean 0. Newton's method needs only a few steps; the Hessian is never computed, since with
+    thousands of signs that takes a minute.
     """
     rows = np.column_stack([-np.ones(len(signs)), signs])
     squares = rows**2
@@ -125,7 +115,7 @@ def fit_logistic(signs: Numbers, outcomes: Numbers, shares: Numbers, precision: 
 
 
 def _solved(bend: Callable[[Numbers], Numbers], slope: Numbers, diagonal: Numbers) -> Numbers:
-    """`step` for which `bend(step)` is the slope, by conjugate gradients; the nearer the optimum the more exact."""
+    """The `step` for which `bend(step)` is the slope, by conjugate gradients; more exact near the optimum."""
     step, rest = np.zeros_like(slope), slope
     near = rest / diagonal
     along, size = near, float(rest @ near)

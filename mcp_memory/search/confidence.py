@@ -1,9 +1,9 @@
 """Estimates how likely it is that memory holds the answer to a question. Pure functions on values.
 
-Three things tell, measured on questions of which the answer is there and questions about somebody else's life: how much
-of the question the best passage says, rare words counting more (AUROC .86), how much the first five say together (.88),
-and the best cosine (.86). Together .92. A question about a true fact with the wrong person in it is told apart with .63
-only: the passage that holds the fact looks like an answer.
+Measured on questions whose answer is stored and questions about other people's lives: how many of the question's words
+the best passage has, rare words counting more (AUROC .86), how many the first five have together (.88), and the best
+cosine (.86). Together .92. A question about a true fact with the wrong person in it is recognized with .63 only,
+because the passage that holds the fact looks like an answer.
 """
 
 from __future__ import annotations
@@ -18,21 +18,28 @@ from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.text.language.identifiers import is_said, names_known, words_and_parts
 from mcp_memory.text.language.terms import words
 
-MODELS = {1: "vectors", 2: "words", 3: "words_and_vectors", 4: "prompts"}
-"""Which weights of the configuration are for so many signs."""
+SIGNS = {
+    "vectors": ("cosine",),
+    "words": ("closest", "together"),
+    "words_and_vectors": ("closest", "together", "cosine"),
+    "prompts": ("closest", "together", "cosine", "wanting"),
+}
+"""The features that each list of weights in the configuration is for."""
+
+_WEIGHTS = {len(signs): name for name, signs in SIGNS.items()}
 
 TOGETHER = 5
-"""So many of the first passages say together what one alone need not."""
+"""The number of first passages whose words are counted together."""
 
 FEWEST = 50
-"""A vault of fewer passages is taken for a part of one with so many. In how many of three passages a word occurs says
-nothing of how rare it is: by that alone a word that the only one has weighs a fifth of one that it has not."""
+"""A vault of fewer passages is treated as part of one with this many. In how many of three passages a word occurs says
+nothing of how rare it is: a word that the only passage has would weigh a fifth of one that it lacks."""
 
 RISE = 0.03
-"""Of the best cosine with the logarithm of the number of passages, in a small vault: of one passage that answers a
-question, 25 % of the developer's and 10 % of the conversations' were called weak, and of fifty 8 and 5 %; now 6 and 1,
-and of one passage that does not answer 97 and 83 %. The best of passages that have nothing to do with the question
-rises by .056 and .059."""
+"""Of the best cosine with the logarithm of the number of passages, in a small vault. Without it, of questions that a
+vault of one passage answers, 25 % of the developer's and 10 % of the conversations' were called weak, with fifty
+passages 8 and 5 %. Now 6 and 1 %, and of questions that the one passage does not answer 97 and 83 %. The best cosine of
+unrelated passages rises by .056 and .059."""
 
 
 def coverage(
@@ -43,73 +50,97 @@ def coverage(
     with_log_headings: bool = False,
     meant: Mapping[str, str] = MappingProxyType({}),
 ) -> float:
-    """The share of the question's words that the passages have, 0 to 1, each weighing its inverse document frequency.
+    """The share of the question's words that the passages have, 0 to 1, weighted by inverse document frequency.
 
     `frequencies`: in how many of all `chunks` each word of the question occurs. The weight is BM25's, so a word that
-    occurs nowhere weighs most. Few chunks count as `FEWEST`, the others without these words. An identifier may be
-    written in another way. Title and headings count too, in a log only where that is wanted. `meant`: for words that
-    occur nowhere, how they may have been meant.
+    occurs nowhere weighs most. Fewer than `FEWEST` chunks are filled up with chunks without these words. An identifier
+    may be written in another way. Title and headings count too, in a log only `with_log_headings`. `meant`: corrected
+    spellings of words that occur nowhere.
     """
-    told = frozenset[str]().union(
-        *(
-            words_and_parts(f"{'' if each.note.is_log and not with_log_headings else _place(each)} {each.chunk.text}")
-            for each in passages
-        )
-    )
+    present: set[str] = set()
+    for passage in passages:
+        above = "" if passage.note.is_log and not with_log_headings else _place(passage)
+        present |= words_and_parts(f"{above} {passage.chunk.text}")
     weights = {word: _idf(count, max(chunks, FEWEST)) for word, count in frequencies.items()}
     whole = sum(weights.values())
-    covered = sum(weight for word, weight in weights.items() if is_said(meant.get(word, word), told))
+    covered = sum(weight for word, weight in weights.items() if is_said(meant.get(word, word), present))
     return covered / whole if whole else 0.0
 
 
 NAMES = 0.25
-"""Of a question's words. From .2 to .34 it makes no difference to whether any prompt of six people is answered; `fix
-the E4021 error` needs .25."""
+"""The least share of a question's words. Between .2 and .34 no prompt of six people is answered differently; `fix the
+E4021 error` needs .25."""
 
 
 def is_named(question: str, first: Sequence[Passage]) -> bool:
-    """Whether a question is little but names in code that the first passages have: `E4021`, `what about pg_dump`. A
-    model of language knows nothing of those, and there is no wording that could tell whether memory is wanted."""
-    known = names_known(question, " ".join(f"{_place(each)} {each.chunk.text}" for each in first))
+    """Whether a question is little more than names in code that the first passages have: `E4021`, `what about pg_dump`.
+    An embedding model doesn't know these, and there is no wording that could show whether memory is wanted."""
+    known = names_known(question, " ".join(f"{_place(passage)} {passage.chunk.text}" for passage in first))
     return known > 0 and known >= NAMES * len(words(question))
 
 
 def nearness(cosine: float, chunks: int) -> float:
-    """The best cosine of any of so many chunks as it would have to be among `FEWEST` to say as much."""
+    """Converts the best cosine among so many chunks to what would mean the same among `FEWEST`."""
     return cosine + RISE * math.log(FEWEST / chunks) if 0 < chunks < FEWEST else cosine
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceFeatures:
-    """What tells whether a question can be answered; None for what there was nothing to tell from: a question without
-    words, an index without vectors, a name in code, of which a model of language knows nothing."""
+    """What indicates whether a question can be answered; None for what cannot be computed: a question without words, an
+    index without vectors, a name in code, which embedding models don't know."""
 
     closest: float | None = None
-    """How much of the question the best passage says, without a log's headings, 0 to 1."""
+    """The coverage of the question by the best passage, without a log's headings, 0 to 1."""
     together: float | None = None
-    """How much the first `TOGETHER` say, with them, 0 to 1."""
+    """The coverage by the first `TOGETHER` passages, with headings, 0 to 1."""
     cosine: float | None = None
-    """The best of any passage, as `nearness` has it."""
+    """The best of any passage, converted by `nearness`."""
     wanting: float | None = None
-    """Of a prompt: log-odds that memory is wanted, whatever is stored."""
+    """For a prompt: log-odds that memory is wanted, whatever is stored."""
 
     @property
     def as_dict(self) -> dict[str, float]:
-        every = {"closest": self.closest, "together": self.together, "cosine": self.cosine, "wanting": self.wanting}
+        every = {name: getattr(self, name) for name in SIGNS["prompts"]}
         return {name: value for name, value in every.items() if value is not None}
 
 
+def features(
+    first: Sequence[Passage],
+    frequencies: Mapping[str, int],
+    chunks: int,
+    *,
+    cosine: float | None,
+    has_words: bool,
+    meant: Mapping[str, str],
+) -> ConfidenceFeatures:
+    """From the `TOGETHER` first passages and the best cosine. The other arguments are as in `coverage`."""
+    if not first:
+        return ConfidenceFeatures()
+    near = None if cosine is None else nearness(cosine, chunks)
+    if not has_words:  # an emoji alone is close to anything that the model cannot read either
+        return ConfidenceFeatures(0.0, 0.0, near)
+    if not frequencies:
+        return ConfidenceFeatures(cosine=near)
+    closest = coverage(frequencies, chunks, first[:1], meant=meant)
+    return ConfidenceFeatures(closest, coverage(frequencies, chunks, first, with_log_headings=True, meant=meant), near)
+
+
 def confidence(signs: ConfidenceFeatures, config: ConfidenceConfig) -> float:
-    """The probability that the question can be answered, 0 to 1; 0 where nothing tells. Of a prompt, as far as its
-    meaning is known, the probability that what is stored is wanted."""
+    """The probability that the question can be answered, 0 to 1; 0 without any sign. For a prompt whose meaning is
+    known, the probability that what is stored is wanted."""
     if signs.wanting is not None:
-        # A prompt of a single emoji has no words, and a young vault no vectors: none of it speaks for memory.
+        # A prompt of a single emoji has no words, and a young vault no vectors: neither indicates a need for memory.
         signs = ConfidenceFeatures(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
     if not (known := signs.as_dict):
         return 0.0
-    doubt, *weights = getattr(config, MODELS[len(known)])
+    doubt, *weights = getattr(config, weights_for(signs))
     logit = sum(weight * sign for weight, sign in zip(weights, known.values(), strict=True)) - doubt
     return 1.0 / (1.0 + math.exp(-logit))
+
+
+def weights_for(signs: ConfidenceFeatures) -> str:
+    """The name of the weights in the configuration; there is at least one sign."""
+    return _WEIGHTS[len(signs.as_dict)]
 
 
 def _place(passage: Passage) -> str:

@@ -1,15 +1,15 @@
 """Estimates from a prompt alone how likely it wants memory at all. Pure.
 
 `yes, go on` and `what does 504 mean?` want none, whatever is stored; `why did we drop RabbitMQ?` does, and so does
-`write the release notes`, which never mentions the past. What is stored cannot tell these apart. 2,369 prompts of
-invented people, labelled by hand, teach the difference to one direction in the space of the embedding model, and to the
-words of which a prompt is made: `what is a` and `the selected` speak against it, `our`, `again` and `who` for it.
+`write the release notes`, though it never mentions the past. From 2,369 hand-labeled prompts of invented people, one
+direction in the embedding space and the weights of wordings are learned: `what is a` and `the selected` count against
+memory, `our`, `again` and `who` for it.
 
-Measured on the prompts and notes of five others, none of whom taught it (weights fitted on the other four): told by
-what is stored and by meaning, AUROC .96, .85, .90, .90 and .85; with the words, and 694 more examples, .99, .93, .97,
-.94 and .93. A sixth, who had no part in any choice made here: .92 and .96. How long a prompt is adds nothing to that
-beyond chance, nor do the gap behind the best passage, its kind, its distance from the vault's middle, the agreement of
-the legs, or how many of the rare words are known.
+Measured on the prompts and notes of five other people, with weights fitted on the other four: by what is stored and by
+the vector, AUROC .96, .85, .90, .90 and .85; with wordings and 694 more examples .99, .93, .97, .94 and .93. A sixth,
+who had no part in any choice made here: .92 and .96. Nothing beyond chance is added by a prompt's length, the gap after
+the best passage, its kind, its distance from the vault's mean, agreement between retrievers, or the number of rare
+words that are known.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 PRECISION = 5.0
-"""Of the prior on the weights. From 10 to 2.5 the figures above move by .01 at most."""
+"""Precision of the prior on the weights. From 10 to 2.5 the figures above move by .01 at most."""
 
 MEANING = 3.5
-"""Of a vector beside the words. From 2.5 to 5 the figures above move by .01 at most."""
+"""The weight of a vector relative to the wordings. From 2.5 to 5 the figures above move by .01 at most."""
 
 FIRST, CHARS = 40, 2000
-"""So many words and signs of a prompt are read, in so many characters: what is pasted behind them tells less. With 120
-people lose .002 AUROC."""
+"""The number of words and signs of a prompt that are read, within so many characters: pasted text behind them matters
+less. With 120, the AUROC falls by .002."""
 
 FEWEST = 5
-"""Examples that have a wording, for it to be learned. With 2 four times as many tell no more."""
+"""The least number of examples with a wording. With 2, four times as many wordings gain nothing."""
 
 LIMIT = 6.0
-"""Log-odds beyond it say no more."""
+"""Log-odds are clipped here."""
 
 _PARTS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[^\s\w]|_")
 
@@ -58,14 +58,14 @@ class MemoryIntent:
 
     def log_odds(self, prompt: str, vector: Vectors) -> float:
         """Log-odds that memory is wanted, −LIMIT to LIMIT, from the prompt and its vector, shape (dimension,)."""
-        known = [weight for each in wordings(prompt) if (weight := self.wordings.get(each)) is not None]
-        told = sum(known) / len(known) ** 0.5 if known else 0.0
-        return min(max(float(self.weights @ vector) + told - self.doubt, -LIMIT), LIMIT)
+        known = [weight for wording in wordings(prompt) if (weight := self.wordings.get(wording)) is not None]
+        by_wording = sum(known) / len(known) ** 0.5 if known else 0.0
+        return min(max(float(self.weights @ vector) + by_wording - self.doubt, -LIMIT), LIMIT)
 
 
 def wordings(prompt: str) -> set[str]:
-    """The first words of a prompt and its signs, any number being one, and each pair of neighbours; with the beginning
-    and, where it is so short, the end."""
+    """The first words and signs of a prompt, with `#` for a number, and each pair of neighbors; `^` is the beginning,
+    `$` the end."""
     found = [part[0] for part in islice(_PARTS.finditer(prompt[:CHARS].lower()), FIRST)]
     parts = ["^", *("#" if part[0].isdigit() else part for part in found)]
     if len(found) < FIRST:
@@ -75,15 +75,15 @@ def wordings(prompt: str) -> set[str]:
 
 def train_memory_intent(prompts: Sequence[str], vectors: Vectors, wanted: Sequence[bool]) -> MemoryIntent:
     """From prompts, their vectors, shape (n, dimension), and whether memory is wanted for each."""
-    said = [wordings(prompt) for prompt in prompts]
-    counts = Counter(each for one in said for each in one)
-    known = sorted(each for each, count in counts.items() if count >= FEWEST)
-    places = {each: at for at, each in enumerate(known)}
-    # A rare wording may weigh more than a common one: it has fewer examples to learn it from.
-    rarity = np.array([1 + np.log((1 + len(prompts)) / (1 + counts[each])) for each in known])
+    found = [wordings(prompt) for prompt in prompts]
+    counts = Counter(wording for each in found for wording in each)
+    known = sorted(wording for wording, count in counts.items() if count >= FEWEST)
+    places = {wording: at for at, wording in enumerate(known)}
+    # A rare wording may weigh more than a common one, since there are fewer examples to learn it from.
+    rarity = np.array([1 + np.log((1 + len(prompts)) / (1 + counts[wording])) for wording in known])
     rows = np.zeros((len(prompts), len(known)))
-    for row, one in zip(rows, said, strict=True):
-        if here := [places[each] for each in one if each in places]:
+    for row, each in zip(rows, found, strict=True):
+        if here := [places[wording] for wording in each if wording in places]:
             row[here] = rarity[here] / len(here) ** 0.5
     signs = np.hstack([MEANING * vectors.astype(np.float64), rows])
     outcomes = np.array(wanted, dtype=np.float64)
