@@ -35,7 +35,7 @@ def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]
 
 
 async def _perform(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
-    from mcp_memory.daemon.compose import engine_config
+    from mcp_memory.daemon.engine_client import engine_config
     from mcp_memory.engine.factory import open_engine
 
     async with open_engine(engine_config(settings), watch=False, progress=print_status) as engine:

@@ -1,6 +1,6 @@
-"""Connections under limits: how many there are at once, and how long each may keep us waiting.
+"""Limits how many connections there are at once, and how long each may keep the daemon waiting.
 
-uvicorn alone holds a half-sent request, a trickling body and an unread answer for ever, and as many as come.
+uvicorn alone keeps any number of half-sent requests, slow bodies and unread answers forever.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import resource
 import time
 from typing import Any
 
@@ -20,25 +21,44 @@ from mcp_memory.server.client_limits import RESERVED
 log = logging.getLogger(__name__)
 
 SELDOM_S = 60.0
-"""Between two lines of the log about the same kind of trouble: whoever floods us must not flood the log."""
+"""Between two log lines about the same kind of trouble, so that a flood of requests doesn't flood the log."""
 
 RESERVE = 16
-"""So many of the connections, but a quarter at most, serve none but the person's own programs."""
+"""Connections, but a quarter at most, that are reserved for your own programs."""
 
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 RETRIED_ACCEPT = "._start_serving"
-"""What asyncio calls a second after each connection that it could not accept, up to 2,048 times; each fails where the
-daemon has ended meanwhile and closed the socket."""
+"""asyncio calls this a second after each connection that it couldn't accept, up to 2,048 times; each call fails if the
+daemon has closed its socket meanwhile."""
+
+DESCRIPTOR_RESERVE = 256
+"""File descriptors for all but connections: index, log, watcher, and the files of running calls."""
+
+TURNS = 4
+"""Turns of the event loop from accepting a connection to closing the one that had to make room for it."""
 
 TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 1\r\n\r\n"
 
 
+def connections_that_fit(wanted: int, *, accepted_at_once: int) -> int:
+    """Returns how many connections fit, at most `wanted`, and raises this process's soft limit of files as needed.
+    `accepted_at_once`: in one turn of the event loop."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    besides = TURNS * accepted_at_once + DESCRIPTOR_RESERVE
+    needed = wanted + besides
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return min(wanted, max(limit - besides, limit // 4))
+
+
 class ConnectionLimits:
-    """All connections of one daemon. `waiting` has those whose client's turn it is, the longest wait first."""
+    """All connections of one daemon. `waiting` holds those where the client has to act, the longest wait first."""
 
     def __init__(self, *, most: int, patience_s: float) -> None:
-        """`patience_s`: how long a client may take to send a request whole, and to take its answer."""
+        """`patience_s`: how long a client may take to send a whole request, and to read its answer."""
         self.most = most
         self.for_all = most - min(RESERVE, most // 4)
         self.patience_s = patience_s
@@ -54,23 +74,21 @@ class ConnectionLimits:
         )
 
     def complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """The event loop's exception handler; its own writes a traceback for each connection it cannot accept.
-
-        What a message has in brackets are arguments, which may quote a note.
-        """
-        error, told = context.get("exception"), context["message"].partition("(")[0]
+        """Handles the event loop's exceptions; its own handler logs a traceback for each connection it can't accept.
+        What follows a bracket in a message are arguments, which may quote a note."""
+        error, message = context.get("exception"), context["message"].partition("(")[0]
         if isinstance(error, OSError) and error.errno in EXHAUSTED:
             self.exhausted.say()
-        elif not (isinstance(error, ValueError) and told.endswith(RETRIED_ACCEPT)):
-            log.error("%s", told, exc_info=error)
+        elif not (isinstance(error, ValueError) and message.endswith(RETRIED_ACCEPT)):
+            log.error("%s", message, exc_info=error)
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """For `uvicorn.Config(http=…)`, which makes one for each connection."""
+        """Returns the class for `uvicorn.Config(http=…)`, which makes one object for each connection."""
         return type("LimitedConnection", (LimitedConnection,), {"shared": self})
 
 
 class RateLimitedLog:
-    """A warning that may be due very often, and is written once a minute with how often it was."""
+    """Logs a frequent warning at most once a minute, with its count."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -85,10 +103,8 @@ class RateLimitedLog:
 
 
 class LimitedConnection(H11Protocol):
-    """One connection. After each event it asks whose turn it is; a client's turn ends within its patience.
-
-    Between two requests it is uvicorn's keep-alive time that counts.
-    """
+    """One connection. After each event it checks whose turn it is; a client's turn has a time limit. Between two
+    requests uvicorn's keep-alive time applies."""
 
     shared: ConnectionLimits
     _patience: asyncio.TimerHandle | None = None
@@ -97,7 +113,7 @@ class LimitedConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] -- uvicorn names it so
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # so that pause_writing tells of the first byte that was not taken
+        transport.set_write_buffer_limits(high=0)  # so that pause_writing reports the first unread byte
         if self.shared.draining:
             transport.abort()
         elif len(self.connections) <= self.shared.most or self._make_room():
@@ -119,7 +135,7 @@ class LimitedConnection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._answered = True
-        self.shared.waiting.pop(self, None)  # its turn begins anew
+        self.shared.waiting.pop(self, None)  # its turn starts again
         self._look()
 
     def pause_writing(self) -> None:
@@ -131,14 +147,14 @@ class LimitedConnection(H11Protocol):
         self._look()
 
     def send_400_response(self, msg: str) -> None:
-        """uvicorn's own fails, with a traceback, where the request was answered before its body came."""
+        """uvicorn's own fails, with a traceback, if the request was answered before its body came."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             super().send_400_response(msg)
         else:
             self.transport.abort()
 
     def shutdown(self) -> None:
-        """The daemon ends: a request that is here whole is answered, and the client told not to come again."""
+        """Ends the connection; a complete request is still answered, and the client told to close."""
         if self._arriving():
             self.transport.abort()
             return
@@ -147,7 +163,7 @@ class LimitedConnection(H11Protocol):
             self.cycle.default_headers = [*self.cycle.default_headers, CLOSE_HEADER]
 
     def _look(self) -> None:
-        """Start or end the client's turn, and its patience."""
+        """Starts or ends the client's turn, and its time limit."""
         owes = self._arriving() or self.flow.write_paused
         idle = self.conn.their_state is h11.IDLE and not owes
         if owes and not self._patience:
@@ -160,14 +176,14 @@ class LimitedConnection(H11Protocol):
             self.shared.waiting.setdefault(self)
         else:
             self.shared.waiting.pop(self, None)
-        # uvicorn starts it with an answer and ends it with the next byte, which may belong to the same request.
+        # uvicorn starts this with an answer and ends it with the next byte, which may belong to the same request.
         if idle and not self.timeout_keep_alive_task and not self.transport.is_closing():
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
 
     def _arriving(self) -> bool:
-        """Whether a request is due or has begun, and is not here whole."""
+        """Whether a request is due or has begun, and isn't complete."""
         if self.conn.their_state is h11.IDLE:
             return not self._answered or bool(self.conn.trailing_data[0])
         return self.conn.their_state is h11.SEND_BODY
@@ -177,7 +193,7 @@ class LimitedConnection(H11Protocol):
         self.transport.abort()
 
     def _make_room(self) -> bool:
-        """Whether this one may stay: the one that has kept us waiting longest goes for it, if we wait for any."""
+        """Whether this connection may stay; if any client is keeping us waiting, the longest one is closed instead."""
         if longest := next(iter(self.shared.waiting), None):
             del self.shared.waiting[longest]
             longest.transport.abort()

@@ -1,11 +1,11 @@
-"""Asking an engine: the daemon's where one runs, else one of our own under the same lock."""
+"""Asks an engine: the daemon's if one runs, else one in this process under the same lock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import PERSON, Credentials
@@ -15,23 +15,25 @@ from mcp_memory.errors import Busy, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 
+if TYPE_CHECKING:
+    from mcp_memory.engine.config import EngineConfig
+
 LONG_S = 3600.0
 """A reindex of a large vault with a slow model."""
 
-
 TURN_S = 30.0
-"""How long a command waits while another one uses the vault; one that stores or searches takes some seconds."""
+"""How long a command waits while another one uses the vault; storing or searching takes some seconds."""
 
 POLL_S = 0.05
 
 
 def compaction_s(settings: Settings) -> float:
-    """The longest that a compaction may take: a language model may take its time for each answer of a day."""
+    """The longest that a compaction may take, with all of a day's answers of a slow language model."""
     return LONG_S + settings.summarizer.day_s
 
 
 Own = Callable[[str, Mapping[str, Any]], Any]
-"""Answers an operation with an engine of this process, which is opened within `alone`."""
+"""Answers an operation with an engine in this process, which is opened within `alone`."""
 
 
 def ask(
@@ -45,48 +47,73 @@ def ask(
     wait_s: float = TURN_S,
     on_wait: Callable[[str], None] = lambda _: None,
 ) -> Any:
-    """One operation's answer; arguments that are None are left out. `client` is the name that the daemon knows us by.
+    """Returns one operation's answer; arguments that are None are left out. `client` is our name at the daemon.
 
-    Where another process that is no daemon uses the vault, or a daemon is starting, this waits its turn, and `on_wait`
-    hears once for whom. Raises Held that names the process, or NotRunning, after `wait_s`, and what the engine raises.
+    While another process uses the vault, or a daemon is starting, this waits, and `on_wait` is told once why. Raises
+    HeldLock naming the process, or NotRunning, after `wait_s`, and what the engine raises.
     """
-    given = {key: value for key, value in arguments.items() if value is not None}
-    until, is_told = monotonic() + wait_s, False
+    passed = {key: value for key, value in arguments.items() if value is not None}
+    until, is_waiting = monotonic() + wait_s, False
     while True:
         try:
-            return _answer(settings, operation, given, own, client, deadline_s)
+            return _answer(settings, operation, passed, own, client, deadline_s)
         except (HeldLock, NotRunning) as error:
             if monotonic() >= until:
                 if isinstance(error, HeldLock):
                     raise HeldLock(f"{error.message}, and did so for {wait_s:g} s", hint=error.hint) from None
                 raise
-            if not is_told:
+            if not is_waiting:
                 on_wait(f"{error.message}; waiting up to {wait_s:g} s")
-                is_told = True
+                is_waiting = True
             sleep(POLL_S)
 
 
 def _answer(
-    settings: Settings, operation: str, given: Mapping[str, Any], own: Own, client: str, deadline_s: float
+    settings: Settings, operation: str, passed: Mapping[str, Any], own: Own, client: str, deadline_s: float
 ) -> Any:
-    """Raises Held when another process that is no daemon uses the vault, NotRunning for a daemon that is starting."""
+    """Raises HeldLock if another command uses the vault, NotRunning if a daemon is starting."""
     try:
         address = Address.read(settings.state.daemon)
     except NotRunning:
-        return own(operation, given)
+        return own(operation, passed)
     try:
         connection = DaemonConnection(address, Credentials(settings.state.tokens), client=client)
-        return connection.call(operation, given, deadline_s=deadline_s)
+        return connection.call(operation, passed, deadline_s=deadline_s)
     except (NotRunning, Busy):
         if is_held(settings.state):
             raise
-        return own(operation, given)  # daemon.json of a daemon that was killed
+        return own(operation, passed)  # a killed daemon's daemon.json
 
 
 @contextmanager
 def alone(settings: Settings) -> Generator[None]:
-    """Hold the vault's lock, for an engine of our own. Raises Held."""
+    """Holds the vault's lock for an engine in this process. Raises HeldLock."""
     follow(settings)
     settings.state.make()
     with only_instance(settings.state, known_vault=was_served(settings.vault_path)):
         yield
+
+
+def engine_config(settings: Settings) -> EngineConfig:
+    """Builds the engine's configuration from the settings."""
+    from mcp_memory.engine.config import EngineConfig
+    from mcp_memory.search.searcher import SearchConfig
+
+    return EngineConfig(
+        root=settings.vault_path,
+        state=settings.state.root,
+        models=settings.state.models,
+        vault=settings.vault,
+        index=settings.index,
+        kinds=settings.kinds,
+        embedder=settings.embedder,
+        chunking=settings.chunking,
+        search=SearchConfig(confidence=settings.confidence),
+        recall=settings.recall,
+        watch=settings.watch,
+        topics=settings.topics,
+        summarizer=settings.summarizer,
+        extraction=settings.extraction,
+        git=settings.git,
+        capture=settings.capture,
+    )

@@ -1,4 +1,4 @@
-"""Starting, finding and stopping a daemon from outside. Standard library only."""
+"""Starts, finds and stops a daemon from outside. Standard library only."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.detached_process import Detached
 from mcp_memory.client.versions import is_newer
-from mcp_memory.daemon.instance import end_holder, holder, is_held
+from mcp_memory.daemon.instance import end_holder, holder, is_held, take_lock
 from mcp_memory.daemon.listen import bind_tcp, kept_port
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
@@ -27,17 +28,16 @@ LISTEN_DEADLINE_S = 30.0
 STALLED_S = 120.0
 POLL_S = 0.05
 
-
 HUNG_S = 4.0
-"""A daemon that has been silent for so long, although it has long been up, hangs: two looks of two seconds."""
+"""A daemon that has long been up and is silent for this long hangs: two attempts of two seconds."""
 
 KILL_AFTER_S = 3.0
-"""How long one that hangs may take to end by itself. Whatever it has answered is on disk."""
+"""How long a daemon that hangs may take to end by itself. Everything it has answered is on disk."""
 
 
 def connect(settings: Settings) -> DaemonConnection | None:
-    """A verified connection to this vault's daemon, or None. Raises DeadlineExceeded for one that hangs, Busy for one
-    whose connections are all in use."""
+    """Returns a verified connection to this vault's daemon, or None. Raises DeadlineExceeded if it hangs, Busy if all
+    its connections are in use."""
     try:
         connection = DaemonConnection(Address.read(settings.state.daemon), Credentials(settings.state.tokens))
         connection.verify()
@@ -46,17 +46,17 @@ def connect(settings: Settings) -> DaemonConnection | None:
     except Busy:
         if is_held(settings.state):
             raise
-        return None  # whoever has that port now
+        return None  # another program has that port now
     return connection
 
 
 def launch(
     settings: Settings, arguments: list[str], *, tell: Callable[[str], None] = lambda _: None
 ) -> tuple[DaemonConnection, bool]:
-    """The vault's daemon, started in the background if none runs; the flag says whether it was started now.
+    """Returns the vault's daemon, started in the background if none runs, and whether it was started now.
 
-    One of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
-    passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded for one that hangs.
+    A daemon of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
+    passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded if it hangs.
     """
     follow(settings)
     settings.state.make()
@@ -64,7 +64,7 @@ def launch(
     child: Detached | None = None
     deadline = time.monotonic() + LISTEN_DEADLINE_S
     silent_since: float | None = None
-    with _turn(settings) as is_ours, ExitStack() as at_the_end:
+    with _open_private(settings.state.root / "start.lock", os.O_RDWR) as turn, ExitStack() as at_the_end:
         while time.monotonic() < deadline:
             looked = time.monotonic()
             try:
@@ -80,10 +80,11 @@ def launch(
                 deadline = time.monotonic() + LISTEN_DEADLINE_S
             elif found:
                 return found, child is not None and found.address.pid == child.pid
-            # While somebody holds the lock a daemon is starting or ending: wait for what becomes of it.
+            # While the lock is held, a daemon is starting or ending: wait for the result.
             elif child and child.has_ended and not is_held(settings.state):
                 raise _reason(child.exit_code, output)
-            elif not child and is_ours() and not is_held(settings.state):
+            # Of many processes that want a daemon, one starts it and the others wait.
+            elif not child and take_lock(turn, fcntl.LOCK_EX) and not is_held(settings.state):
                 child = _spawn(settings, arguments, output)
                 at_the_end.callback(child.close)
             time.sleep(POLL_S)
@@ -91,14 +92,13 @@ def launch(
 
 
 def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
-    """The daemon that holds the vault's lock, once it answers; None if the lock is free by then.
-
-    Raises Busy when its holder does not answer: another command that works, or a daemon that hangs.
-    """
+    """Returns the daemon that holds the vault's lock, once it answers; None if the lock gets free. Raises Busy if its
+    holder doesn't answer: another command that works, or a daemon that hangs."""
     deadline = time.monotonic() + LISTEN_DEADLINE_S
     while time.monotonic() < deadline:
-        if found := _answering(settings):
-            return found
+        with suppress(DeadlineExceeded, Busy):  # it has the port already, and is still importing
+            if found := connect(settings):
+                return found
         if not is_held(settings.state):
             return None
         time.sleep(POLL_S)
@@ -110,10 +110,8 @@ def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
 def wait_ready(
     connection: DaemonConnection, settings: Settings, on_status: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Poll until the first index is complete; every status is passed on, for a progress bar.
-
-    Raises DeadlineExceeded when nothing moves any more; the daemon goes on.
-    """
+    """Polls until the first index is complete, passing on each status. Raises DeadlineExceeded if it makes no progress;
+    the daemon goes on."""
     embedder = settings.embedder
     patience = StartWait(time.monotonic(), loading_s=embedder.hub_timeout_s + embedder.compile_timeout_s)
     while True:
@@ -130,17 +128,17 @@ def wait_ready(
 
 
 class StartWait:
-    """How long to wait for a first index. What each sweep repeats is no progress, only what was not there before."""
+    """Decides how long to wait for a first index. What each sweep repeats is no progress."""
 
     def __init__(self, now_s: float, *, loading_s: float) -> None:
-        """`loading_s`: how long a model may load without a sign of life, on top of STALLED_S."""
+        """`loading_s`: how long a model may load without progress, on top of STALLED_S."""
         self._loading_s = loading_s
         self._moved_s = now_s
         self._facts: list[Any] = []
         self._furthest: dict[str, int] = {}
 
     def is_over(self, status: Mapping[str, Any], now_s: float) -> bool:
-        """Whether this status, seen at `now_s`, is one too many like the last."""
+        """Whether this status, seen at `now_s`, shows no progress for too long."""
         facts = [status[name] for name in ("notes", "chunks", "pending", "model_state", "generation")]
         phase, done = status["phase"], status["progress"][0]
         if facts != self._facts or done > self._furthest.get(phase, -1):
@@ -152,11 +150,10 @@ class StartWait:
 
 
 def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError:
-    """Why no daemon answers, and what helps; for where none does. `start_command` is what a person types."""
+    """Explains why no daemon answers, and what helps. `start_command` is the command that you would type."""
     pid = holder(settings.state)
     if pid is None:
-        taken = _taken_port(settings)
-        return taken or NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command)
+        return _taken_port(settings) or NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command)
     if hung := _hung(settings):
         return hung
     what = f"process {pid} uses {settings.vault_path} and does not answer: a daemon that starts, or another command"
@@ -164,7 +161,7 @@ def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError
 
 
 def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int | None:
-    """End the daemon with SIGTERM, one that hangs with SIGKILL; its pid, or None where none ran. Raises
+    """Ends the daemon with SIGTERM, or with SIGKILL if it hangs. Returns its pid, None if none ran. Raises
     DeadlineExceeded, Busy."""
     pid = holder(settings.state)
     if pid is None:
@@ -172,9 +169,8 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
     try:
         Address.read(settings.state.daemon)
     except NotRunning:
-        raise Busy(
-            f"process {pid} uses the vault but is not a daemon", hint=f"let it end; ps -p {pid} shows it"
-        ) from None
+        what = f"process {pid} uses the vault but is not a daemon"
+        raise Busy(what, hint=f"let it end; ps -p {pid} shows it") from None
     try:
         connect(settings)
     except DeadlineExceeded:
@@ -189,8 +185,8 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
 
 
 def _hung(settings: Settings) -> DeadlineExceeded | None:
-    """The error for a daemon that says nothing although it has long been up; None for one that may still be starting,
-    and where a process that is no daemon holds the lock."""
+    """Returns the error for a daemon that has long been up and is silent; None if it may still be starting, or if the
+    lock's holder isn't a daemon."""
     pid = holder(settings.state)
     with suppress(NotRunning, FileNotFoundError):
         up_s = time.time() - settings.state.daemon.stat().st_mtime
@@ -200,7 +196,7 @@ def _hung(settings: Settings) -> DeadlineExceeded | None:
 
 
 def _taken_port(settings: Settings) -> Busy | None:
-    """The error for a port of ours on which another program listens."""
+    """Returns the error for a port of ours on which another program listens."""
     port = settings.daemon.port or kept_port(settings.state)
     if settings.daemon.uds or not port:
         return None
@@ -209,34 +205,12 @@ def _taken_port(settings: Settings) -> Busy | None:
     except Busy as busy:
         return busy
     except ConfigInvalid:
-        return None
+        pass
     return None
 
 
-@contextmanager
-def _turn(settings: Settings) -> Generator[Callable[[], bool]]:
-    """Whether it is this process that starts the daemon: of many that want one, one starts it and the others wait."""
-    file = settings.state.root / "start.lock"
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def is_ours() -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    try:
-        yield is_ours
-    finally:
-        os.close(descriptor)
-
-
-def _answering(settings: Settings) -> DaemonConnection | None:
-    """`running`, where one that has the port already, and imports what it needs to answer, is none yet."""
-    with suppress(DeadlineExceeded, Busy):
-        return connect(settings)
-    return None
+def _open_private(file: Path, flags: int) -> FileIO:
+    return FileIO(os.open(file, flags | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+" if flags & os.O_RDWR else "w")
 
 
 def _spawn(settings: Settings, arguments: list[str], output: Path) -> Detached:
@@ -245,17 +219,14 @@ def _spawn(settings: Settings, arguments: list[str], output: Path) -> Detached:
         options += ["--config", str(settings.file.resolve())]
     environ = {**os.environ, **{k: v for k, v in settings.environ.items() if k.startswith(PREFIX)}}
     environ |= {PREFIX + "STATE": str(settings.state.home), PREFIX + "MODELS": str(settings.state.models)}
-    with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
+    with _open_private(output, os.O_WRONLY | os.O_TRUNC) as out:
         return Detached([*options, "serve", *arguments], environ, out.fileno())
 
 
 def _reason(exit_code: int | None, output: Path) -> McpMemoryError:
-    """What the daemon itself said on its way out: its message, then its hint after an arrow."""
-    said = output.read_text(encoding="utf-8", errors="replace")
-    message, _, hint = said.rpartition("mcp-memory: ")[2].partition("→")
+    """Returns the error that the daemon printed when it ended: its message, then its hint after an arrow."""
+    printed = output.read_text(encoding="utf-8", errors="replace")
+    message, _, hint = (" ".join(part.split()) for part in printed.rpartition("mcp-memory: ")[2].partition("→"))
     kind = {2: ConfigInvalid, 3: Busy}.get(exit_code or 1, McpMemoryError)
-    return kind(
-        " ".join(message.split())
-        or f"the daemon ended at once{'' if exit_code is None else f' (exit code {exit_code})'}",
-        hint=" ".join(hint.split()) or f"see {output}",
-    )
+    ended = f"the daemon ended at once{'' if exit_code is None else f' (exit code {exit_code})'}"
+    return kind(message or ended, hint=hint or f"see {output}")

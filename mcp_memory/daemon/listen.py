@@ -1,4 +1,4 @@
-"""The socket, bound before anything slow: a port that is chosen once and kept, or a private Unix socket."""
+"""Binds the socket before anything slow: a port that is chosen once and kept, or a private Unix socket."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mcp_memory.settings.state import StateFolder
 
 BACKLOG = 512
 MAX_UDS_BYTES = 107
-"""Of a Unix socket's path: `sun_path` holds 108 bytes with the final NUL, man 7 unix."""
+"""The longest path of a Unix socket: `sun_path` holds 108 bytes with the final NUL, man 7 unix."""
 
 
 def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
-    """A listening socket. Raises Busy for a port that is taken, ConfigInvalid for an address that is not ours.
+    """Returns a listening socket. Raises as `bind_tcp`, ConfigInvalid for an unusable path of a Unix socket.
 
-    Without a configured port the vault's last one is used: the preferred one the first time, or any free one. It is
-    kept, a configured one too, so that client configurations stay true.
+    Without a configured port the vault's last one is used, at first the preferred one, or any free one. It is kept, a
+    configured one too, so that client configurations stay valid.
     """
     if config.uds:
         return _bind_uds(Path(absolute(config.uds)))
@@ -37,7 +37,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
 
 
 def kept_port(state: StateFolder) -> int | None:
-    """The vault's port, None before it ever had one."""
+    """Returns the vault's port, None if it never had one."""
     try:
         text = state.port.read_text(encoding="ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -46,13 +46,13 @@ def kept_port(state: StateFolder) -> int | None:
 
 
 def keep_port(state: StateFolder, port: int) -> None:
-    """The vault's port from now on. Raises OSError."""
+    """Records the vault's port. Raises OSError."""
     state.port.touch(mode=0o600)
     state.port.write_text(f"{port}\n", encoding="ascii")
 
 
 def bind_tcp(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises Busy for a port that is taken, ConfigInvalid for an address that is not ours."""
+    """Returns a listening socket. Raises Busy if the port is taken, ConfigInvalid for an unusable address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio sets TCP_NODELAY only then: 40 ms less for each answer on a kept connection.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -63,34 +63,27 @@ def bind_tcp(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:
-            raise Busy(
-                f"port {port} on {host} is in use by another program",
-                hint=f"end that program, or move: mcp-memory start --port {_free_port(host)}, then mcp-memory install "
-                "CLIENT for each client",
-            ) from error
+            with bind_tcp(host, 0) as free:
+                other = free.getsockname()[1]
+            what = f"port {port} on {host} is in use by another program"
+            move = f"mcp-memory start --port {other}, then mcp-memory install CLIENT for each client"
+            raise Busy(what, hint=f"end that program, or move: {move}") from error
         raise ConfigInvalid(f"cannot listen on {host}:{port}: {error.strerror}") from error
     return listening
-
-
-def _free_port(host: str) -> int:
-    with bind_tcp(host, 0) as free:
-        return int(free.getsockname()[1])
 
 
 def _bind_uds(path: Path) -> socket.socket:
     folder, length = path.parent, len(os.fsencode(path))
     if length > MAX_UDS_BYTES:
-        raise ConfigInvalid(
-            f"the Unix socket's path has {length} bytes", hint=f"use one of at most {MAX_UDS_BYTES}: a shorter folder"
-        )
+        hint = f"use one of at most {MAX_UDS_BYTES}: a shorter folder"
+        raise ConfigInvalid(f"the Unix socket's path has {length} bytes", hint=hint)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         others_enter = folder.stat().st_mode & 0o077
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise ConfigInvalid(
-            f"cannot use the folder {folder} for a Unix socket: {why}", hint="name a path in a private folder of yours"
-        ) from error
+        hint = "name a path in a private folder of yours"
+        raise ConfigInvalid(f"cannot use the folder {folder} for a Unix socket: {why}", hint=hint) from error
     if others_enter:
         raise ConfigInvalid(f"others can enter {folder}", hint=f"use a private folder, or: chmod 700 {folder}")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -103,7 +96,6 @@ def _bind_uds(path: Path) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise ConfigInvalid(
-            f"cannot listen on {path}: {error.strerror or error}", hint="name a path where no file is yet"
-        ) from error
+        what = f"cannot listen on {path}: {error.strerror or error}"
+        raise ConfigInvalid(what, hint="name a path where no file is yet") from error
     return listening

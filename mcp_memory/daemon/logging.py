@@ -1,4 +1,4 @@
-"""The daemon's log: ids, counts and times, never the text of a note; private, and rotated by size."""
+"""Writes the daemon's log: ids, counts and times, never the text of a note; private, and rotated by size."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from types import TracebackType
 from mcp_memory.settings.settings import DaemonConfig
 
 MOST_A_MINUTE = 20
-"""Lines of one kind, whose words are the same but for their arguments; the next minute's first one says how many more
-there were. Else whoever has no token, but can reach us, could rotate away what the log says of all the rest."""
+"""Lines of one kind, which differ only in their arguments; the next minute's first one says how many were left out.
+Otherwise a program without a token could rotate away the rest of the log."""
 
-# These libraries log arguments and results; ours say what happened without them.
+# These libraries log arguments and results; our own lines do without.
 TALKATIVE = ("fastmcp", "mcp", "httpx", "httpcore", "sentence_transformers", "transformers", "watchfiles")
 
 
 def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
-    """Send our log, and the web server's warnings, to `file`."""
+    """Sends our log, and the web server's warnings, to `file`."""
     kept = max(0, config.log_files - 1)
     handler = _PrivateFile(file, maxBytes=config.log_bytes, backupCount=kept, encoding="utf-8", delay=True)
     handler.addFilter(_Floods())
@@ -43,10 +43,8 @@ def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Each file of the log is 0600 from its creation, also after a rotation or where somebody removed it.
-
-    A line that cannot be written is counted and left out: a full disk is no reason to answer less.
-    """
+    """Each file of the log is 0600 from its creation, also after a rotation or if it was removed. A line that can't be
+    written, such as on a full disk, is counted and left out."""
 
     _lost = 0
 
@@ -56,20 +54,21 @@ class _PrivateFile(RotatingFileHandler):
         super().emit(record)
         if lost and self._lost == lost:
             self._lost = 0
-            super().emit(_line(f"{lost} lines before this one could not be written"))
+            line = f"{lost} lines before this one could not be written"
+            super().emit(logging.makeLogRecord({"name": __name__, "levelname": "WARNING", "msg": line}))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- logging's signature
-        """Logging's own would print the line's arguments."""
+        """The original would print the line's arguments."""
         self._lost += 1
 
     def _follow_name(self) -> None:
-        """Lets go of a file that was removed or exchanged; the next line opens what is there by then."""
+        """Closes a file that was removed or exchanged; the next line opens the new one."""
         if not self.stream:
             return
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(self.stream.fileno()), os.stat(self.baseFilename)):  # noqa: PTH116 -- a str
                 return
-        with suppress(OSError):  # lines that could not be written are tried once more, and are counted already
+        with suppress(OSError):  # lines that couldn't be written are tried again, and are counted already
             self.stream.close()
         self.stream = None  # pyright: ignore[reportAttributeAccessIssue] -- as logging itself does
 
@@ -80,7 +79,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 class _Floods(logging.Filter):
-    """Lets MOST_A_MINUTE lines of each kind pass, and what is only logged where somebody looks for a fault."""
+    """Lets MOST_A_MINUTE lines of each kind pass, and all debug lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,12 +102,8 @@ class _Floods(logging.Filter):
         return self._seen[kind] <= MOST_A_MINUTE
 
 
-def _line(text: str) -> logging.LogRecord:
-    return logging.makeLogRecord({"name": __name__, "levelname": "WARNING", "msg": text})
-
-
 class _Discreet(logging.Formatter):
-    """An exception as its type and the places in the code: its message may quote a note or a query."""
+    """Shows an exception as its type and the places in the code, because its message may quote a note or a query."""
 
     def formatException(
         self,

@@ -1,5 +1,4 @@
-"""A vault that was moved for good keeps its state: address, tokens, index and the rest belong to its id, not to its
-path."""
+"""Moves the state of a vault that was moved: address, tokens, index and the rest belong to its id, not its path."""
 
 from __future__ import annotations
 
@@ -16,17 +15,14 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import MARKER, StateFolder
 
 TURN_S = 30.0
-"""For whoever follows the vault at the same time."""
+"""How long to wait for another process that moves the same state."""
 
 END_S = 15.0
-"""For the daemon of a folder that is gone; then it is killed. It answers nobody any more."""
+"""How long the daemon of the old folder may take to end; then it is killed."""
 
 
 def follow(settings: Settings) -> None:
-    """Where this vault was served from another folder, which is it no longer, take over what is kept for it there.
-
-    Raises Held, and OSError.
-    """
+    """Takes over the state of this vault's former folder, if it was served from there. Raises HeldLock, OSError."""
     state, until = settings.state, time.monotonic() + TURN_S
     while not state.port.exists() and (old := _predecessor(settings)):
         pid = holder(old)
@@ -66,9 +62,9 @@ def _id_in(marker: Path) -> str | None:
 
 
 def _move(old: Path, new: Path) -> None:
-    """What is at both places, as the log of hooks that found nobody, stays; but tokens that clients have count. The
-    port goes last: until then it is not done."""
-    names = sorted((each.name for each in old.iterdir()), key=lambda name: (name == "port", name))
+    """Keeps what the new folder has already, except the tokens that clients have. The port comes last, because it marks
+    the move as done."""
+    names = sorted((file.name for file in old.iterdir()), key=lambda name: (name == "port", name))
     for name in names:
         if name.endswith(".lock"):
             continue

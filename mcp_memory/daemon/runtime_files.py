@@ -1,7 +1,7 @@
-"""Presence: what a running daemon keeps of itself in the state folder, and puts back where somebody removed it.
+"""Restores a running daemon's own files in the state folder if they are removed.
 
-The lock, so that no second daemon comes up beside it; the address, by which programs find it; the port, which clients
-are configured with; the tokens. Everything else there is mended by whoever uses it.
+The lock, so that no second daemon starts beside it; the address, by which programs find it; the port, which clients are
+configured with; the tokens. All other files there are restored by the code that uses them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class RuntimeFiles:
-    """`on_fault` hears why the state folder cannot be mended, and None each time that it was."""
+    """`on_fault` is told why the state folder can't be restored, and None each time it was."""
 
     def __init__(
         self,
@@ -45,31 +45,31 @@ class RuntimeFiles:
         self._missed = False
 
     async def keep(self) -> None:
-        """Look after it, until another daemon has taken our place; then this returns."""
+        """Checks the files until another daemon has taken our place."""
         while True:
             await anyio.sleep(LOOK_AFTER_S)
             try:
-                mended = await in_thread(self._look, deadline_s=DEADLINE_S, what="looking after the state folder")
+                restored = await in_thread(self._check, deadline_s=DEADLINE_S, what="looking after the state folder")
             except McpMemoryError as error:
                 if self._is_replaced():
                     log.error("another daemon has taken over; this one ends")
                     return
                 self._tell(error.message)
             else:
-                if mended or self._fault:
+                if restored or self._fault:
                     self._tell(None)
 
-    def _look(self) -> bool:
-        """Whether something was put back. Raises StorageFailed, ConfigInvalid, and Held where another process came
-        before us."""
+    def _check(self) -> bool:
+        """Whether something was restored. Raises StorageFailed, ConfigInvalid, and HeldLock if another process was
+        faster."""
         with naming_the_cause(str(self._state.root)):
-            # What is missing may be under removal: only what is still missing at the next look is put back.
+            # A removal may be under way: only what is still missing at the next check is restored.
             missed_before, self._missed = self._missed, self._is_amiss()
             if not self._missed:
                 self._credentials.remember()
             if not (missed_before and self._missed):
                 return False
-            self._mend()
+            self._restore()
             self._missed = False
             return True
 
@@ -77,10 +77,10 @@ class RuntimeFiles:
         places = [self._state.daemon, self._state.tokens, *([self._state.port] if self._address.port else [])]
         return not self._instance.is_current() or not all(place.exists() for place in places)
 
-    def _mend(self) -> None:
+    def _restore(self) -> None:
         self._state.make()
         if self._instance.is_current():
-            self._credentials.renew()  # only the tokens were removed, if anything: whoever did that wants new ones
+            self._credentials.renew()  # only tokens were removed, if anything, to get new ones
         else:
             self._instance.take_again()
             self._credentials.put_back()
@@ -90,7 +90,7 @@ class RuntimeFiles:
         self._address.write(self._state.daemon)
 
     def _is_replaced(self) -> bool:
-        """A command that works by itself holds the lock for a moment; a daemon also says where it is."""
+        """A command without a daemon holds the lock only for a moment; a daemon also publishes its address."""
         try:
             return not self._instance.is_current() and Address.read(self._state.daemon).pid != self._address.pid
         except (NotRunning, OSError):

@@ -1,4 +1,4 @@
-"""Serving a vault in the foreground, from lock to last answer."""
+"""Serves a vault in the foreground, from the lock to the last answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from types import FrameType
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.daemon.fd_limit import connections_that_fit
 from mcp_memory.daemon.instance import InstanceLock, only_instance
 from mcp_memory.daemon.listen import BACKLOG, bind
 from mcp_memory.daemon.moved_vault import follow
@@ -26,21 +25,21 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 
 GRACE_S = 8
-"""How long running calls may take to finish after SIGTERM; with what else there is to close, 10 s in all."""
+"""How long running calls may take to finish after SIGTERM; with everything else that closes, 10 s in all."""
 
 ACCEPTED_AT_ONCE = 64
-"""By the event loop, before it serves any of them; the others wait in the kernel's queue."""
+"""Connections that the event loop accepts before it serves any; the others wait in the kernel's queue."""
 
 TICK_S = 1.0
-"""How often uvicorn renews its Date header. Its own ten times a second cost more than all else that an idle daemon does
-but its sweeps."""
+"""How often uvicorn renews its Date header. Its own ten times a second cost more than anything else in an idle daemon
+except sweeps."""
 
 SWITCH_S = 0.0005
-"""How long a worker thread may keep the interpreter to itself while the event loop waits for it. Python's default of
-5 ms is as long as a whole search, and each of a search's threads makes the loop wait so long."""
+"""How long a worker thread may hold the interpreter while the event loop waits. Python's default of 5 ms is as long as
+a whole search, and each of a search's threads makes the loop wait that long."""
 
 GIVE_BACK_S = 60.0
-"""How often what was freed goes back to the system; it takes some milliseconds."""
+"""How often freed memory goes back to the system, which takes some milliseconds."""
 
 KEEP_ALIVE_S = 75
 """How long an idle connection is kept, as nginx does by default."""
@@ -52,19 +51,17 @@ LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- not bound t
 
 log = logging.getLogger(__name__)
 
-Ready = Callable[[Address], None]
 
-
-def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT. Raises Held when the vault is taken, Busy when the port is."""
-    # Until the server is up and handles it: unwind, rather than die with the address published.
+def serve(settings: Settings, *, on_listening: Callable[[Address], None], on_progress: Callable[[str], None]) -> None:
+    """Serves until SIGTERM or SIGINT. Raises HeldLock if the vault is taken, Busy if the port is."""
+    # Until the server handles it: unwind, rather than die with the address published.
     signal.signal(signal.SIGTERM, _unwind)
     share_one_arena()
     state = settings.state
     follow(settings)
     state.make()
-    known_vault = was_served(settings.vault_path)
-    with only_instance(state, known_vault=known_vault) as instance, bind(settings.daemon, state) as listening:
+    known = was_served(settings.vault_path)
+    with only_instance(state, known_vault=known) as instance, bind(settings.daemon, state) as listening:
         address = _address(listening, settings)
         switch_off()
         # Third-party imports only now: a second daemon must find the lock taken without them.
@@ -76,11 +73,11 @@ def serve(settings: Settings, *, on_listening: Ready, on_progress: Callable[[str
         open_log(state.log, settings.daemon)
         sys.setswitchinterval(SWITCH_S)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
-        with suppress(OSError):  # a full disk keeps nobody from starting
+        with suppress(OSError):  # a full disk is no reason not to start
             settings_in_force.record_settings(settings)
         with _published(address, settings):
             anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python's own end resets a handler, and this is the end
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # at its own exit Python resets a handler
         log.info("stopped")
 
 
@@ -93,7 +90,7 @@ async def _serve(
     instance: InstanceLock,
     listening: socket.socket,
     address: Address,
-    on_listening: Ready,
+    on_listening: Callable[[Address], None],
     on_progress: Callable[[str], None],
 ) -> None:
     import asyncio
@@ -101,8 +98,8 @@ async def _serve(
     import anyio
     import uvicorn
 
-    from mcp_memory.daemon.compose import engine_config
-    from mcp_memory.daemon.connections import ConnectionLimits
+    from mcp_memory.daemon.connections import ConnectionLimits, connections_that_fit
+    from mcp_memory.daemon.engine_client import engine_config
     from mcp_memory.daemon.runtime_files import RuntimeFiles
     from mcp_memory.engine.factory import open_engine
     from mcp_memory.runtime.threads import in_thread
@@ -111,7 +108,7 @@ async def _serve(
     from mcp_memory.server.subscriptions import Subscriptions
 
     class Server(uvicorn.Server):
-        """Signals are ours: uvicorn would raise them again and turn a clean end into a killed process."""
+        """We handle signals: uvicorn would raise them again and turn a clean end into a killed process."""
 
         @contextmanager
         def capture_signals(self) -> Generator[None]:
@@ -119,7 +116,7 @@ async def _serve(
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            listening.listen(BACKLOG)  # uvicorn makes the kernel's queue as short as what it accepts at once
+            listening.listen(BACKLOG)  # uvicorn makes the kernel's queue as short as what is accepted at once
             log.info("listening")
             on_listening(address)
 
@@ -153,7 +150,7 @@ async def _serve(
         max_body_bytes=daemon.max_body_bytes,
     )
     credentials = Credentials(settings.state.tokens, remembers=True)
-    credentials.remember()  # a daemon that can read no token could answer nobody
+    credentials.remember()  # a daemon that can't read tokens couldn't answer anyone
     async with open_engine(engine_config(settings), progress=on_progress) as engine:
         mcp = build_server(
             engine,
@@ -180,10 +177,10 @@ async def _serve(
         )
 
         def drain(_signal: int, _frame: FrameType | None) -> None:
-            with suppress(RuntimeError):  # the loop is closed: all is done already
+            with suppress(RuntimeError):  # the loop is closed, so all is done
                 loop.call_soon_threadsafe(server.end)
 
-        # For good: a second one must not kill a daemon that has answered its last call and closes the index.
+        # For good: a second signal must not kill a daemon that has answered its last call and closes the index.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, drain)
         presence = RuntimeFiles(settings.state, instance, address, credentials, engine.report_state_fault)
@@ -195,9 +192,9 @@ async def _serve(
         async def make_ready() -> None:
             try:
                 await in_thread(preload, deadline_s=PRELOAD_S, what="importing")
-            except (McpMemoryError, OSError) as error:  # no file to be had, say; the first call imports it then
+            except (McpMemoryError, OSError) as error:  # such as no free file; then the first call imports it
                 log.info("the first call will be slow: %s", type(error).__name__)
-            # 130,000 objects of libraries that stay for good: each full collection looked through them for 76 ms.
+            # 130,000 objects of libraries that stay for good: each full collection would scan them for 76 ms.
             gc.freeze()
 
         async with anyio.create_task_group() as tasks:
@@ -231,11 +228,11 @@ def _address(listening: socket.socket, settings: Settings) -> Address:
 
 @contextmanager
 def _published(address: Address, settings: Settings) -> Generator[None]:
-    """`daemon.json` says where we are, for as long as we are."""
+    """Keeps our address in `daemon.json`."""
     address.write(settings.state.daemon)
     try:
         yield
     finally:
         with suppress(NotRunning):
-            if Address.read(settings.state.daemon).pid == address.pid:  # else a successor's
+            if Address.read(settings.state.daemon).pid == address.pid:  # not a successor's
                 settings.state.daemon.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The settings that a running daemon goes by, as it wrote them down at its start, beside those that count now."""
+"""Compares the settings that a running daemon was started with, which it recorded, with those of now."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mcp_memory.settings.state import StateFolder
 RESTART = "mcp-memory restart"
 
 _OF_ITS_START = {"daemon.host": DaemonConfig().host, "daemon.port": 0, "daemon.uds": ""}
-"""Options of `serve` may say these, and a port is kept: they count as changed only where they are set now."""
+"""Options of `serve` may set these, and a port is kept: they count as changed only if they are configured now."""
 
 _NOT_THE_DAEMONS = ("vault.path", "hooks.")
-"""The path led to this state folder, and each hook reads its section anew."""
+"""The path leads to this state folder, and each hook reads its own section."""
 
 
 class Changed(NamedTuple):
-    """`key` is dotted; `in_force` is what the daemon goes by, `configured` what it would go by after a restart."""
+    """`key` is dotted; `in_force` is the daemon's value, `configured` the one after a restart."""
 
     key: str
     in_force: Any
@@ -31,13 +31,13 @@ class Changed(NamedTuple):
 
 
 def record_settings(settings: Settings) -> None:
-    """Write down that this process goes by them. Raises OSError."""
+    """Records the settings of this process. Raises OSError."""
     kept = {"pid": os.getpid(), "vault": str(settings.vault_path), "settings": as_tree(settings)}
     replace_file(settings.state.in_force, json.dumps(kept).encode())
 
 
 def find_changes(settings: Settings) -> list[Changed]:
-    """What of these settings the running daemon does not go by; nothing where none runs."""
+    """Returns where the running daemon differs from these settings; nothing if none runs."""
     try:
         kept: dict[str, Any] = json.loads(settings.state.in_force.read_bytes())
         before, now = _flat(kept["settings"]), _flat(json.loads(json.dumps(as_tree(settings))))
@@ -47,11 +47,11 @@ def find_changes(settings: Settings) -> list[Changed]:
         return []
     keys = [key for key in {**before, **now} if not key.startswith(_NOT_THE_DAEMONS)]
     found = [Changed(key, before.get(key), now.get(key)) for key in keys if before.get(key) != now.get(key)]
-    return [each for each in found if each.configured != _OF_ITS_START.get(each.key, ...)]
+    return [change for change in found if change.configured != _OF_ITS_START.get(change.key, ...)]
 
 
 def vault_of(state: StateFolder) -> Path | None:
-    """The folder of the vault that was served last with this state; None where nobody wrote it down."""
+    """Returns the folder of the vault that was last served with this state; None if unknown."""
     try:
         return Path(json.loads(state.in_force.read_bytes())["vault"])
     except (OSError, ValueError, TypeError, KeyError):
@@ -59,8 +59,7 @@ def vault_of(state: StateFolder) -> Path | None:
 
 
 def describe_changes(changes: list[Changed]) -> str:
-    """The names, for a line."""
-    return ", ".join(f"{each.key} = {each.configured!r} (still {each.in_force!r})" for each in changes)
+    return ", ".join(f"{change.key} = {change.configured!r} (still {change.in_force!r})" for change in changes)
 
 
 def _flat(tree: Mapping[str, Any]) -> dict[str, Any]:

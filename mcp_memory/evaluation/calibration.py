@@ -1,7 +1,4 @@
-"""Fits the weights of `[confidence]` to questions known to be answerable or not.
-
-Pure.
-"""
+"""Fits the weights of `[confidence]` to questions known to be answerable or not. Pure."""
 
 from __future__ import annotations
 
@@ -20,30 +17,28 @@ from mcp_memory.search.confidence import ConfidenceFeatures, confidence
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
 FEWEST = 20
-"""Of each kind in a set: fewer say more about themselves than about the model."""
+"""Questions of each kind that a set needs, so that the fit generalizes."""
 
 SILENCED = 0.05
-"""The share of what can be answered, in the set that loses most, that `weak_below` calls weak; of prompts that want
+"""The share of answerable questions, in the set that loses most, that `weak_below` calls weak; of prompts that need
 memory, the share that gets no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The fitted configuration; what the old and the new one make of each set, by the set's name."""
+    """The fitted configuration, and figures by the set's name. `before` and `after`: AUROC with the old and new one."""
 
     config: ConfidenceConfig
     before: Mapping[str, float]
-    """AUROC."""
     after: Mapping[str, float]
     silent_below: float | None
-    """What `recall.phases.prompt.least_confidence` should be; None without a set of prompts."""
+    """A value for `recall.phases.prompt.least_confidence`; None without a set of prompts."""
     silenced: Mapping[str, tuple[float, float]]
-    """Of what can be answered and of what cannot, the shares below the new `weak_below` or `silent_below`."""
+    """The shares of answerable and of unanswerable questions below the new `weak_below` or `silent_below`."""
 
 
 def calibrate(sets: Mapping[str, Sequence[RetrievalScore]], now: ConfidenceConfig, model: str) -> Calibration:
-    """`model` is the name of the one that made the vectors. Raises InvalidInput for a set that has too few questions of
-    one kind."""
+    """`model` is the name of the embedding model. Raises InvalidInput for a set with too few questions of one kind."""
     for name, answers in sets.items():
         check(name, [answer.question for answer in answers])
     tried = {
@@ -68,7 +63,7 @@ def calibrate(sets: Mapping[str, Sequence[RetrievalScore]], now: ConfidenceConfi
 
 
 def check(name: str, questions: Sequence[EvalQuestion]) -> None:
-    """Raises InvalidInput for a set that has too few questions of one kind."""
+    """Raises InvalidInput for a set with too few questions of one kind."""
     noun, words, mark = "questions", ("that cannot be answered", "that can be answered"), '"answerable": false'
     if any(question.is_prompt for question in questions):
         noun, words, mark = "prompts", ("that want no memory", "that want memory"), '"wanted": false'
@@ -81,27 +76,27 @@ def check(name: str, questions: Sequence[EvalQuestion]) -> None:
 
 
 def as_toml(config: ConfidenceConfig, sets: Sequence[str], prompt: PhaseConfig | None = None) -> str:
-    """The section, ready for a configuration file; and that of the phase `prompt`, if its threshold is another now."""
+    """Returns the section for a configuration file, and that of the phase `prompt` if its threshold changes."""
     lists = "\n".join(
         f"{name} = [{', '.join(f'{value:g}' for value in getattr(config, name))}]"
         for name in ("words_and_vectors", "words", "vectors", "prompts")
     )
     fitted = f"# fitted by `mcp-memory calibrate` to {', '.join(sets)}"
-    model = json.dumps(config.model, ensure_ascii=False)  # which is a TOML string too
-    told = f"{fitted}\n[confidence]\nmodel = {model}\nweak_below = {config.weak_below:g}\n{lists}\n"
+    model = json.dumps(config.model, ensure_ascii=False)  # a TOML string, too
+    section = f"{fitted}\n[confidence]\nmodel = {model}\nweak_below = {config.weak_below:g}\n{lists}\n"
     if prompt is None:
-        return told
+        return section
     kinds = f"kinds = {json.dumps(prompt.kinds)}\n" if prompt.kinds else ""
     bar = f"least_confidence = {prompt.least_confidence:g}\n"
-    return f"{told}\n[recall.phases.prompt]\nbudget_tokens = {prompt.budget_tokens}\n{kinds}{bar}"
+    return f"{section}\n[recall.phases.prompt]\nbudget_tokens = {prompt.budget_tokens}\n{kinds}{bar}"
 
 
 def _bar(answerable: Sequence[Sequence[float]]) -> float | None:
-    """The confidence that `SILENCED` of what can be answered stays below, in the set that loses most."""
-    return min((round(float(np.quantile(each, SILENCED)), 3) for each in answerable), default=None)
+    """Returns the confidence below which `SILENCED` of the answerable questions are, in the set that loses most."""
+    return min((round(float(np.quantile(values, SILENCED)), 3) for values in answerable), default=None)
 
 
 def _split(answers: Sequence[RetrievalScore], config: ConfidenceConfig) -> tuple[list[float], list[float]]:
-    """The confidences of what can be answered, and of what cannot."""
+    """Returns the confidences of answerable and of unanswerable questions."""
     sure = [(confidence(ConfidenceFeatures(**answer.signs), config), answer.question.answerable) for answer in answers]
-    return [each for each, yes in sure if yes], [each for each, yes in sure if not yes]
+    return [value for value, yes in sure if yes], [value for value, yes in sure if not yes]

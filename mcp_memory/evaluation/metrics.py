@@ -1,8 +1,8 @@
 """Scores a list of hits as read from the top within a token budget, with bootstrap intervals. Pure.
 
-Evidence within N tokens: hits are read in order and line by line until N tokens (4 characters each) are spent; the
-share of the gold lines that were seen. A line that an earlier hit paid for is paid for again, so repeats are not free.
-Blank gold lines do not count.
+Evidence within N tokens is the share of gold lines seen if the hits are read in order and line by line until N tokens
+(4 characters each) are spent. A line costs again if an earlier hit had it, so repeats are not free. Blank gold lines
+don't count.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ NOTES_AT, LINES_AT, RANKED = (1, 5, 10), (5, 10), 10
 Line = tuple[str, int]
 """Path and number of a line."""
 
-Scores = Mapping[str, float]
-
 
 @dataclass(frozen=True, slots=True)
 class FoundEvidence:
-    """A hit: where it stands, and the text that it shows."""
+    """A hit: its position, and the text that it shows."""
 
     path: str
     start_line: int
@@ -38,7 +36,7 @@ class FoundEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScore:
-    """`confidence`: 0 to 1, that the question can be answered at all; `signs`: what that was taken from."""
+    """`confidence`: 0 to 1, that the question can be answered at all; `signs`: the features that it comes from."""
 
     question: EvalQuestion
     hits: Sequence[FoundEvidence]
@@ -49,14 +47,14 @@ class RetrievalScore:
 
 @dataclass(frozen=True, slots=True)
 class RecallScore:
-    """What `memory_recall` told within each of several budgets: the lines that each answer shows."""
+    """The lines that `memory_recall` shows, by budget."""
 
     question: EvalQuestion
     shown: Mapping[int, set[Line]]
 
 
 def score(answer: RetrievalScore, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:
-    """All metrics of an answerable question."""
+    """Returns all metrics of an answerable question."""
     question, hits = answer.question, answer.hits
     gold = gold_lines(question, lengths)
     notes = {path for path, _ in gold}
@@ -73,18 +71,17 @@ def score(answer: RetrievalScore, lengths: LineLengths, budgets: Iterable[int] =
 
 
 def recall_score(recall: RecallScore, lengths: LineLengths) -> dict[str, float]:
-    """The evidence within each budget, of which the whole answer is paid, frame and headers too."""
+    """Returns the evidence within each budget, which the whole answer uses up, with its frame and headers."""
     gold = gold_lines(recall.question, lengths)
     return {evidence_at(budget): len(gold & shown) / len(gold) for budget, shown in recall.shown.items()}
 
 
 def evidence_at(budget: int) -> str:
-    """The name of a metric."""
     return f"evidence@{budget}tok"
 
 
 def gold_lines(question: EvalQuestion, lengths: LineLengths) -> set[Line]:
-    """Its first line always, of the others those that are not blank."""
+    """Returns the first line of each span, and those of the others that aren't blank."""
     found: set[Line] = set()
     for span in question.gold:
         known = lengths(span.path)
@@ -95,8 +92,8 @@ def gold_lines(question: EvalQuestion, lengths: LineLengths) -> set[Line]:
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """The chance that one of the first has a higher score than one of the second (ties count half); None where one
-    kind is missing. By ranks, after Mann and Whitney (1947)."""
+    """Returns the chance that a positive has a higher score than a negative (ties count half); None without one of
+    both. By ranks, after Mann and Whitney (1947)."""
     if not positive or not negative:
         return None
     ordered = sorted([(value, True) for value in positive] + [(value, False) for value in negative])
@@ -111,7 +108,7 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
 
 
 def share_below(values: Sequence[float], bar: float) -> float:
-    """Of at least one value, 0 to 1."""
+    """Takes at least one value."""
     return sum(value < bar for value in values) / len(values)
 
 
@@ -151,7 +148,7 @@ def _seen(hits: Sequence[FoundEvidence], gold: set[Line], budget: int, lengths: 
 
 
 def _paid(hit: FoundEvidence, lengths: LineLengths) -> list[tuple[int, float]]:
-    """Each line of a hit and the characters spent on it: its share of what the hit shows."""
+    """Returns each line of a hit and the characters spent on it: its share of what the hit shows."""
     known = lengths(hit.path)
     if known is None:
         count = hit.end_line - hit.start_line + 1
@@ -167,7 +164,7 @@ SURE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean, and between what it lies with a probability of `SURE`."""
+    """A mean, and the interval that holds it with a probability of `SURE`."""
 
     mean: float
     low: float
@@ -179,7 +176,7 @@ class Interval:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Of at least one value, one a question."""
+    """Takes at least one value, one for each question."""
     drawn = np.array(values, dtype=np.float64)
     picks = np.random.default_rng(1).integers(0, len(drawn), (ROUNDS, len(drawn)))
     means = drawn[picks].mean(axis=1)
@@ -188,5 +185,5 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def paired(before: Sequence[float], after: Sequence[float]) -> Interval:
-    """The difference of two figures of the same questions, in the same order."""
+    """Returns the interval of the difference between two figures of the same questions, in the same order."""
     return interval([new - old for old, new in zip(before, after, strict=True)])

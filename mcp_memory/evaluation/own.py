@@ -1,9 +1,9 @@
 """Makes questions from your own notes, without labels: the answer to each is the passage that it was made from.
 
-Three kinds: a note's title; a sentence with words left out; a sentence whose words are out of order and out of form, as
-somebody remembers it. What they show: whether notes come back for words that stand in them, so whether a change of
-model, chunking or configuration loses them. What they cannot: whether a question in quite other words finds its answer,
-nor whether the best of several answers is first.
+Three kinds: a note's title; a sentence with words left out; a sentence whose words are in another order and form, as
+you might remember it. They show whether notes come back for words that they contain, and so whether a change of model,
+chunking or configuration loses them. They don't show whether a question in other words finds its answer, or whether the
+best of several answers comes first.
 """
 
 from __future__ import annotations
@@ -34,21 +34,20 @@ from mcp_memory.vault.reader import Reader
 TITLE, SHORTENED, REWORDED = "title", "shortened", "reworded"
 
 FEWEST_WORDS = 6
-"""A sentence with fewer words that carry meaning is no question of its own."""
+"""A sentence with fewer words that carry meaning makes no question."""
 
 KEPT = 0.6
-"""So many of a sentence's words are kept."""
+"""The share of a sentence's words that is kept."""
 
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _WORD = re.compile(r"\w[\w'-]*")
 
 
 def own_questions(config: EngineConfig, most: int, seed: int = 1) -> QuestionSet:
-    """Up to `most` questions of each kind, from as many notes as that takes; the same vault gives the same ones. Only
-    notes are asked about that a search without filters looks at. Raises ConfigInvalid, StorageFailed for a vault that
-    cannot be read."""
+    """Returns up to `most` questions of each kind; the same vault gives the same ones. They are about notes that a
+    search without filters finds. Raises ConfigInvalid, StorageFailed for a vault that can't be read."""
     vault = config.root
-    reader, filters = _looking_at(config)
+    reader, filters = _open_reader(config)
     chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
     files = notes_of(vault)
     chance.shuffle(files)
@@ -62,8 +61,8 @@ def own_questions(config: EngineConfig, most: int, seed: int = 1) -> QuestionSet
     return QuestionSet("own", vault, [question for known in found.values() for question in known])
 
 
-def _looking_at(config: EngineConfig) -> tuple[Reader, Filters]:
-    """What reads the notes as an engine does, and what a search then asks of them."""
+def _open_reader(config: EngineConfig) -> tuple[Reader, Filters]:
+    """Returns a reader like the engine's, and the filters of a search without any."""
     now, kinds = after_last_log(config.root), NoteKinds(config.kinds)
     zone, forgotten = now.tzinfo or UTC, config.state / "undo"
     with naming_the_cause(str(config.root)):
@@ -85,13 +84,13 @@ def _asked(
     try:
         file = reader.read(path)
     except McpMemoryError:
-        return  # gone since it was listed, or not ours to read
+        return  # deleted since it was listed, or not readable
     if not filters.admits(file.record):
         return
     upsert = to_upsert(file.record, file.text, file.body_start, ChunkingConfig())
-    chunks = [each.chunk for each in upsert.chunks]
+    chunks = [entry.chunk for entry in upsert.chunks]
     title = frontmatter.parse(file.text).meta.get("title")
-    if chunks and isinstance(title, str) and not file.record.is_log and len(_telling(title)) >= 2:
+    if chunks and isinstance(title, str) and not file.record.is_log and len(_content_words(title)) >= 2:
         yield TITLE, title, GoldSpan(path, chunks[0].start_line, chunks[-1].end_line)
     sentences = [(chunk, words) for chunk in chunks for words in _sentences(chunk)]
     for kind, ask in ((SHORTENED, _shortened), (REWORDED, _reworded)):
@@ -103,11 +102,11 @@ def _asked(
 def _sentences(chunk: Chunk) -> Iterator[list[str]]:
     for match in _SENTENCE.finditer(chunk.text):
         words = _WORD.findall(match[0])
-        if len(_telling(match[0])) >= FEWEST_WORDS:
+        if len(_content_words(match[0])) >= FEWEST_WORDS:
             yield words
 
 
-def _telling(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
@@ -117,13 +116,13 @@ def _shortened(words: list[str], chance: random.Random) -> str:
 
 
 def _reworded(words: list[str], chance: random.Random) -> str:
-    telling = [word.lower() for word in words if word.lower() not in STOP_WORDS]
-    kept = chance.sample(telling, max(3, round(KEPT * len(telling))))
+    content = [word.lower() for word in words if word.lower() not in STOP_WORDS]
+    kept = chance.sample(content, max(3, round(KEPT * len(content))))
     return " ".join(_other_form(word) for word in kept)
 
 
 def _other_form(word: str) -> str:
-    """An English plural for a singular and the other way round; other words stay."""
+    """Exchanges English singular and plural; other words stay."""
     if not word.isascii() or not word.isalpha() or len(word) < 4:
         return word
     if word.endswith("s"):

@@ -1,4 +1,4 @@
-"""Asks questions of a real engine over a copy of their vault, with its own state folder."""
+"""Puts questions to a real engine over a copy of their vault, with its own state folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import anyio
 
@@ -28,7 +29,7 @@ from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.marker import MARKER, open_marker
 
 HITS = 100
-"""So many are asked for: single turns of a dialogue are so short that 40 do not fill 2,000 tokens."""
+"""Hits per question: turns of a dialogue are so short that 40 don't fill 2,000 tokens."""
 
 SHOWN_EVERY_S, COPY_S = 5.0, 600.0
 
@@ -44,66 +45,65 @@ class Variant:
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
+_WITHOUT: dict[str, tuple[str, str, Any]] = {
+    "names": ("legs", "drop_names", False),
+    "spelling": ("legs", "respelled_terms", 0),
+    **{part: ("fusion", part, 0.0) for part in ("lexical", "ceiling", "section", "neighbour", "unlisted")},
+    **{part: ("boosts", part, 0.0) for part in ("lead", "date", "time", "question")},
+}
+"""A part of the search → the field of SearchConfig, and the value there, that switches it off."""
+_MODES: dict[str, Mode] = {"words": "semantic", "dense": "keyword"}
+PARTS = (*_MODES, *_WITHOUT)
+
+
 def without(part: str, usual: SearchConfig) -> Variant:
-    """The usual search without a leg, a term of the fusion or a boost. Raises InvalidInput for a name that is none."""
-    if part == "dense":
-        return Variant(part, "keyword", usual)
-    if part == "words":
-        return Variant(part, "semantic", usual)
-    if part == "names":
-        return Variant(part, search=replace(usual, legs=replace(usual.legs, drop_names=False)))
-    if part == "spelling":
-        return Variant(part, search=replace(usual, legs=replace(usual.legs, respelled_terms=0)))
-    if part in FUSION_PARTS:
-        return Variant(part, search=replace(usual, fusion=replace(usual.fusion, **{part: 0.0})))
-    if part in BOOST_PARTS:
-        return Variant(part, search=replace(usual, boosts=replace(usual.boosts, **{part: 0.0})))
-    raise InvalidInput(f"no part of the search is called {part[:100]!r}", hint=f"one of {', '.join(PARTS)}")
-
-
-FUSION_PARTS = ("lexical", "ceiling", "section", "neighbour", "unlisted")
-BOOST_PARTS = ("lead", "date", "time", "question")
-PARTS = ("words", "dense", "names", "spelling", *FUSION_PARTS, *BOOST_PARTS)
+    """Returns the usual search without one part. Raises InvalidInput for an unknown part."""
+    if part in _MODES:
+        return Variant(part, _MODES[part], usual)
+    if part not in _WITHOUT:
+        raise InvalidInput(f"no part of the search is called {part[:100]!r}", hint=f"one of {', '.join(PARTS)}")
+    section, name, value = _WITHOUT[part]
+    changed: Any = replace(getattr(usual, section), **{name: value})
+    return Variant(part, search=replace(usual, **{section: changed}))
 
 
 async def run(
     questions: QuestionSet, config: EngineConfig, variants: Sequence[Variant], state: Path, tell: Tell
 ) -> list[list[RetrievalScore]]:
-    """The answers of each variant, in the order of the questions. The vaults are copied; `config`'s root and state are
-    not touched, and its sources not searched. What is in `state` from an earlier run of the same set is used again.
+    """Returns the answers of each variant, in the order of the questions. The vaults are copied to `state`, where an
+    earlier run's index is used again; `config`'s root, state and sources are left alone.
 
     Raises IndexUnavailable, EmbedderUnavailable and what opening a vault raises.
     """
     answers: list[list[RetrievalScore]] = [[] for _ in variants]
     faults: dict[str, None] = {}
     async for asked in _vaults(questions, state, tell):
-        for given, variant in zip(answers, variants, strict=True):
+        for column, variant in zip(answers, variants, strict=True):
             async with _engine(asked, replace(config, search=variant.search), tell) as engine:
-                given += [await _ask(engine, question, variant.mode, faults) for question in asked.questions]
+                column += [await _ask(engine, question, variant.mode, faults) for question in asked.questions]
     for fault in faults:
         tell(f"some answers were poorer: {fault}")
-    places = {question.id: at for at, question in enumerate(questions.questions)}
-    return [sorted(given, key=lambda answer: places[answer.question.id]) for given in answers]
+    order = {question.id: at for at, question in enumerate(questions.questions)}
+    return [sorted(column, key=lambda answer: order[answer.question.id]) for column in answers]
 
 
 async def recall(
     questions: QuestionSet, config: EngineConfig, budgets: Sequence[int], state: Path, tell: Tell
 ) -> list[RecallScore]:
-    """What `memory_recall` tells about each answerable question within each budget (tokens), in the order of the
-    questions. The rest is as in `run`."""
-    told: list[RecallScore] = []
+    """Returns what `memory_recall` shows for each answerable question within each budget (tokens); else as `run`."""
+    answers: list[RecallScore] = []
     async for asked in _vaults(questions, state, tell):
         async with _engine(asked, config, tell) as engine:
-            for question in filter(lambda each: each.answerable, asked.questions):
-                answers = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
-                told.append(RecallScore(question, {budget: quoted_lines(text) for budget, text in answers.items()}))
-    places = {question.id: at for at, question in enumerate(questions.questions)}
-    return sorted(told, key=lambda each: places[each.question.id])
+            for question in (question for question in asked.questions if question.answerable):
+                texts = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
+                answers.append(RecallScore(question, {budget: quoted_lines(text) for budget, text in texts.items()}))
+    order = {question.id: at for at, question in enumerate(questions.questions)}
+    return sorted(answers, key=lambda answer: order[answer.question.id])
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A vault's copy, what is asked about it, and when."""
+    """The folder of a vault's copy and its index, the questions about it, and when they are asked."""
 
     place: Path
     questions: Sequence[EvalQuestion]
@@ -125,7 +125,7 @@ async def _vaults(questions: QuestionSet, state: Path, tell: Tell) -> AsyncGener
 
 @asynccontextmanager
 async def _engine(asked: _Asked, config: EngineConfig, tell: Tell) -> AsyncGenerator[Engine]:
-    """With a whole index, and sure of its answers."""
+    """Opens an engine with a complete index and fitted confidence."""
     alone = replace(config.vault, sources={})
     here = replace(config, root=asked.place / "vault", state=asked.place / "state", vault=alone)
     async with open_engine(here, watch=False, progress=tell, clock=lambda: asked.now) as engine:
@@ -136,7 +136,7 @@ async def _engine(asked: _Asked, config: EngineConfig, tell: Tell) -> AsyncGener
 
 @contextmanager
 def state_folder(kept: Path | None) -> Generator[Path]:
-    """The one to be kept, or one that is gone afterwards."""
+    """Yields the folder to keep, or a temporary one."""
     if kept:
         with naming_the_cause(str(kept)):
             kept.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def state_folder(kept: Path | None) -> Generator[Path]:
 
 
 def after_last_log(vault: Path) -> datetime:
-    """When the questions are asked, for `last week` and the like: the day after the last log, or now."""
+    """Returns when the questions are asked, for `last week` and the like: the day after the last log, or now."""
     days = [day for file in notes_of(vault) if (day := is_log_path(file.as_posix()))]
     if not days:
         return datetime.now(UTC)
@@ -174,28 +174,18 @@ async def _ask(engine: Engine, question: EvalQuestion, mode: Mode, faults: dict[
 
 
 def _copied(vault: Path, target: Path) -> int:
-    """The notes of a vault, put where an engine may mark the folder as its own; how many there are. What an earlier
-    run left and the vault no longer has is taken away. With the vault's own mark, since that says where home is, so
-    what is archived. Marked here already: the README that an engine writes into a vault it makes would count among the
-    notes of the first run, and of that only."""
+    """Copies the notes of a vault, removes what an earlier run left, and returns how many there are. The copy has the
+    vault's marker, which says where the managed folder is, or else a new one: so no engine adds its README."""
     with naming_the_cause(str(target)):
-        count = _copy(vault, target)
-        if (vault / MARKER).is_file():
-            (target / MARKER).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(vault / MARKER, target / MARKER)
+        wanted, there = set(notes_of(vault)), set(notes_of(target))
+        for gone in there - wanted:
+            (target / gone).unlink()
+        for path in [*wanted, *([Path(MARKER)] if (vault / MARKER).is_file() else [])]:
+            file = target / path
+            if path not in there or file.read_bytes() != (vault / path).read_bytes():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(vault / path, file)
     open_marker(target)
-    return count
-
-
-def _copy(vault: Path, target: Path) -> int:
-    wanted, there = set(notes_of(vault)), set(notes_of(target))
-    for gone in there - wanted:
-        (target / gone).unlink()
-    for each in wanted:
-        file = target / each
-        if each not in there or file.read_bytes() != (vault / each).read_bytes():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(vault / each, file)
     return len(wanted)
 
 
@@ -205,8 +195,8 @@ _CUT = " …"
 
 
 def quoted_lines(answer: str) -> set[Line]:
-    """Those that are shown whole. A line of a note that looks like one of ours misleads nobody: each excerpt says how
-    many lines it has."""
+    """Returns the lines that an answer shows whole. A line of a note can't pass for one of ours, because each excerpt
+    states its number of lines."""
     found: set[Line] = set()
     path, lines = "", iter(answer.split("\n"))
     for line in lines:

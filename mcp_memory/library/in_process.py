@@ -33,7 +33,7 @@ class InProcess:
         switch_off()
         from anyio.from_thread import start_blocking_portal
 
-        from mcp_memory.daemon.compose import engine_config
+        from mcp_memory.daemon.engine_client import engine_config
         from mcp_memory.engine.factory import open_engine
 
         with ExitStack() as opening:

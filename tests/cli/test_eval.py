@@ -135,7 +135,7 @@ def test_calibrating_says_which_questions_are_missing_before_anything_is_run(pla
 def test_a_set_without_a_question_is_not_taken_for_ones_own_notes(place: Place, questions: Path) -> None:
     (questions / "queries.jsonl").write_text("")
     ran = place.run("eval", str(questions))
-    assert (ran.code, "holds no question" in ran.err, "sentence" in ran.err) == (2, True, False)
+    assert (ran.code, "has no questions" in ran.err, "sentence" in ran.err) == (2, True, False)
 
 
 def test_an_index_that_is_kept_is_used_again(place: Place, questions: Path) -> None:
@@ -160,7 +160,7 @@ def test_the_run_that_builds_an_index_answers_as_the_next_ones(place: Place, que
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "either a SET or --own"), (("--own", "."), "either a SET or --own"), ((".",), "no question set"),
+        ((), "either a SET or --own"), (("--own", "."), "either a SET or --own"), ((".",), "not a question set"),
         (("--own", "--budget", "1"), "50 to 1000000"), (("--own", "--ablate", "magic"), "one of words, dense"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from tests.daemon.place import CHECKOUT
 
 ASK = (
-    "import resource, sys; from mcp_memory.daemon.fd_limit import connections_that_fit\n"
+    "import resource, sys; from mcp_memory.daemon.connections import connections_that_fit\n"
     "resource.setrlimit(resource.RLIMIT_NOFILE, tuple(map(int, sys.argv[1:])))\n"
     "print(connections_that_fit(512, accepted_at_once=64), resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
 )

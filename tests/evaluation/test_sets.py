@@ -93,12 +93,12 @@ def test_a_file_that_is_not_utf_8_or_holds_no_question(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"queries.jsonl, line 2 is not UTF-8"):
         read_set(folder)
     (folder / "queries.jsonl").write_text("\n \n")
-    with pytest.raises(InvalidInput, match=r"queries.jsonl holds no question"):
+    with pytest.raises(InvalidInput, match=r"queries.jsonl has no questions"):
         read_set(folder)
 
 
 def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no question set"):
+    with pytest.raises(NotFound, match="not a question set"):
         read_set(tmp_path)
 
 

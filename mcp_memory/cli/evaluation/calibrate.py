@@ -34,7 +34,7 @@ def calibrate(common: CommonOptions, folders: tuple[Path, ...], state: Path | No
     """
     import anyio
 
-    from mcp_memory.daemon.compose import engine_config
+    from mcp_memory.daemon.engine_client import engine_config
     from mcp_memory.evaluation.calibration import as_toml, check
     from mcp_memory.evaluation.calibration import calibrate as fitted
     from mcp_memory.evaluation.running import Variant, run, state_folder

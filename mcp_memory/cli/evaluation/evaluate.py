@@ -183,6 +183,6 @@ def _own(config: EngineConfig) -> EngineConfig:
 
 
 def _config(settings: Settings) -> EngineConfig:
-    from mcp_memory.daemon.compose import engine_config
+    from mcp_memory.daemon.engine_client import engine_config
 
     return engine_config(settings)
