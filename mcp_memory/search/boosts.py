@@ -1,7 +1,6 @@
 """Scores how the wording of a question fits a passage: dates, speakers, questions. Pure functions on values.
 
-Each is general: nothing here knows whose notes these are. The patterns for times are English; questions in other
-languages simply get no such boost.
+The patterns for times are English; questions in other languages get no such boost.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class BoostWeights:
     """Added to a fused score, whose best is about 2. Measured on the development sets, within 500 tokens."""
 
     lead: float = 0.7
-    """The entry begins with a name (`Name: …`) that the question has. .35 costs 2 points on questions that need
+    """The entry begins with a name (`Name: …`) that is in the question. .35 costs 2 points on questions that need
     several entries; .5 to 1.0 differ by less than 1 point."""
     date: float = 0.6
     """The day of the log, or of the heading above the entry, fits a date in the question. .4 is .3 points worse, which
@@ -45,36 +44,36 @@ class BoostWeights:
     time: float = 0.1
     """The question asks when, and the entry names a time: +1 point of reciprocal rank on logs."""
     question: float = -0.15
-    """The entry is itself a question: it hardly answers one. From 0 to -.25 each step gains some tenths of a point."""
+    """The entry is itself a question, so it hardly answers one. From 0 to -.25 each step gains tenths of a point."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """What of a question bears on boosts."""
+    """The parts of a question that boosts depend on."""
 
     names: frozenset[str]
-    """Those that some entry begins with, in lower case."""
+    """Names that some entry begins with, in lower case."""
     days: Sequence[DateRange]
-    """When a log may have told of the dates in the question."""
+    """When a log may have mentioned the dates in the question."""
     asks_when: bool
 
 
 def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> ParsedQuestion:
-    """`names`: those in it that some entry begins with."""
-    days = [telling_days(each) for each in dates_in_question(text, now)]
+    """`names`: those in the question that some entry begins with."""
+    days = [telling_days(date_range) for date_range in dates_in_question(text, now)]
     return ParsedQuestion(frozenset(name.lower() for name in names), days, _ASKS_WHEN.search(text) is not None)
 
 
 def telling_days(named: DateRange) -> DateRange:
-    """The days on which one writes about `named`: for single days from 3 before to 14 after, for longer stretches
-    until 10 days after their end. People tell of yesterday, last week, and what they are about to do."""
+    """The days on which people write about `named`: for single days from 3 before to 14 after, for longer periods until
+    10 days after their end. They write about yesterday, last week, and what they are about to do."""
     if named.end - named.start <= timedelta(days=3):
         return DateRange(_shifted(named.start, -3), _shifted(named.end, 14))
     return DateRange(named.start, _shifted(named.end, 10))
 
 
 def most_boost(question: ParsedQuestion, weights: BoostWeights) -> float:
-    """The most that all boosts of a passage can come to."""
+    """The highest possible sum of all boosts of a passage."""
     named = weights.lead if question.names else 0.0
     dated = weights.date if question.days else 0.0
     timed = weights.time if question.asks_when else 0.0
@@ -82,13 +81,13 @@ def most_boost(question: ParsedQuestion, weights: BoostWeights) -> float:
 
 
 def boosts(question: ParsedQuestion, passage: Passage, weights: BoostWeights) -> dict[str, float]:
-    """The boosts of a passage by name; those that do not apply are absent."""
+    """The boosts of a passage that apply, by name."""
     chunk, note = passage.chunk, passage.note
     found: dict[str, float] = {}
     if lead := named_lead(question, chunk.text):
         found[f"lead {lead}"] = weights.lead
     if question.days and (day := is_log_path(note.path) or _headed(chunk.headings)):
-        found |= {"date": weights.date} if any(each.includes(day) for each in question.days) else {}
+        found |= {"date": weights.date} if any(days.includes(day) for days in question.days) else {}
     if question.asks_when and _NAMES_TIME.search(chunk.text):
         found["time"] = weights.time
     if is_question(chunk.text):
@@ -97,7 +96,7 @@ def boosts(question: ParsedQuestion, passage: Passage, weights: BoostWeights) ->
 
 
 def named_lead(question: ParsedQuestion, text: str) -> str | None:
-    """The name that the text begins with, `Name: …`, if the question has it."""
+    """The name that the text begins with (`Name: …`), if it is in the question."""
     if not question.names:
         return None
     lead = lead_of(text)
@@ -105,7 +104,7 @@ def named_lead(question: ParsedQuestion, text: str) -> str | None:
 
 
 def is_question(text: str) -> bool:
-    """Whether the text ends by asking, a remark in brackets behind it not counted."""
+    """Whether the text ends with a question, ignoring a remark in brackets after it."""
     end = text[-1000:].rstrip()
     if end.endswith((")", "]")):
         end = _REMARK_AT_END.sub("", end)
@@ -113,7 +112,7 @@ def is_question(text: str) -> bool:
 
 
 def _headed(headings: Sequence[str]) -> date | None:
-    """The day that the heading right above an entry names, `## 2026-11-21`."""
+    """The day in the heading directly above an entry, `## 2026-11-21`."""
     try:
         return date.fromisoformat(headings[-1]) if headings and _ISO_DAY.fullmatch(headings[-1]) else None
     except ValueError:
@@ -121,5 +120,5 @@ def _headed(headings: Sequence[str]) -> date | None:
 
 
 def _shifted(day: date, days: int) -> date:
-    """Never outside the calendar."""
+    """The day moved by so many days, clipped to the calendar."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))

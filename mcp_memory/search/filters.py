@@ -1,4 +1,4 @@
-"""Checks a caller's filters, turns them into the index's, and says which of them excluded something."""
+"""Checks a caller's filters, turns them into those of the index, and says which of them excluded something."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ def filters_from(
 
 
 def admits(filters: Filters, passage: Passage) -> bool:
-    """Whether a passage as it is now passes."""
+    """Whether a passage as it is now passes the filters."""
     return filters.admits(note_of(passage))
 
 
 def note_of(passage: Passage) -> NoteRecord:
-    """What filters look at: the note, and of an entry of a log its own project and tags."""
+    """What filters look at: the note; for a log entry, with its own project and tags."""
     note = passage.note
     if not passage.chunk.entry:
         return note
-    said = logs.labels(passage.chunk.headings)
-    return replace(note, project=said.project or note.project, tags=said.tags)
+    labels = logs.labels(passage.chunk.headings)
+    return replace(note, project=labels.project or note.project, tags=labels.tags)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
-    """Raises InvalidInput that names the argument."""
+    """Raises InvalidInput, naming the argument."""
     if not text:
         return None
     try:
@@ -88,7 +88,7 @@ def checked_limit(limit: int) -> int:
 
 
 def checked_query(query: str) -> str:
-    """Raises InvalidInput for nothing to search for, or for more than a prompt's worth."""
+    """Raises InvalidInput for an empty or far too long query."""
     if not query.strip():
         raise InvalidInput("query is empty", hint="ask in plain words what you want to know")
     if len(query) > 2_000_000:
@@ -100,13 +100,13 @@ FIELDS = {
     "path": "path_prefix", "kinds": "kinds", "tags": "tags", "project": "project", "since": "since", "until": "until",
     "session": "session",
 }  # fmt: skip
-"""Each filter by the name that a caller knows it by."""
+"""Each filter by its name in requests."""
 
 ARCHIVED = "include_archived=false"
 
 
 def explain_no_hits(index: Index, filters: Filters) -> str:
-    """One line for the reader. Asks the index for one note per filter, so only for answers without any hit."""
+    """Which filters exclude all notes, in one line. Queries the index once for each filter."""
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
     narrow = [name for name, relaxed in _relaxed(filters) if index.notes(relaxed, limit=1)]
@@ -122,21 +122,23 @@ def explain_no_hits(index: Index, filters: Filters) -> str:
 
 
 def without_filters(filters: Filters) -> Filters:
-    """Without what a caller can set; what nobody may see stays out."""
+    """Without what a caller can set; hidden notes stay out."""
     return Filters(states=filters.states | {NoteState.ACTIVE, NoteState.ARCHIVED})
 
 
 def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
-    """Those of notes that do not pass, and what they do not pass."""
-    return tuple(
-        FilteredOut(each.shown_id, each.note.path, each.chunk.start_line, each.chunk.end_line, each.note.title, failed)
-        for each in passages
-        if (failed := failed_filters(note_of(each), filters))
-    )
+    """The passages whose notes the filters exclude, and which filters do."""
+    left_out: list[FilteredOut] = []
+    for passage in passages:
+        if failed := failed_filters(note_of(passage), filters):
+            note, chunk = passage.note, passage.chunk
+            lines = (chunk.start_line, chunk.end_line)
+            left_out.append(FilteredOut(passage.shown_id, note.path, *lines, note.title, failed))
+    return tuple(left_out)
 
 
 def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
-    """The filters that leave this note out."""
+    """The filters that exclude this note."""
     every = Filters(states=frozenset(NoteState))
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not alone.admits(note)]
@@ -147,7 +149,7 @@ def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
 
 
 def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:
-    """Each filter that is set, with the filters that remain without it."""
+    """Each filter that is set, with the others."""
     for name, field in FIELDS.items():
         if getattr(filters, field) is not None:
             yield name, replace(filters, **{field: None})

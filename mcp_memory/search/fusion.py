@@ -1,8 +1,8 @@
 """Fuses the rows of several retrievers into one score for each chunk. Pure functions on values.
 
-Each leg is scaled by its own best row, weighted and summed; then what stands beside a good chunk in its section gains
-a little. On the evaluation sets this beats rank fusion (RRF, k = 60) by 5 points of evidence and more. The scores mean
-something within one question only.
+Each retriever's scores are scaled by its best row, weighted and summed; then the neighbors of a good chunk in its
+section gain a little. On the evaluation sets this beats rank fusion (RRF, k = 60) by at least 5 points of evidence.
+Scores are comparable within one question only.
 """
 
 from __future__ import annotations
@@ -22,85 +22,84 @@ if TYPE_CHECKING:
 
 LEXICAL, SECTION, DENSE = "lexical", "section", "dense"
 
-
 _MOST_CEILING = 10.0
-"""Times the best row's score, which is next to nothing in a vault of a few notes that share their words."""
+"""The ceiling is at most this many times the best row's score, which is tiny in a vault of a few similar notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
-    """Points are of evidence within 500 tokens on the development sets; below 1 point is noise."""
+    """Points are of evidence within 500 tokens on the development sets; less than 1 point is noise."""
 
     lexical: float = 1.0
-    """BM25 of the chunk and of its surroundings: the scale of all others."""
+    """BM25 of the chunk and its surroundings; the other weights are relative to it."""
     ceiling: float = 0.3
-    """How far the keyword leg is measured by the score that a chunk with all words would have, rather than by its best
-    row: a best row that has few of the words shall not outweigh the vectors. .1 to .4 differ by less than 1 point; 0
-    costs 1 point on questions that need several entries, and 15 on paraphrases."""
+    """How far keyword scores are scaled by the score of a chunk with all words, not by the best row's, so that a best
+    row with few of the words doesn't outweigh the vectors. .1 to .4 differ by less than 1 point; 0 costs 1 point on
+    questions that need several entries, and 15 on paraphrases."""
     dense: float = 0.9
     """Cosine. .8 to 1.1 differ by less than 1 point."""
     section: float = 0.2
     """BM25 of the whole section: +1 to 2 points on documentation, nothing on logs."""
     neighbour: float = 0.15
-    """Share of the score of each neighbour in the same section: +3 points on documentation against a third of it;
+    """Share of the score of each neighbor in the same section: +3 points on documentation compared with a third of it;
     across sections it costs 1 to 4 there."""
     unlisted: float = 0.5
-    """A chunk that a full dense leg does not list has a cosine below the leg's last row; it is credited with this
-    share of that row's, since 0 would punish the 401st best like a stranger. .3 to .9 are no different."""
+    """If there are more vectors than the dense rows list, an unlisted chunk is credited with this share of the last
+    row's score, since 0 would treat the 401st like an unrelated one. .3 to .9 make no difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverRows:
-    """The rows of each leg; a leg that was not asked or failed is empty."""
+    """The rows of each retriever; empty for one that was not asked or failed."""
 
     lexical: ScoredRows = field(default_factory=ScoredRows)
     section: ScoredRows = field(default_factory=ScoredRows)
     dense: ScoredRows = field(default_factory=ScoredRows)
     dense_is_full: bool = False
-    """As many rows as were asked for came back, so that further ones exist."""
+    """Whether as many rows came back as were requested, so that more may exist."""
     ceiling: float = 0.0
-    """The score that the keyword leg would give to a chunk with all words."""
+    """The keyword score that a chunk with all words would have."""
 
     def weighed(self, weights: FusionWeights) -> Iterator[tuple[str, ScoredRows, NDArray[np.float64]]]:
-        """Each leg's name and rows, and what it adds to the score of each of them."""
+        """Each retriever's name and rows, and what it adds to the score of each row."""
         yield LEXICAL, self.lexical, _shares(self.lexical.scores, weights.lexical, self._measure(weights.ceiling))
         yield SECTION, self.section, _shares(self.section.scores, weights.section)
         yield DENSE, self.dense, _shares(self.dense.scores, weights.dense)
 
     def _measure(self, ceiling: float) -> float:
-        """Of the keyword leg's rows."""
+        """The score by which keyword rows are scaled."""
         best = float(self.lexical.scores.max(initial=0.0))
         if not len(self.dense):
-            return best  # nothing to be weighed against
+            return best
         return (1 - ceiling) * best + ceiling * min(max(best, self.ceiling), _MOST_CEILING * best)
 
 
-def candidates(legs: RetrieverRows) -> NDArray[np.int64]:
-    """Every chunk that the keyword or the vector leg lists, ascending, without repeats.
+def candidates(retrieved: RetrieverRows) -> NDArray[np.int64]:
+    """Every chunk in the lexical or dense rows, ascending, without repeats.
 
-    The section leg only adds to their scores: a chunk is in its list because of what stands around it. It stands in
-    for the others when both are empty.
+    Section rows only add to their scores, because they list a chunk for what surrounds it. They are used alone if both
+    others are empty.
     """
-    listing = (legs.lexical, legs.dense) if len(legs.lexical) or len(legs.dense) else (legs.section,)
-    return np.unique(np.concatenate([leg.ids for leg in listing]))
+    lexical, dense = retrieved.lexical, retrieved.dense
+    listing = (lexical, dense) if len(lexical) or len(dense) else (retrieved.section,)
+    return np.unique(np.concatenate([rows.ids for rows in listing]))
 
 
-def fuse(legs: RetrieverRows, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> ScoredRows:
-    """The fused score of every candidate, by id; the best is about 2. `sections` gives each chunk's, as
-    `Index.section_numbers`."""
-    ids = candidates(legs)
+def fuse(retrieved: RetrieverRows, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> ScoredRows:
+    """The fused score of every candidate, by id; the best is about 2. `sections` is `Index.section_numbers`."""
+    ids = candidates(retrieved)
     scores = np.zeros(len(ids))
-    for name, rows, shares in legs.weighed(weights):
+    for name, rows, shares in retrieved.weighed(weights):
         at = np.searchsorted(ids, rows.ids)
         listed = at < len(ids)
         listed[listed] = ids[at[listed]] == rows.ids[listed]
-        if name == DENSE and legs.dense_is_full and len(shares):
+        if name == DENSE and retrieved.dense_is_full and len(shares):
             floor = np.full(len(ids), shares.min() * weights.unlisted)
             floor[at[listed]] = 0.0
             scores += floor
         scores[at[listed]] += shares[listed]
     section = sections(ids)
-    # Ids of a note's chunks follow each other, those of two notes do not.
+    # The chunks of one note have consecutive ids, those of two notes don't.
     together = (np.diff(ids) == 1) & (section[1:] == section[:-1])
     fused = scores.copy()
     fused[1:] += weights.neighbour * scores[:-1] * together
@@ -109,7 +108,7 @@ def fuse(legs: RetrieverRows, weights: FusionWeights, sections: Callable[[Ids], 
 
 
 def _shares(scores: NDArray[np.float32], weight: float, most: float | None = None) -> NDArray[np.float64]:
-    """Each row's score against `most`, or else the best one's, times the leg's weight; below 0 counts as 0."""
+    """Each row's score divided by `most`, or else by the best one's, times the weight; below 0 counts as 0."""
     above = np.maximum(scores, 0.0).astype(np.float64)
     measure = above.max(initial=0.0) if most is None else most
     return weight * above / measure if measure > 0 else above

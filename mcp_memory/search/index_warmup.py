@@ -1,4 +1,4 @@
-"""Reads a large index into memory once for all callers, none of whom waits longer than for a partial answer."""
+"""Reads a large index into memory once for all callers, who wait only briefly before they answer partially."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mcp_memory.errors import StillReading
 from mcp_memory.index.base import Index, Part, UnreadFiles
 
 SHORT_S = 0.1
-"""Questions wait for a reading until it is so old. That reads 100,000 passages whose words and vectors lie in files,
-and a whole answer serves better than a quick half."""
+"""Questions wait for a reading until it is this old, which is enough for 100,000 passages whose words and vectors are
+in files."""
 
 ANYTHING_S = 1.0
-"""Those that nothing can answer yet wait until then: that reads a million passages where files have them."""
+"""Questions that nothing else can answer wait this long, which is enough for a million passages in files."""
 
 
 class _Reading:
@@ -26,7 +26,7 @@ class _Reading:
 
 
 class IndexWarmup:
-    """Thread-safe; to be asked in worker threads."""
+    """Thread-safe; call it in worker threads."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -34,30 +34,33 @@ class IndexWarmup:
         self._under_way: dict[Part, _Reading] = {}
 
     def read(self, part: Part, within_s: float) -> None:
-        """Have it in memory, however little it is. Raises as `require`."""
+        """Read the part, however small it is. Raises as `require`."""
         self._wait(part, self._reading(part), within_s)
 
     def require(self, part: Part, *others: Part) -> None:
-        """Returns once the part is in memory, or will be in no time; `others` will be wanted next. Raises StillReading
-        where that is not so soon, and what the reading raised."""
+        """Returns once the part is in memory or need not be waited for; also starts reading `others`. Raises
+        StillReading if it takes longer, and what the reading raised."""
         unread = self._index.unread()
-        readings = {each: self._reading(each) for each in (part, *others) if _done(unread, each) is not None}
+        readings = {name: self._reading(name) for name in (part, *others) if _share_done(unread, name) is not None}
         if reading := readings.get(part):
             self._wait(part, reading, reading.begun_s + SHORT_S - monotonic())
 
     def wait(self) -> None:
-        """Until one of the readings ends, or it cannot be soon."""
+        """Waits until one of the readings ends, or `ANYTHING_S` after the latest began."""
         with self._lock:
-            readings = [each for each in self._under_way.values() if not each.outcome.done()]
+            readings = [reading for reading in self._under_way.values() if not reading.outcome.done()]
         if readings:
-            latest = max(each.begun_s for each in readings) + ANYTHING_S
-            wait([each.outcome for each in readings], max(0.0, latest - monotonic()), FIRST_COMPLETED)
+            latest = max(reading.begun_s for reading in readings) + ANYTHING_S
+            wait([reading.outcome for reading in readings], max(0.0, latest - monotonic()), FIRST_COMPLETED)
 
     def _wait(self, part: Part, reading: _Reading, within_s: float) -> None:
         try:
             reading.outcome.result(max(0.0, within_s))
         except Late:
-            raise StillReading(_said(self._index.unread(), part), hint="ask again in some seconds") from None
+            unread = self._index.unread()
+            done = f"{_share_done(unread, part) or 0:.0%} done"
+            message = f"the {part} of {unread.passages:,} passages are still being read, {done}"
+            raise StillReading(message, hint="ask again in some seconds") from None
 
     def _reading(self, part: Part) -> _Reading:
         with self._lock:
@@ -71,15 +74,11 @@ class IndexWarmup:
     def _read(self, part: Part, outcome: Future[None]) -> None:
         try:
             self._index.read(part)
-        except BaseException as error:  # whatever it is, those who wait shall know
+        except BaseException as error:  # raised again in those who wait
             outcome.set_exception(error)
         else:
             outcome.set_result(None)
 
 
-def _done(unread: UnreadFiles, part: Part) -> float | None:
+def _share_done(unread: UnreadFiles, part: Part) -> float | None:
     return unread.words if part == "words" else unread.vectors
-
-
-def _said(unread: UnreadFiles, part: Part) -> str:
-    return f"the {part} of {unread.passages:,} passages are still being read, {_done(unread, part) or 0:.0%} done"

@@ -1,4 +1,4 @@
-"""Finds notes that say nearly the same as one that is being written. Advice, never a reason to fail."""
+"""Finds notes that say nearly the same as one that is being written; never makes the append fail."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mcp_memory.runtime.threads import ThreadPool, place_of
 from mcp_memory.text.language.terms import overlap, telling, terms
 
 OVERLAP = 0.5
-"""From here on two texts say nearly the same: so many of the words of both are shared (Jaccard). Of the notes that
-MiniLM gives a cosine of .9 or more, nearly all have it."""
+"""Two texts with at least this share of common words (Jaccard) say nearly the same. Nearly all notes with a MiniLM
+cosine of .9 or more have it."""
 
 COMPARED_CHARS = 1600
-"""Of a text only its beginning counts: as much as the longest passage holds."""
+"""The length of the longest passage; of a longer text only the beginning is compared."""
 
 COMPARED = 8
-"""So many passages, those that share the most words, are looked at closely."""
+"""The number of passages, those that share the most words, that are compared."""
 
 DEADLINE_S = 0.25
 
@@ -26,31 +26,31 @@ log = logging.getLogger(__name__)
 
 
 class NearDuplicates:
-    """Looks by words: a note is as easily found while the model is busy, and its vector would cost ten times more."""
+    """Compares words, which works while the model is busy; a vector would cost ten times as much."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._crew = ThreadPool()
+        self._pool = ThreadPool()
 
     async def find(self, text: str, filters: Filters) -> list[Passage]:
-        """Passages that say nearly the same, nearest first; none where the look-up fails or is late."""
+        """Passages that say nearly the same, nearest first; none if the look-up fails or is late."""
         head = text[:COMPARED_CHARS]
         try:
-            return await self._crew.run(
+            return await self._pool.run(
                 lambda: self._look(head, filters), deadline_s=DEADLINE_S, what="looking for similar notes"
             )
         except McpMemoryError:
             return []
-        except Exception as error:  # a fault of ours must not fail a note that may be on disk by now
+        except Exception as error:  # a bug must not fail an append whose note may be on disk
             log.error("similar notes: %s", place_of(error))
             return []
 
     def _look(self, text: str, filters: Filters) -> list[Passage]:
         rows = self._index.lexical(terms(text), COMPARED, filters, by="overlap")
-        said = telling(text)
+        words = telling(text)
         near = [
-            (shared, passage)
-            for passage in self._index.get(row.chunk_id for row in rows).values()
-            if (shared := overlap(said, telling(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
+            (-shared, chunk_id, passage)
+            for chunk_id, passage in self._index.get(rows.ids.tolist()).items()
+            if (shared := overlap(words, telling(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
         ]
-        return [passage for _, passage in sorted(near, key=lambda each: (-each[0], each[1].chunk_id))]
+        return [passage for _, _, passage in sorted(near, key=lambda found: found[:2])]

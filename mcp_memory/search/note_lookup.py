@@ -17,29 +17,28 @@ from mcp_memory.vault.journals.ledger import Ledger
 LOOK_S = 10.0
 
 Place = tuple[NotePath, str | None]
-"""A note's path, and of an entry in a log its hash."""
+"""A note's path, and the hash of a log entry."""
 
 T = TypeVar("T")
 
 
 class NoteLookup:
-    """Finds the notes that callers name."""
+    """Finds notes by id or path."""
 
     def __init__(self, index: Index, ledger: Ledger) -> None:
         self._index = index
         self._ledger = ledger
 
     async def find(self, target: str, *, deleted: bool = False) -> Place:
-        """A note's path (and a log entry's hash) from an id or path; of several with one id a forgotten one only where
-        that is wanted. Raises InvalidInput, NotFound."""
+        """The place of the note with this id or path. Among several with one id, a forgotten one is preferred if
+        `deleted`, else the others. Raises InvalidInput, NotFound."""
         named = named_by(target)
         if isinstance(named, tuple):
             return named
         records = await in_thread(lambda: self._index.note_by_id(named), deadline_s=LOOK_S, what="looking for the note")
         if not records:
-            hint = "memory_search finds ids"
-            raise NotFound(f"no note with the id {named[:100]!r}", hint=hint)
-        # A conflict copy has the same id: the note itself is where we put it last, and counts, if one does.
+            raise NotFound(f"no note with the id {named[:100]!r}", hint="memory_search finds ids")
+        # A conflict copy has the same id; the note itself is where we wrote it last.
         places = self._ledger.places_of(named)
 
         def rank(record: NoteRecord) -> tuple[bool, int]:
@@ -51,8 +50,8 @@ class NoteLookup:
     async def reach(
         self, targets: Sequence[str], work: Callable[[Sequence[Place]], Awaitable[T]], *, deleted: bool = False
     ) -> T:
-        """What `work` makes of the notes that are named; it is asked again where one has just been filed elsewhere.
-        Raises as `find`, and what `work` raises."""
+        """Calls `work` with the places of the notes, and again if one has just been moved. Raises as `find`, and what
+        `work` raises."""
         places = [await self.find(target, deleted=deleted) for target in targets]
         try:
             return await work(places)
@@ -65,17 +64,17 @@ class NoteLookup:
             raise
 
     def _latest(self, target: str, path: NotePath) -> NotePath:
-        """Where we have put what was at the path, if we have: the index hears of a move a moment later."""
+        """Where we moved the note at the path, of which the index may not know yet."""
         named = named_by(target)
         ids = self._ledger.ids_at(path) if isinstance(named, tuple) else {named}
         if len(ids) != 1:
-            return path  # of several that were there nobody knows which one is meant
+            return path  # several notes were there, and any of them may be meant
         known = self._ledger.places_of(*ids)
         return known[-1] if known and path not in known else path
 
 
 def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
-    """A note's path, with the hash of an entry where it is a log's; or an id that the index has to look for.
+    """A note's path, with the hash of a log entry; or an id that has to be looked up in the index.
 
     Raises InvalidInput.
     """

@@ -17,24 +17,24 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.note_file import original_of
 
 FIRST_READ = 2
-"""So many times as many passages as are wanted are read at first."""
+"""How many times the wanted passages are read at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedRow:
-    """A passage with its score: what the legs gave (`fused`) and the boosts that were added."""
+    """A passage with its score: that of the retrievers (`fused`) plus the boosts."""
 
     passage: Passage
     score: float
     fused: float
     boosts: Mapping[str, float]
     copy: NotePath | None = None
-    """A conflict copy of its file that has the very same words."""
+    """A conflict copy of its file that has the same words."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedChunk:
-    """A passage in its place. `score`: 0 to 1, comparable between questions."""
+    """A passage with its final score, 0 to 1, comparable between questions."""
 
     passage: Passage
     score: float
@@ -43,26 +43,26 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class RankedList:
-    """Passages, best first, no text twice. `confidence`: 0 to 1, that the answer is in memory at all."""
+    """Passages, best first, no text twice. `confidence`: the probability that memory holds the answer."""
 
     passages: tuple[RankedChunk, ...]
     confidence: float
     signs: ConfidenceFeatures
     degraded: str | None = None
     stale: tuple[str, ...] = ()
-    """A remark on each file that has changed since it was indexed. They name files: data, not words of ours."""
+    """A remark on each file that has changed since it was indexed. File names in it are untrusted data."""
 
 
 def weigh(
     fused: Mapping[int, float], passages: Mapping[int, Passage], question: ParsedQuestion, weights: BoostWeights
 ) -> list[WeightedRow]:
-    """The passages, best first; of equals the newer one, then by place, so that the order never depends on when
+    """The passages, best first; of equals the newer one first, then by path, so that the order never depends on when
     something was indexed."""
     weighed: list[WeightedRow] = []
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
         weighed.append(WeightedRow(passage, fused[chunk] + sum(added.values()), fused[chunk], added))
-    return sorted(weighed, key=_place)
+    return sorted(weighed, key=_order)
 
 
 def best_of(
@@ -73,10 +73,10 @@ def best_of(
     weighed: Callable[[Mapping[int, Passage]], Iterable[WeightedRow]],
     most: float,
 ) -> tuple[list[WeightedRow], bool]:
-    """The `limit` best of the chunks with these fused scores, and whether all that were read were still there.
+    """The `limit` best of the chunks with these fused scores, and whether all chunks that were read still existed.
 
-    Reading costs, so the first few are read, and then only those that a boost of `most` could still bring among the
-    best; all of them only where repeats took places.
+    To save reading, first the best few are read, then only those that a boost of `most` could still bring among the
+    best; all of them only if repeats took places.
     """
     passages: dict[int, Passage] = {}
     best: list[WeightedRow] = []
@@ -92,18 +92,18 @@ def best_of(
 
 
 def without_repeats(weighed: Iterable[WeightedRow], limit: int) -> list[WeightedRow]:
-    """The first `limit`, of passages with the very same words only the best."""
+    """The first `limit` passages, of those with the same words only the best."""
     best: dict[str, WeightedRow] = {}
-    for each in weighed:
-        words = " ".join(each.passage.chunk.text.split())
-        best[words] = _kept(best[words], each) if words in best else each
+    for row in weighed:
+        words = " ".join(row.passage.chunk.text.split())
+        best[words] = _kept(best[words], row) if words in best else row
         if len(best) >= limit:
             break
     return list(best.values())
 
 
 def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:
-    """Of two passages with the same words the first, but a file rather than its conflict copy."""
+    """The first of two passages with the same words, but a file rather than its conflict copy."""
     one, other = first.passage.note.path, again.passage.note.path
     if original_of(other) == one:
         return replace(first, copy=other)
@@ -113,47 +113,42 @@ def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:
 
 
 def scored(best: Sequence[WeightedRow], confidence: float) -> list[float]:
-    """Each passage's score, 0 to 1: the confidence for the first one, and less in proportion for those behind.
-
-    So scores compare between questions as far as confidence does, and follow the order within one.
-    """
+    """Each passage's score, 0 to 1: the confidence for the first one, and proportionally less for the others. So scores
+    are comparable between questions."""
     top = best[0].score if best else 0.0
-    return [round(confidence * max(each.score, 0.0) / top, 4) if top > 0 else 0.0 for each in best]
+    return [round(confidence * max(row.score, 0.0) / top, 4) if top > 0 else 0.0 for row in best]
 
 
 def explained(
     best: Iterable[WeightedRow],
-    legs: RetrieverRows,
+    retrieved: RetrieverRows,
     weights: FusionWeights,
     words: Iterable[str],
     meant: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """For each passage, as JSON: its rank (from 1) and raw score in each leg, what each leg added to its score, its
-    boosts, and which of the question's words it has or stands below; a mistyped one with what it was taken for, which
-    `meant` tells."""
+    """For each passage, as JSON: its rank (from 1) and raw score in each retriever, what each added to its score, its
+    boosts, and which of the question's words it has or stands below, each with its corrected spelling of `meant`."""
     rows = {
         name: {
             row.chunk_id: (rank, row.score, share)
-            for rank, (row, share) in enumerate(zip(leg, shares.tolist(), strict=True), 1)
+            for rank, (row, share) in enumerate(zip(found, shares.tolist(), strict=True), 1)
         }
-        for name, leg, shares in legs.weighed(weights)
+        for name, found, shares in retrieved.weighed(weights)
     }
     forms = [(f"{word} ({meant[word]})" if word in meant else word, meant.get(word, word)) for word in words]
     reasons: list[dict[str, Any]] = []
-    for each in best:
-        chunk = each.passage.chunk_id
-        listed = {name: leg[chunk] for name, leg in rows.items() if chunk in leg}
-        here = words_and_parts(
-            " ".join([each.passage.note.title, *each.passage.chunk.headings, each.passage.chunk.text])
-        )
+    for row in best:
+        passage = row.passage
+        listed = {name: found[passage.chunk_id] for name, found in rows.items() if passage.chunk_id in found}
+        here = words_and_parts(" ".join([passage.note.title, *passage.chunk.headings, passage.chunk.text]))
         reasons.append(
             {
                 "ranks": {name: rank for name, (rank, _, _) in listed.items()},
                 "scores": {name: round(score, 4) for name, (_, score, _) in listed.items()},
                 "cosine": round(listed[DENSE][1], 4) if DENSE in listed else None,
                 "parts": {name: round(share, 4) for name, (_, _, share) in listed.items()},
-                "fused": round(each.fused, 4),
-                "boosts": dict(each.boosts),
+                "fused": round(row.fused, 4),
+                "boosts": dict(row.boosts),
                 "terms": [shown for shown, word in forms if is_said(word, here)],
             }
         )
@@ -182,14 +177,14 @@ def hit_of(ranked: RankedChunk, snippet_chars: int) -> Hit:
 
 
 def _date(passage: Passage) -> str | None:
-    """A log's day and the entry's time; for other notes the day of the last change."""
+    """The day and time of a log entry; the day of the last change of another note."""
     if day := is_log_path(passage.note.path):
         return f"{day.isoformat()} {passage.chunk.time}" if passage.chunk.time else day.isoformat()
     when = passage.note.updated or passage.note.created
     return when.date().isoformat() if when else None
 
 
-def _place(each: WeightedRow) -> tuple[float, float, str, int]:
-    note = each.passage.note
+def _order(row: WeightedRow) -> tuple[float, float, str, int]:
+    note = row.passage.note
     when = note.updated or note.created
-    return -round(each.score, 6), -when.timestamp() if when else 0.0, note.path, each.passage.ordinal
+    return -round(row.score, 6), -when.timestamp() if when else 0.0, note.path, row.passage.ordinal

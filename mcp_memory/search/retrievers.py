@@ -35,30 +35,30 @@ Mode = Literal["hybrid", "semantic", "keyword"]
 
 @dataclass(frozen=True, slots=True)
 class RetrieverConfig:
-    """How much each leg is asked for, and how long it may take."""
+    """How many rows each retriever returns, and how long it may take."""
 
     candidates: int = 400
-    """Rows of the keyword and the vector leg: 100 cost 1 point of evidence within 2,000 tokens, 1,000 gain nothing."""
+    """Rows by chunk and by vector: 100 cost 1 point of evidence within 2,000 tokens, 1,000 gain nothing."""
     drop_names: bool = True
-    """Whether the vector leg also looks for the question without the names that entries begin with."""
+    """Whether the vector search also uses the question without the names that entries begin with."""
     section_candidates: int = 1000
-    """Rows of the section leg, in which every chunk of a section is one."""
+    """Rows by section; every chunk of a section is one."""
     deadline_s: float = 5.0
     rare_terms: int = 64
-    """Of a longer question only the rarest words are looked for."""
+    """Of a longer question only the rarest words are looked up."""
     counted_terms: int = 512
-    """Of a longer question still, only its first words are counted at all."""
+    """Of an even longer one only the first words are counted."""
     respelled_terms: int = 3
-    """So many words of a question that occur nowhere are also looked for as they may have been meant, identifiers by
-    their parts. With a letter wrong in its rarest word a question gets back 16 of the 22 points that it loses on
-    documentation, and 8 of 11 on logs; where no word is mistyped nothing changes."""
+    """How many words that occur nowhere are also looked up with corrected spelling, identifiers by their parts. With a
+    typo in its rarest word a question regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
+    logs; without typos nothing changes."""
     few_pending: int = 64
-    """Of so many passages without a vector nothing is said: they were just written and have one within a second."""
+    """Up to this many passages without a vector are not reported: they were just written and get one in a second."""
 
 
 @dataclass(slots=True)
 class RetrievedRows:
-    """What the legs brought; a leg that was not asked, or failed, is None."""
+    """The rows of each retriever; None for one that was not asked or failed."""
 
     lexical: ScoredRows | None = None
     section: ScoredRows | None = None
@@ -66,29 +66,29 @@ class RetrievedRows:
     frequencies: dict[str, int] = field(default_factory=dict[str, int])
     """In how many chunks each word of the question occurs."""
     meant: dict[str, str] = field(default_factory=dict[str, str])
-    """How words of the question that occur nowhere may have been meant."""
+    """Corrected spellings of the question's words that occur nowhere."""
     chunks: int = 0
     names: list[str] = field(default_factory=list[str])
-    """Of the question, those that some chunk begins with."""
+    """The names in the question that some chunk begins with."""
     faults: list[str] = field(default_factory=list[str])
-    """What is missing from the answer and why, for the reader."""
+    """What the answer lacks and why, for the reader."""
     without_words: StillReading | None = None
-    """Why nothing is known of sections and names either."""
+    """Why sections and names are unknown, too."""
     errors: list[McpMemoryError] = field(default_factory=list[McpMemoryError])
-    """Why legs failed."""
+    """Why retrievers failed."""
 
     @property
     def answered(self) -> bool:
-        return any(leg is not None for leg in (self.lexical, self.section, self.dense))
+        return any(rows is not None for rows in (self.lexical, self.section, self.dense))
 
     @property
     def is_unread(self) -> bool:
         """Whether there is no answer because the index is still being read."""
-        return bool(self.errors) and not self.answered and all(isinstance(each, StillReading) for each in self.errors)
+        return bool(self.errors) and not self.answered and all(isinstance(error, StillReading) for error in self.errors)
 
 
 class Retrievers:
-    """Asks the index; remembers the vectors of the latest questions, and their rows until the index changes."""
+    """Queries the index; caches the vectors of the latest questions, and their rows until the index changes."""
 
     def __init__(self, index: Index, config: RetrieverConfig) -> None:
         self._index = index
@@ -97,8 +97,8 @@ class Retrievers:
         self._vectors = QueryVectors()
         self._latest: LruCache[tuple[Hashable, ...], Any] = LruCache(ROWS_KEPT)
         self._words = ThreadPool()
-        # A model of ours keeps the processors busy by itself: with two questions at a time each of eight clients waits
-        # half as long again. One that is asked elsewhere is only waited for.
+        # A local model keeps all processors busy by itself: with two questions at a time each of eight clients waits
+        # half as long again. A remote one is only waited for.
         self._meaning, self._meaning_elsewhere = ThreadPool(1), ThreadPool()
 
     async def gather(
@@ -111,9 +111,9 @@ class Retrievers:
         embedder: Embedder | None,
         without_model: str,
     ) -> RetrievedRows:
-        """Rows for a question from every leg that `mode` wants; keywords also where vectors were wanted in vain.
+        """Rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed.
 
-        Raises the failure of a leg when not one leg answered.
+        Raises the failure of a retriever if none answered.
         """
 
         async def ask() -> RetrievedRows:
@@ -135,18 +135,18 @@ class Retrievers:
             await self.run(self._loader.wait, "reading the index into memory")
             found = await ask()
         if found.is_unread:
-            said = dict.fromkeys(each.message for each in found.errors)
-            raise StillReading("; ".join(said), hint=found.errors[0].hint)
+            messages = dict.fromkeys(error.message for error in found.errors)
+            raise StillReading("; ".join(messages), hint=found.errors[0].hint)
         if found.errors and not found.answered:
             raise found.errors[-1]
         return found
 
     def read(self, part: Part, within_s: float) -> None:
-        """In a worker thread: have it in memory. Raises StillReading after that time."""
+        """Reads the part into memory, in a worker thread. Raises StillReading after that time."""
         self._loader.read(part, within_s)
 
     def vector_of(self, embedder: Embedder, text: str) -> Vectors | None:
-        """Of a question that was just looked up; None where its vector was not to be had."""
+        """The vector of a question that was just looked up; None if there is none."""
         return self._vectors.cached(embedder, text)
 
     async def run(self, work: Callable[[], T], what: str) -> T:
@@ -154,16 +154,16 @@ class Retrievers:
         return await self._words.run(work, deadline_s=self._config.deadline_s, what=what)
 
     def _respelled(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> tuple[dict[str, str], list[str]]:
-        """How words that occur nowhere may have been meant, and what to look for in their stead: that, or the parts of
-        an identifier."""
+        """Corrected spellings of words that occur nowhere, and the words to look up instead: these, or the parts of an
+        identifier."""
         unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
         split = [part for word in unknown for part in parts.get(word, ())]
         meant = {word: best for word in unknown if word not in parts and (best := self._index.correct_spelling(word))}
         return meant, [word for word in dict.fromkeys([*split, *meant.values()]) if word not in frequencies]
 
     def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
-        """What `ask` answered when the index was as it is now. A change while it asks makes the answer newer than it is
-        remembered as, and nobody looks for the older one again. Notes that expired since are for the caller to drop."""
+        """Caches what `ask` returns until the index changes. If it changes meanwhile, the result is newer than its key,
+        which is never looked up again. The caller drops notes that have expired since."""
         mark = self._index.watermark()
         key = (mark.token, *question)
         known = self._latest.get(key)
@@ -194,11 +194,10 @@ class Retrievers:
             return names, self._index.dense(vector, self._config.candidates, filters), mark.vectors_pending
 
         try:
-            # Of its own: a model that hangs must not take the turns of those who look for words.
-            deadline_s = self._config.deadline_s
-            crew = self._meaning if embedder.resident else self._meaning_elsewhere
-            look_up = crew.run(look, deadline_s=deadline_s, what="the vector search")
-            found.names, found.dense, pending = await look_up
+            # A pool of its own, since a model that hangs must not block the keyword search.
+            pool = self._meaning if embedder.resident else self._meaning_elsewhere
+            looking = pool.run(look, deadline_s=self._config.deadline_s, what="the vector search")
+            found.names, found.dense, pending = await looking
         except McpMemoryError as error:
             found.errors.append(error)
             found.faults.append(f"keywords only: {error.message}")
@@ -251,32 +250,28 @@ def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:
 
 
 def require_vectors_of(index: Index, embedder: Embedder) -> None:
-    """Vectors of different models do not compare: the active generation must hold this embedder's.
-
-    Raises EmbedderUnavailable.
-    """
-    active = next((each for each in index.generations() if each.active), None)
+    """Raises EmbedderUnavailable unless the active generation has this embedder's vectors."""
+    active = next((generation for generation in index.generations() if generation.active), None)
     if active is None or active.embedding != embedder.fingerprint:
         raise EmbedderUnavailable("the vectors of this model are still being made")
 
 
 class QueryVectors:
-    """The vectors of the latest questions, by model and text; thread-safe."""
+    """Caches the vectors of the latest questions, by model and text. Thread-safe."""
 
     def __init__(self, kept: int = 256) -> None:
         self._latest: LruCache[tuple[str, bytes], Vectors] = LruCache(kept)
 
     def embed(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
-        """The question's vector, shape (dimension,), or, where it has `names` of those who say something, the middle
-        between it and that of the question without them: a name tells whose words are wanted, and pulls the vector
-        towards all that mention it. +1 point on logs of dialogues, +3 where several entries are needed.
-        Raises EmbedderUnavailable."""
+        """The question's vector, shape (dimension,); if it has `names` of speakers, the mean of it and that of the
+        question without them, because a name draws the vector to all that mention it: +1 point on logs of dialogues,
+        +3 if several entries are needed. Raises EmbedderUnavailable."""
         whole = self.get(embedder, text)
         rest = without(text, names) if names else ""
         if not telling(rest):
             return whole
-        middle = whole + self.get(embedder, rest)
-        return middle / max(float(np.linalg.norm(middle)), 1e-9)
+        mean = whole + self.get(embedder, rest)
+        return mean / max(float(np.linalg.norm(mean)), 1e-9)
 
     def get(self, embedder: Embedder, text: str) -> Vectors:
         """Shape (dimension,). Raises EmbedderUnavailable."""
@@ -284,7 +279,7 @@ class QueryVectors:
         return self._latest.store(_key(embedder, text), embedder.embed_query(text)) if known is None else known
 
     def cached(self, embedder: Embedder, text: str) -> Vectors | None:
-        """The vector if it is remembered."""
+        """The vector, if it is cached."""
         return self._latest.get(_key(embedder, text))
 
 
