@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WatchConfig:
-    """Section `[watch]`. The sweep is the truth; file-system events only make it sooner."""
+    """When the vault is swept; file-system events only make the next sweep come sooner."""
 
     hints: bool = True
     debounce_s: float = 1.5

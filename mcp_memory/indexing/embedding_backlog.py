@@ -1,4 +1,4 @@
-"""Embeds, step by step, the indexed texts that still lack a vector."""
+"""Embeds the indexed texts that still lack a vector, a few at a time."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 STEP_TEXTS = 8
-"""A step is done well within its deadline even by a model that takes ten seconds a text."""
+"""A model that takes ten seconds for each text still finishes a step well within the deadline."""
 
 STEP_DEADLINE_S = 120.0
 SHOWN_TEXTS = 64
-"""So many texts between two steps that a person sees."""
+"""The number of texts between two updates of the progress."""
 
 TRIES = 3
-"""How often a text that the model refuses, while it takes others, is tried before it stays without a vector."""
+"""How often a text that the model refuses is tried before it stays without a vector."""
 
 PROBE = "tea"
-"""A text that any model takes: where it is refused too, the model is at fault and not the text."""
+"""A text that every model accepts: if it fails too, the model is at fault and not the text."""
 
 
 class EmbeddingBacklog:
-    """One caller at a time works, so that no text is embedded twice, and one step at a time, even where it hangs."""
+    """Runs one caller at a time, so that no text is embedded twice, and one step at a time, even if one hangs."""
 
     def __init__(self, index: Index, health: Health) -> None:
         self._index = index
@@ -49,11 +49,10 @@ class EmbeddingBacklog:
         return mark.vectors_pending
 
     async def work_off(self, embedder: Embedder, target: Callable[[], Generation]) -> int:
-        """Embed every text that lacks a vector in `target`, asked once it is our turn; returns how many there were.
+        """Embeds every text that lacks a vector in the generation that `target` returns; returns their number.
 
-        Does nothing for a generation of another embedder. A text that the model refuses again and again, though it
-        takes others, is left behind as a fault. Raises EmbedderUnavailable, DeadlineExceeded and IndexUnavailable;
-        what is done stays done.
+        Does nothing for a generation of another embedder. A text that the model keeps refusing, though it takes others,
+        is reported as a fault. Raises EmbedderUnavailable, DeadlineExceeded and IndexUnavailable; finished steps stay.
         """
         done = 0
         async with self._working:
@@ -69,30 +68,30 @@ class EmbeddingBacklog:
         return done
 
     async def _step(self, embedder: Embedder, generation: Generation) -> tuple[int, bool]:
-        """How many texts are behind us now, and whether there are more."""
+        """The number of texts that were tried, and whether there are more."""
         number, name = generation.number, embedder.fingerprint
 
         def work() -> tuple[int, bool]:
             given_up = {text_hash for (by, text_hash), tries in self._refusals.items() if by == name and tries >= TRIES}
             missing = self._index.missing_vectors(number, STEP_TEXTS + len(given_up))
-            wanted = [each for each in missing if each[0] not in given_up][:STEP_TEXTS]
+            wanted = [(text_hash, text) for text_hash, text in missing if text_hash not in given_up][:STEP_TEXTS]
             refused = self._embed(embedder, number, wanted) if wanted else 0
             more = refused > 0 or len(wanted) == STEP_TEXTS
             if not more:
-                self._tell(len(missing) - len(wanted))
+                self._report(len(missing) - len(wanted))
             return len(wanted), more
 
         return await in_thread(work, deadline_s=STEP_DEADLINE_S, what="embedding", limiter=self._stepping)
 
-    def _tell(self, refused: int) -> None:
+    def _report(self, refused: int) -> None:
         if refused:
-            said = f"{refused} passages are refused by the embedding model: words alone find them"
-            self._health.faults["texts"] = Problem("texts", said)
+            message = f"{refused} passages are refused by the embedding model: words alone find them"
+            self._health.faults["texts"] = Problem("texts", message)
         else:
             self._health.faults.pop("texts", None)
 
     def _embed(self, embedder: Embedder, generation: int, wanted: Sequence[tuple[TextHash, str]]) -> int:
-        """How many of them the model refused."""
+        """Returns how many of them the model refused."""
         hashes = [text_hash for text_hash, _ in wanted]
         try:
             self._index.put_vectors(generation, hashes, _vectors(embedder, [text for _, text in wanted]))
@@ -115,5 +114,5 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return embedder.embed_documents(texts)
     except McpMemoryError:
         raise
-    except Exception as error:  # another package's model may raise anything; a text may be in its words
+    except Exception as error:  # another package's model may raise anything, with a text in its message
         raise EmbedderUnavailable(f"the embedding model failed ({type(error).__name__})") from error

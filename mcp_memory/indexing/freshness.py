@@ -1,4 +1,4 @@
-"""Compares what is about to be shown with the files, and says where the index lags behind them."""
+"""Compares passages with their files before they are shown, and says where the index lags behind."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from mcp_memory.vault.vault import Vault
 MOST_NAMED = 5
 
 _KEPT = 16
-"""Files whose latest version is kept in memory."""
+"""Files whose latest version is cached."""
 
 SIMILAR = 0.5
-"""Share of the words of two passages (Jaccard) from which one is taken for what became of the other."""
+"""A passage with at least this share of common words (Jaccard) is taken for a later version of another."""
 
 
 @dataclass(slots=True)
 class FreshPassages:
-    """`passages` are as their files say now, None for one that must not be shown. `newer` and `dropped` name the files
-    that are not as they were indexed, `copies` the conflict copies that a log has not taken in yet."""
+    """`passages` as they are in their files now, None for one that must not be shown. `newer` and `dropped` name the
+    files that have changed, `copies` the conflict copies that are not merged yet."""
 
     passages: list[Passage | None] = field(default_factory=list[Passage | None])
     newer: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
@@ -49,20 +49,17 @@ class FreshPassages:
 
     @property
     def remarks(self) -> list[str]:
-        """Each once, with how many files it is true of."""
-        newer, dropped = _named(self.newer), _named(self.dropped)
-        said = [f"changed since it was indexed, shown as it is now: {newer}"] if newer else []
-        said += [f"left out, since its file is gone or says something else now: {dropped}"] if dropped else []
-        copies = _named(self.copies)
-        return (
-            [*said, f"also in a conflict copy that is not merged yet (see mcp-memory doctor): {copies}"]
-            if copies
-            else said
-        )
+        """One remark for each kind of change, with the files."""
+        remarks = {
+            "changed since it was indexed, shown as it is now": self.newer,
+            "left out, since its file is gone or says something else now": self.dropped,
+            "also in a conflict copy that is not merged yet (see mcp-memory doctor)": self.copies,
+        }
+        return [f"{remark}: {_named(files)}" for remark, files in remarks.items() if files]
 
 
 class Freshness:
-    """Compares passages with their files (in worker threads) and knows how far the index lags behind."""
+    """Compares passages with their files, in worker threads, and describes how the index lags behind."""
 
     def __init__(
         self,
@@ -84,8 +81,8 @@ class Freshness:
         self._latest: LruCache[NotePath, tuple[str, _Changed]] = LruCache(_KEPT)
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> FreshPassages:
-        """Never raises: a file that cannot be looked at now is taken to be as it was. What `filters` would not admit as
-        it is now is dropped."""
+        """Never raises: a file that cannot be read now counts as unchanged. Passages that `filters` no longer admit are
+        dropped."""
         checked = FreshPassages()
         notes = {passage.note.path: passage.note for passage in passages}
         changed = {path: now for path, record in notes.items() if (now := self._changed(record))}
@@ -93,22 +90,21 @@ class Freshness:
             path = passage.note.path
             now = changed.get(path)
             fresh = now.passage(passage, filters) if now else passage
-            if fresh and fresh.note.path != path:  # filed meanwhile, which is no news either
+            if fresh and fresh.note.path != path:  # moved meanwhile, which needs no remark
                 checked.passages.append(None if fresh.note.path in notes else fresh)
                 continue
             if fresh and self._is_repeated(fresh, filters):
                 checked.copies[path] = None
                 checked.passages.append(None)
                 continue
-            told = checked.dropped if fresh is None else checked.newer
-            # That a log has more entries by now is no news about this one.
+            # That a log has more entries now is no change of this one.
             if now and not (fresh and fresh.note.is_log):
-                told[path] = None
+                (checked.dropped if fresh is None else checked.newer)[path] = None
             checked.passages.append(fresh)
         return checked
 
     def describe_lag(self) -> str | None:
-        """Why an answer may not know the latest files; None where it does."""
+        """Why an answer may not know the latest files; None if it does."""
         if self._reconciler.pruning_paused:
             return f"{self._reconciler.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
         if self._reconciler.replaced:
@@ -122,11 +118,11 @@ class Freshness:
         return "; ".join(filter(None, (behind, self._unread()))) or None
 
     def request_sweep(self) -> None:
-        """Files are not as they were indexed: sweep when the vault is quiet."""
+        """Sweep when the vault is quiet."""
         self._watcher.hint()
 
     def _is_repeated(self, passage: Passage, filters: Filters) -> bool:
-        """Whether it is of a conflict copy of a log, and the log, which may be shown, says the same."""
+        """Whether it comes from a conflict copy of a log that has the same text and may be shown."""
         original = original_of(passage.note.path)
         if original is None or not is_log_path(original):
             return False
@@ -136,8 +132,8 @@ class Freshness:
             return False
 
     def _changed(self, record: NoteRecord) -> _Changed | None:
-        """None for a file that is as it was when these rows were written."""
-        # With 64 sessions at work each system call waits for Python's lock: most files cost one.
+        """None for a file that hasn't changed since its rows were written."""
+        # With 64 sessions at work each system call waits for Python's lock, so most files cost only one.
         if self._writer.is_known(record.path, record.etag, self._vault.glance(record.path) or ""):
             return None
         try:
@@ -152,8 +148,7 @@ class Freshness:
         return None if now.etag == record.etag else now
 
     def _now(self, path: NotePath, signature: str) -> _Changed:
-        """Each version of a file is read once for all who ask: a log that many write to is always a little newer than
-        the index."""
+        """Reads each version of a file once for all searches: a log that many write to is always newer."""
         with self._reading:
             known = self._latest.get(path)
             if known is None or known[0] != signature:
@@ -166,18 +161,18 @@ class Freshness:
         return cut(file.text, file.body_start, self._chunking, log=False)
 
     def _is_lost(self) -> bool:
-        """Whether notes that are not on disk are kept in the index until they are back or a person agrees."""
+        """Whether missing notes are kept in the index until they come back or you confirm their loss."""
         return self._vault.is_away or self._reconciler.pruning_paused is not None
 
     def _behind(self) -> str | None:
-        """Only for a sweep that reads many files; few are read before anyone could ask."""
+        """How many files the sweep still has to read, if it reads many."""
         now = self._health.progress
         if now.phase != READING or now.done >= now.total:
             return None
         return f"{counted(now.total - now.done, 'file')} may be newer than the index and are being read"
 
     def _unread(self) -> str | None:
-        """Counts only: file names are data and must not read as our words; `doctor` lists them."""
+        """How many files could not be read. Their names are untrusted data; `doctor` lists them."""
         unread = sum(problem.unread for problem in self._writer.problems.values())
         if not unread:
             return None
@@ -185,7 +180,7 @@ class Freshness:
 
 
 class _Changed:
-    """A file that is another one by now, or none."""
+    """A file that has changed since it was indexed; None for one that is gone."""
 
     def __init__(self, file: NoteFile | None, cut_of: Callable[[NoteFile], ChunkedNote]) -> None:
         self._file = file
@@ -196,7 +191,7 @@ class _Changed:
         self._forgotten = _forgotten(file.record) if file else frozenset[str]()
 
     def passage(self, old: Passage, filters: Filters) -> Passage | None:
-        """The same words where they stand now, or the passage that they have become a part of or were changed into."""
+        """The same passage where it is now, or the one that contains or resembles it."""
         if self._file is None or not filters.admits(self._file.record):
             return None
         if self._stands(old):
@@ -205,8 +200,8 @@ class _Changed:
         return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
 
     def says(self, other: Passage, filters: Filters) -> bool:
-        """Whether the words of a passage stand here, however they were cut. An entry that was forgotten here counts: it
-        does not come back by its copy."""
+        """Whether the text of a passage is in the file, however it was chunked. Forgotten entries count, so that they
+        don't come back by a copy."""
         if self._file is None or not filters.admits(self._file.record):
             return False
         if self._words is None:
@@ -214,19 +209,19 @@ class _Changed:
         return " ".join(other.chunk.text.split()) in self._words
 
     def _alike(self, old: Passage) -> list[tuple[float, int]]:
-        """How much the chunks that may be the passage now are like it (from `SIMILAR`), and which they are. An entry of
-        a log is there or not."""
+        """The similarity (from `SIMILAR`) and place of each chunk that may be the passage now. An entry of a log is
+        there or not."""
         text, chunks = old.chunk.text, self._chunks()
-        if holding := [(1.0, at) for at, each in enumerate(chunks) if text in each.text]:
+        if holding := [(1.0, at) for at, chunk in enumerate(chunks) if text in chunk.text]:
             return holding
         if old.note.is_log:
             return []
-        said = telling(text)
-        shared = ((overlap(said, telling(each.text)), at) for at, each in enumerate(chunks))
+        words = telling(text)
+        shared = ((overlap(words, telling(chunk.text)), at) for at, chunk in enumerate(chunks))
         return [(share, at) for share, at in shared if share >= SIMILAR]
 
     def _stands(self, old: Passage) -> bool:
-        """At the very place: something was added behind, as to a log."""
+        """Whether the passage is unchanged at its place, because text was only added behind it."""
         if self._file is None or old.chunk.entry in self._forgotten:
             return False
         chunk, text = old.chunk, self._file.text

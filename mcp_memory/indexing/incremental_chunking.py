@@ -1,7 +1,7 @@
-"""Chunks a log that has grown at its end for the cost of its end alone.
+"""Chunks a log that has grown at its end by cutting only its end.
 
-A heading that begins an entry is where no fence, comment or list is open, so what stands before it is cut as it was,
-whatever comes behind. The last entry is cut anew, since the text may go on in it.
+No fence, comment or list is open at the heading of an entry, so whatever is added behind, the chunks before it stay the
+same. The last entry is cut again, since its text may continue.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from mcp_memory.text.chunking.chunker import (
 
 @dataclass(frozen=True, slots=True)
 class ChunkedLog:
-    """A log's text, where its body begins, and its cut."""
+    """A log's text, where its body begins, and its chunks."""
 
     text: str
     body_start: int
     cut: ChunkedNote
 
     def grown(self, text: str, body_start: int, config: ChunkingConfig) -> ChunkedNote | None:
-        """The cut of `text`, as `chunking.cut` makes it with the same configuration. None where it is not this log
-        with another frontmatter or a longer end, or so long that limits count."""
+        """What `cut` would return for `text` with the same configuration. None if it isn't this log with another
+        frontmatter or a longer end, or if it may exceed the limits."""
         if not self.cut.entries or self.cut.end != len(self.text):
             return None
         first, last = self.cut.entries
@@ -40,7 +40,7 @@ class ChunkedLog:
             return None
         if len(text) - body_start > MAX_CHARS or text.count("\n", body_start) > MAX_LINES:
             return None
-        # What stands above the first entry gives the headings above all of them.
+        # The text above the first entry has the headings above all entries.
         above = self.text[self.body_start : first.start]
         end = cut(above + text[body_start + len(kept) :], 0, config, log=True)
         if not end.entries or end.entries[0].start != len(above):
@@ -58,14 +58,14 @@ class ChunkedLog:
 
 
 class LogChunker:
-    """Cuts logs, and remembers the `kept` latest. Thread-safe."""
+    """Cuts logs, and caches the `kept` latest. Thread-safe."""
 
     def __init__(self, config: ChunkingConfig, kept: int = 4) -> None:
         self._config = config
         self._latest: LruCache[str, ChunkedLog] = LruCache(kept)
 
     def cut(self, path: str, text: str, body_start: int) -> ChunkedNote:
-        """As `chunking.cut`."""
+        """As `chunker.cut`."""
         before = self._latest.get(path)
         found = before.grown(text, body_start, self._config) if before else None
         found = found or cut(text, body_start, self._config, log=True)

@@ -19,18 +19,18 @@ from mcp_memory.vault.vault import Vault
 
 BATCH_FILES = 64
 BATCH_CHUNKS = 256
-"""A batch is full with so many; writing them takes 20 to 40 ms, and as long a note of an agent waits behind it."""
+"""The size of a full batch. Writing it takes 20 to 40 ms, for which an agent's note may have to wait."""
 
 MAX_ABOVE_CHARS = 300
-"""Title and tags stand beside every chunk, so long ones would be most of the index."""
+"""Title and tags are repeated with every chunk, so long ones would fill the index."""
 
 PASSAGES_VERSION = 8
-"""Goes up whenever the same chunks would be embedded or put into words differently: indexes are rebuilt then."""
+"""Raise it whenever the same chunks would be embedded or tokenized differently, so that indexes are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What the index was made from."""
+    """The version of a file from which its rows were made."""
 
     signature: str
     etag: Etag
@@ -38,7 +38,7 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRows:
-    """One note to be written to the index, if it is still the one on disk."""
+    """One note to be written to the index, unless the file has changed."""
 
     file: NoteFile
     known: IndexedFile
@@ -47,14 +47,14 @@ class PreparedRows:
 
 @dataclass(slots=True)
 class PreparedBatch:
-    """What became of some paths, in order. A path in `paths` alone was gone, or cannot be read now."""
+    """The outcome of reading some paths. A path only in `paths` is gone or cannot be read now."""
 
     paths: list[NotePath] = field(default_factory=list[NotePath])
     known: dict[NotePath, IndexedFile] = field(default_factory=dict[NotePath, IndexedFile])
     upserts: list[Upsert] = field(default_factory=list[Upsert])
-    """Of the notes that are news."""
+    """The rows of new and changed notes."""
     unusable: list[NotePath] = field(default_factory=list[NotePath])
-    """Files that are no notes any more."""
+    """Files that are no longer notes."""
     problems: dict[str, Problem] = field(default_factory=dict[str, Problem])
     chunks: int = 0
 
@@ -64,7 +64,7 @@ class PreparedBatch:
 
 
 class RowPreparer:
-    """Blocking. Of the texts of a batch only their chunks are kept; of logs the latest few, which grow."""
+    """Reads and chunks notes. Blocking."""
 
     def __init__(self, vault: Vault, chunking: ChunkingConfig) -> None:
         self._vault = vault
@@ -72,20 +72,20 @@ class RowPreparer:
         self._logs = LogChunker(chunking)
 
     def latest(self, file: NoteFile) -> PreparedRows:
-        """The note as it is on disk by now. Raises as `Vault.read`."""
+        """The note as it is on disk now. Raises as `Vault.read`."""
         if not self._vault.is_current(file):
             file = self._vault.read(file.record.path)
         return PreparedRows(file, _known(file), self._cut(file))
 
     def batch(self, paths: Iterable[NotePath], is_news: Callable[[NoteFile], bool]) -> PreparedBatch:
-        """As many of the paths as make a batch."""
+        """Reads the paths until the batch is full."""
         batch = PreparedBatch()
         for path in paths:
             batch.paths.append(path)
             try:
                 file = self._vault.read(path)
             except NotFound:
-                continue  # gone since the listing; the next sweep sees that
+                continue  # gone since the listing; the next sweep will see that
             except McpMemoryError as error:
                 unusable = isinstance(error, (Refused, PathRefused))
                 batch.problems[path] = Problem(path, error.message, unread=not unusable)
@@ -104,14 +104,14 @@ class RowPreparer:
         return batch
 
     def _cut(self, file: NoteFile) -> Upsert:
-        # As in memory: a signature that proves nothing now proves nothing after a restart either.
+        # The marked signature, so that the file is also read again after a restart.
         record = replace(file.record, signature=_known(file).signature)
         cut = self._logs.cut(record.path, file.text, file.body_start) if record.is_log else None
         return to_upsert(record, file.text, file.body_start, self._chunking, cut)
 
 
 def _known(file: NoteFile) -> IndexedFile:
-    """The signature of a file that is too young to be sure of is marked, so that the next sweep reads it again."""
+    """Marks the signature of a file that is too new for it to be reliable, so that the next sweep reads it again."""
     signature = file.record.signature
     return IndexedFile(signature if file.settled else f"{signature}?", file.record.etag)
 
@@ -119,12 +119,12 @@ def _known(file: NoteFile) -> IndexedFile:
 def to_upsert(
     record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
 ) -> Upsert:
-    """The rows of a note: its chunks with their embedded text, and what stands above its sections. `cut`: its chunks,
-    where they are known already.
+    """The rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its chunks, if
+    they are known already.
 
-    `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, in
-    its neighbours' context neither; a deleted note has no chunk at all. Where the text is longer than what is indexed
-    of a note, the record's `problem` says so.
+    `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
+    even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record's
+    `problem` says so.
     """
     if record.state is NoteState.DELETED:
         return Upsert(record)
@@ -133,44 +133,40 @@ def to_upsert(
     chunks = [chunk for chunk in cut.chunks if chunk.entry is None or chunk.entry not in forgotten]
     above = _above(record)
     headings = {chunk.section: chunk.headings for chunk in chunks}
-    places = {section: "\n".join([*_unsaid(above, path), *path]) for section, path in headings.items()}
-    return Upsert(_judged(record, text, cut), [_indexed(record, above, chunk, cut) for chunk in chunks], places)
+    places = {section: "\n".join([*_missing(above, path), *path]) for section, path in headings.items()}
+    return Upsert(_with_problem(record, text, cut), [_indexed(record, above, chunk, cut) for chunk in chunks], places)
 
 
-def _judged(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord:
-    """What no search will find is the note's problem."""
+def _with_problem(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord:
+    """Reports the part of the text that is not indexed."""
     if cut.end == len(text):
         return record
     line = text.count("\n", 0, cut.end) + 1
     limits = f"{chunker.MAX_CHARS:,} characters, {chunker.MAX_LINES:,} lines, {chunker.MAX_CHUNKS:,} passages"
-    said = f"searched only up to line {line:,}, since a note is indexed up to {limits}: split the file"
-    return replace(record, problem=f"{record.problem}; {said}" if record.problem else said)
+    problem = f"searched only up to line {line:,}, since a note is indexed up to {limits}: split the file"
+    return replace(record, problem=f"{record.problem}; {problem}" if record.problem else problem)
 
 
 def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: ChunkedNote) -> IndexedChunk:
-    embedded = chunk.text if record.is_log or cut.turns else _with_place(record, above, chunk)
-    return IndexedChunk(chunk, embedded, _hash(embedded))
-
-
-def _with_place(record: NoteRecord, above: Sequence[str], chunk: Chunk) -> str:
-    """File name > title > headings in front: +2 points of evidence on documentation. On logs a date in front costs
+    """File name > title > headings in front gain 2 points of evidence on documentation. On logs a date in front costs
     5 points, on conversations a title and a date 2.5, so entries and turns are embedded alone."""
-    place = [PurePosixPath(record.path).stem, *_unsaid(above, chunk.headings), *chunk.headings]
-    return " > ".join(place) + "\n" + chunk.text
+    embedded = chunk.text
+    if not record.is_log and not cut.turns:
+        place = [PurePosixPath(record.path).stem, *_missing(above, chunk.headings), *chunk.headings]
+        embedded = " > ".join(place) + "\n" + chunk.text
+    return IndexedChunk(
+        chunk, embedded, TextHash(hashlib.sha256(embedded.encode("utf-8", "surrogatepass")).hexdigest())
+    )
 
 
 def _above(record: NoteRecord) -> list[str]:
-    """What a person would search for and the body need not say: the title and the tags of the frontmatter."""
-    return [] if record.is_log else [each[:MAX_ABOVE_CHARS] for each in (record.title, " ".join(record.tags))]
+    """The title and the tags, which the body may not repeat."""
+    return [] if record.is_log else [text[:MAX_ABOVE_CHARS] for text in (record.title, " ".join(record.tags))]
 
 
-def _unsaid(above: Sequence[str], headings: Sequence[str]) -> list[str]:
-    """Those that the heading path does not say already."""
+def _missing(above: Sequence[str], headings: Sequence[str]) -> list[str]:
+    """Those with words that the headings lack."""
     if not above:
         return []
-    said = {word for heading in headings for word in words(heading)}
-    return [each for each in above if not said.issuperset(words(each))]
-
-
-def _hash(embedded: str) -> TextHash:
-    return TextHash(hashlib.sha256(embedded.encode("utf-8", "surrogatepass")).hexdigest())
+    known = {word for heading in headings for word in words(heading)}
+    return [text for text in above if not known.issuperset(words(text))]

@@ -1,4 +1,4 @@
-"""Keeps notes that vanished all at once in the index until you agree or they come back.
+"""Keeps notes that vanished all at once in the index until you confirm the loss or they come back.
 
 A file in the state folder marks such a loss, so that a restart does not forget it.
 """
@@ -16,60 +16,60 @@ from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.base import Listing
 
 MASS_LOSS_SHARE, MASS_LOSS_FILES = 0.9, 50
-"""At least this share of at least this many files gone at once is an accident until you say otherwise."""
+"""If at least this share and number of files vanishes at once, it is taken for an accident."""
 
 
 class MassDeletionGuard:
-    """Methods raise StorageFailed where the state folder cannot be read or written. For worker threads."""
+    """Methods raise StorageFailed if the state folder cannot be read or written. Call them in worker threads."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self.why: str | None = None
-        """Why nothing that vanished may leave the index now, or None."""
+        """Why vanished notes must stay in the index now, or None."""
 
     def believable(
         self, listing: Listing, gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
     ) -> Sequence[NotePath]:
         """Those of the gone that may leave the index: all, or only the moved ones while a loss is suspected."""
-        lost = {path for path in vanished(gone, known, arrived) if not _is_ours(path)} if gone else set[NotePath]()
-        stood = self._stands()
-        notes = sum(not _is_ours(path) for path in known)
-        self.why = suspicion(listing, len(lost), notes, unaccepted=stood)
-        stands = self.why is not None and (listing.complete or stood)
-        if stands != stood:
-            self._remember(stands=stands)
+        lost = {path for path in vanished(gone, known, arrived) if not _is_transcript(path)}
+        was_marked = self._is_marked()
+        notes = sum(not _is_transcript(path) for path in known)
+        self.why = suspicion(listing, len(lost), notes, unaccepted=was_marked)
+        is_loss = self.why is not None and (listing.complete or was_marked)
+        if is_loss != was_marked:
+            self._mark(is_loss=is_loss)
         if self.why is None:
             return gone
         return [path for path in gone if path not in lost] if listing.complete else []
 
     def accept(self) -> None:
-        """A person says that it is meant."""
-        self._remember(stands=False)
+        """Confirms the loss."""
+        self._mark(is_loss=False)
         self.why = None
 
-    def _stands(self) -> bool:
+    def _is_marked(self) -> bool:
         with naming_the_cause(str(self._file)):
             return self._file.exists()
 
-    def _remember(self, *, stands: bool) -> None:
+    def _mark(self, *, is_loss: bool) -> None:
         with naming_the_cause(str(self._file)):
-            if stands:
+            if is_loss:
                 self._file.touch(mode=0o600)
             else:
                 self._file.unlink(missing_ok=True)
             sync_folder(self._file.parent)
 
 
-def _is_ours(path: NotePath) -> bool:
-    """A captured transcript: pruned by ourselves, and never so many that they hide the loss of notes."""
+def _is_transcript(path: NotePath) -> bool:
+    """Captured transcripts are pruned by ourselves, and their number must not hide the loss of notes."""
     return path.startswith(f"@{TRANSCRIPTS}/")
 
 
 def vanished(
     gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
 ) -> list[NotePath]:
-    """Those of the gone whose bytes have not come back under a new name; the others were moved. Each file that has
-    `arrived` vouches for one; those that were there before for none."""
+    """Those of the gone whose bytes have not come back under a new name; the others were moved. Each `arrived` file
+    accounts for one of them."""
     left = Counter(arrived)
     lost: list[NotePath] = []
     for path in gone:
@@ -81,9 +81,9 @@ def vanished(
 
 
 def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> str | None:
-    """Why it must not be believed yet that so many of the known notes are gone, or None.
+    """Why the loss of so many of the known notes needs your confirmation, or None.
 
-    `unaccepted`: a loss was suspected before, so what is still missing waits for a person, however little it is now.
+    `unaccepted`: a loss was suspected before, so whatever is still missing needs it, however little that is.
     """
     if not listing.complete:
         return "the vault or its marker is missing"

@@ -15,7 +15,7 @@ from mcp_memory.vault.vault import Vault
 
 
 class GenerationBuilder:
-    """One caller at a time. An interrupted build goes on where it was."""
+    """For one caller at a time. An interrupted build continues where it stopped."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class GenerationBuilder:
         self._health = health
 
     async def use(self, embedder: Embedder | None) -> None:
-        """Answer with this embedder's vectors and this chunking: at once where the active generation has them,
-        else from one built aside. Without an embedder the vectors that there are stay.
+        """Activates a generation with this embedder's vectors and this chunking, building it first if the active one
+        differs. Without an embedder, existing vectors stay.
 
-        Raises IndexUnavailable while notes are missing that may come back: a new generation would not have them.
+        Raises IndexUnavailable while notes are missing that may come back, since a new generation would lack them.
         """
         await self._writer.reopened()
         active = self._writer.generation
@@ -52,7 +52,7 @@ class GenerationBuilder:
         await self._writer.write_to(built)
         await self.fill(built)
         if embedder and active.embedding:
-            # The old vectors answer until the new ones are all in.
+            # The old vectors answer until all new ones are stored.
             await self._embedding.work_off(embedder, lambda: built)
         await self._writer.switch_to(built)
         for old in await in_thread(self._index.generations, what="listing generations"):
@@ -61,23 +61,24 @@ class GenerationBuilder:
         self._health.progress.step("idle")
 
     async def embed(self, embedder: Embedder) -> int:
-        """Give every text that answers its vector; returns how many lacked one. Raises as `Embedding.work_off`."""
+        """Embeds all texts of the active generation that lack a vector; returns their number. Raises as
+        `EmbeddingBacklog.work_off`."""
         return await self._embedding.work_off(embedder, lambda: self._writer.generation)
 
     async def fill(self, built: Generation) -> None:
-        """Put every note into a generation that may hold some of them already."""
+        """Writes every note to a generation that may have some of them already."""
         known = self._writer.indexed_files
         listing = await in_thread(self._vault.list, what="listing the vault")
         if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
             raise _missing_notes()
-        # An interrupted build may hold files that went while nobody looked.
+        # An interrupted build may hold files that have been deleted since.
         gone = [path for path in await self._held(built) if path not in listing.files]
         await self._writer.remove(gone, known, only=built)
         paths = [path for path in listing.files if path in known]
         with self._health.progress.tracking("building", len(paths)) as done:
             await self._writer.read_and_write(paths, known, done, only=built)
         for path in known.keys() - await self._held(built):
-            self._writer.doubt(path)  # not readable now: tried again at each sweep
+            self._writer.doubt(path)  # not readable now; each sweep tries it again
 
     async def _held(self, built: Generation) -> set[NotePath]:
         return await in_thread(lambda: {record.path for record in self._writer.scan(built)}, what="reading the index")

@@ -1,4 +1,4 @@
-"""Sweeps the vault and makes the index equal to the files, whatever the file events said."""
+"""Sweeps the vault and makes the index equal to the files, without relying on file-system events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READING = "reading"
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """One finished sweep. `at` is in monotonic seconds."""
+    """One finished sweep; `at` is when it ended, in monotonic seconds."""
 
     files: int
     changed: int
@@ -37,7 +37,7 @@ class ReconcileResult:
 
 
 class Reconciler:
-    """One sweep at a time; what could not be read is in the writer's `problems`."""
+    """Runs one sweep at a time. Files that could not be read are in the writer's `problems`."""
 
     def __init__(
         self, vault: Vault, index: Index, writer: IndexWriter, loss: MassDeletionGuard, health: Health
@@ -54,16 +54,16 @@ class Reconciler:
 
     @property
     def pruning_paused(self) -> str | None:
-        """Why nothing that vanished may leave the index now, or None."""
+        """Why vanished notes must stay in the index now, or None."""
         return self._loss.why
 
     @property
     def replaced(self) -> bool:
-        """The index was found damaged or gone since the last sweep; an empty one stands in its place."""
+        """Whether the index was damaged or lost since the last sweep, and is now an empty one."""
         return len(self._index.problems) != self._faults_seen
 
     async def reconcile(self) -> ReconcileResult:
-        """Make the index equal to the disk, from scratch where it turns out to be damaged."""
+        """Makes the index equal to the disk, from scratch if it turns out to be damaged."""
         async with self._sweeping:
             try:
                 return await self._reconcile()
@@ -72,13 +72,12 @@ class Reconciler:
 
     @asynccontextmanager
     async def still(self) -> AsyncGenerator[None]:
-        """No sweep meanwhile: for somebody who moves files and tells the index of each, so that none reads a file that
-        has just left."""
+        """Holds off sweeps while files are moved and the index is updated for each."""
         async with self._sweeping:
             yield
 
     async def accept_loss(self) -> int:
-        """A person says that the vanished notes are really gone; returns how many were pruned."""
+        """Prunes vanished notes after your confirmation; returns how many."""
         async with self._sweeping:
             known = self._writer.indexed_files
             _, gone = await self._compared(await self._listing(), known)
@@ -90,7 +89,7 @@ class Reconciler:
         start = monotonic()
         faults = len(self._index.problems)
         await self._writer.reopened()
-        known = self._writer.indexed_files  # before the listing, so that a note written behind it is not taken for gone
+        known = self._writer.indexed_files  # before the listing, or a note written after it would seem to be gone
         listing = await self._listing()
         to_read, gone = await self._compared(listing, known)
         self._writer.report(listing)
@@ -113,10 +112,10 @@ class Reconciler:
     ) -> tuple[Sequence[NotePath], Sequence[NotePath]]:
         """The files to read, and those that are gone."""
         found = difference(listing, known)
-        looked = await in_thread(
-            lambda: [p for p in found.doubtful if self._vault.is_gone(p)], what="looking for notes"
+        also_gone = await in_thread(
+            lambda: [path for path in found.doubtful if self._vault.is_gone(path)], what="looking for notes"
         )
-        return found.to_read, [*found.gone, *looked]
+        return found.to_read, [*found.gone, *also_gone]
 
     async def _listing(self) -> Listing:
         return await in_thread(self._vault.list, what="listing the vault")
@@ -124,7 +123,7 @@ class Reconciler:
 
 @dataclass(frozen=True, slots=True)
 class DiskDiff:
-    """`doubtful`: not listed, but something was odd at their place or above it, so somebody has to look."""
+    """`doubtful` files were not listed, but something was odd at their path or above it, so they must be checked."""
 
     to_read: tuple[NotePath, ...]
     gone: tuple[NotePath, ...]
@@ -132,10 +131,10 @@ class DiskDiff:
 
 
 def difference(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff:
-    """Files to read again, and files that are no more.
+    """Files to read again, and files that are gone.
 
-    A file is read when its signature is new, or when it is too young for its signature to prove anything. Of a root
-    that could not be listed nothing is gone.
+    A file is read if its signature is new, or if it is too new for its signature to be reliable. Nothing is gone from a
+    root that could not be listed.
     """
     to_read = [
         path
@@ -150,7 +149,7 @@ def difference(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskD
 
 
 def _below(path: str, odd: set[str]) -> bool:
-    """A file below a folder that cannot be read now need not be gone; `.` is a root itself."""
+    """Whether the file is in a folder that cannot be read now; `.` is a root itself."""
     parts = path.split("/")
     above = {"/".join(parts[:n]) for n in range(1, len(parts) + 1)}
     return not odd.isdisjoint({*above, ".", f"{parts[0]}/."})

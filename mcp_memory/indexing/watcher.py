@@ -1,7 +1,6 @@
-"""Decides when to sweep. The sweep is the truth; file-system events only trigger it sooner.
+"""Decides when to sweep; file-system events only make the next sweep come sooner.
 
-Each folder is watched by itself, since a recursive watch follows links out of the vault; the sweep says which
-folders there are.
+Each folder is watched by itself, since a recursive watch follows links out of the vault. The sweep finds the folders.
 """
 
 from __future__ import annotations
@@ -22,21 +21,20 @@ from mcp_memory.storage.base import FolderId
 from mcp_memory.text.pluralize import counted
 
 RETRY_S = 60.0
-"""Where the limit of watches is reached, how long until that is tried again: each try takes all that are left."""
+"""The delay after reaching the limit of watches; each try uses up all that are left."""
 
 AGAIN_S = 5.0
-"""The same where something else is in the way, as a folder that has just gone or a name that is not valid UTF-8."""
+"""The delay after another failure, such as a folder that has just gone or a name that is not valid UTF-8."""
 
 STEP_MS = 250
-"""How often the watching thread looks whether events came in: each look costs a wake-up, also on an idle machine."""
+"""How often the watching thread checks for events; each check costs a wake-up, even on an idle machine."""
 
 STANDS_MS = 1000
-"""A round without events for so long says that the watch stands."""
-
+"""After so long without events the watch counts as set up."""
 
 UNTOLD_SWEEPS = 2
-"""So many sweeps with changes of which no event had told mean that events do not arrive. A single one may have come
-just before its event."""
+"""After this many sweeps that found changes without an event, events don't arrive. A single one may just have been
+earlier than its event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,9 @@ class SweepResult:
 
 
 class Watcher:
-    """Calls `sweep` when an event came in and things are quiet again, and in any case every so often.
+    """Calls `sweep` when it is quiet after an event, and regularly without any.
 
-    `sweep` returns None when it failed; the same folders are then watched as before.
+    `sweep` returns None if it failed; the watched folders then stay the same.
     """
 
     def __init__(self, sweep: Callable[[], Awaitable[SweepResult | None]], config: WatchConfig) -> None:
@@ -68,7 +66,7 @@ class Watcher:
 
     @property
     def fault(self) -> str | None:
-        """Why events do not arrive although they should, as far as that is known."""
+        """Why events don't arrive, if that is known."""
         if self._fault is None and self._untold >= UNTOLD_SWEEPS:
             return f"none told of what {self._untold} sweeps found changed"
         return self._fault
@@ -85,8 +83,7 @@ class Watcher:
 
     @property
     def period_s(self) -> float:
-        """How long after a sweep the next one comes, whatever happens. Nobody may call, yet without events only a
-        sweep notices anything."""
+        """The longest time between two sweeps. It stays short on an idle machine if no events arrive."""
         is_idle = monotonic() - self._used > self._config.idle_after_s
         hears = self._stands and self.fault is None
         return self._config.idle_sweep_s if is_idle and hears else self._config.active_sweep_s
@@ -100,12 +97,12 @@ class Watcher:
         self._hinted.set()
 
     def hurry(self) -> None:
-        """Answers are poor until the next sweep: it must not wait for quiet."""
+        """Sweep soon, without waiting for quiet."""
         self._hurried = True
         self._hinted.set()
 
     async def run(self) -> None:
-        """Sweep for ever, the first time at once."""
+        """Sweep forever, the first time at once."""
         async with anyio.create_task_group() as tasks:
             if self._config.hints:
                 tasks.start_soon(self._listen)
@@ -117,11 +114,11 @@ class Watcher:
                         self._compare(swept, hinted=hinted)
                     hinted = await self._wait()
             finally:
-                self._rewatch.set()  # the watching thread looks at nothing else, and would keep us for ever
+                self._rewatch.set()  # the only thing that ends the watching thread
 
     def _compare(self, swept: SweepResult, *, hinted: bool) -> None:
-        """What the sweep saw with what we watch."""
-        is_other = swept.folders != self._folders  # then no event could tell
+        """Compares what the sweep saw with what is watched."""
+        is_other = swept.folders != self._folders  # then no event could come
         is_untold = self._stands and swept.changed > 0 and not hinted and not is_other
         self._untold += is_untold
         if is_other or (is_untold and self._untold == UNTOLD_SWEEPS):
@@ -129,7 +126,7 @@ class Watcher:
             self._rewatch.set()
 
     async def _wait(self) -> bool:
-        """Until the next sweep is due: quiet after a hint (True), or the period is over."""
+        """Waits until the next sweep is due; True if a hint made it due."""
         with anyio.move_on_after(self.period_s) as period:
             await self._hinted.wait()
         if period.cancelled_caught:
@@ -152,15 +149,15 @@ class Watcher:
                 if rewatch.is_set():
                     continue
                 self._stands, self._fault = False, fault
-                # All that the library says of the limit is a text.
+                # The library reports the limit only by its message.
                 with anyio.move_on_after(RETRY_S if "limit" in fault else AGAIN_S):
                     await rewatch.wait()
             else:
                 await rewatch.wait()
 
     def _hear(self, folders: Sequence[str], stop: anyio.Event) -> str:
-        """Turns events into hints until `stop`; returns what ended it else. Runs in a thread of its own: to set up
-        thousands of watches takes a while, and on a dead network share for ever."""
+        """Turns events into hints until `stop`; returns what else ended it. Runs in its own thread, because setting up
+        thousands of watches takes a while, and on a dead network share forever."""
         stands = False
         try:
             there = {folder for folder in folders if os.path.isdir(folder)}  # noqa: PTH112 -- raises nothing
@@ -173,7 +170,7 @@ class Watcher:
                 stop_event=stop,
                 rust_timeout=STANDS_MS,
                 yield_on_timeout=True,
-                ignore_permission_denied=False,  # else it also hides that the limit is reached
+                ignore_permission_denied=False,  # it would also hide that the limit is reached
             ):
                 if not stands and not changes:
                     stands = True
@@ -181,9 +178,9 @@ class Watcher:
                 elif changes:
                     lost = any(path in there for _, path in changes)
                     anyio.from_thread.run_sync(partial(self._heard, lost=lost))
-        except BaseException as error:  # a library in Rust may panic, which is no Exception; there are the sweeps
+        except BaseException as error:  # a panic in the Rust library is no Exception
             if stands:
-                anyio.from_thread.run_sync(self.hint)  # the event that ended it may have been a note's
+                anyio.from_thread.run_sync(self.hint)  # the event that ended it may concern a note
             return f"{type(error).__name__}: {str(error)[:200]}"
         return "the watch ended"
 
@@ -191,11 +188,11 @@ class Watcher:
         self._stands, self._fault = True, None
         of = "" if watched == folders else f"{watched} of "
         self._listens = f"events from {of}{counted(folders, 'folder')}"
-        self.hint()  # what changed before it stood
+        self.hint()  # for changes before the watch was set up
 
     def _heard(self, *, lost: bool) -> None:
-        """`lost`: a watched folder came or went. It may have been made anew, even under its old inode number, and is
-        then not watched any more: take none for watched."""
+        """`lost`: a watched folder came or went. If it was made anew, even with its old inode number, it is no longer
+        watched, so all folders are watched again."""
         if lost:
             self._folders = {}
         self._untold = 0
@@ -203,7 +200,7 @@ class Watcher:
 
 
 def _concerns_notes(change: Change, path: str) -> bool:
-    """Notes, and whatever comes or goes, since it may be a folder; not our own temporary files, whose names start
-    with a dot, nor other files that grow."""
+    """True for notes and for anything that comes or goes, since it may be a folder; not for our temporary files, whose
+    names start with a dot, nor for other files that change."""
     name = os.path.basename(path)  # noqa: PTH119 -- called for every event
     return not name.startswith(".") and (name.lower().endswith(".md") or change is not Change.modified)

@@ -1,8 +1,7 @@
 """The only code that writes notes to the index.
 
-Its lock is held for the writing alone: files are read and cut before, so whoever has it first makes sure that what
-was read is still so. Whoever waits for it gets it in turn: a note that an agent wrote waits for one batch of a sweep
-at most.
+Files are read and chunked before the lock is taken, so its holder first checks that they haven't changed. Callers get
+the lock in turn, so an agent's note waits for at most one batch of a sweep.
 """
 
 from __future__ import annotations
@@ -24,18 +23,17 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 TRIES = 3
-"""How often a note that changes under us is cut anew before others have to wait for it."""
+"""How often a changing note is chunked again before the lock is held meanwhile."""
 
 SHORT_CHARS = 16_000
-"""A note up to here is cut in a millisecond: nobody minds waiting for that, and it saves a turn of its own."""
+"""A note up to this length is chunked in a millisecond, with the lock held, which saves a thread."""
 
 WRITE_S = 30.0
-"""For writing one note; the largest takes a second."""
+"""The deadline for writing one note; the largest takes a second."""
 
 
 class IndexWriter:
-    """Writes to the active generation and, while one is built aside, to that too. Remembers what each file was when
-    its rows were written."""
+    """Writes to the active generation and to one that is being built. Knows the version of each indexed file."""
 
     def __init__(self, vault: Vault, index: Index, chunking: ChunkingConfig) -> None:
         self._vault = vault
@@ -48,7 +46,7 @@ class IndexWriter:
         self.problems: dict[str, Problem] = {}
         """Files that could not be used as they are, by path."""
         self.listeners: list[Callable[[Sequence[NotePath]], None]] = []
-        """Each is told, in the event loop, which files the index knows anew or no longer."""
+        """Called in the event loop with the files that were indexed or removed."""
 
     @property
     def generation(self) -> Generation:
@@ -57,22 +55,21 @@ class IndexWriter:
 
     @property
     def indexed_files(self) -> dict[NotePath, IndexedFile]:
-        """What the index was made from, as of now."""
+        """A copy of the version of each indexed file."""
         return dict(self._known)
 
     @property
     def indexed_etags(self) -> dict[NotePath, Etag]:
-        """The files that the index was made from."""
         return {path: known.etag for path, known in self.indexed_files.items()}
 
     def is_known(self, path: NotePath, etag: Etag, signature: str) -> bool:
-        """Whether these bytes are what the index was made from, and the file with this signature holds them."""
+        """Whether the index was made from these bytes, and the file with this signature holds them."""
         known = self._known.get(path)
         return known is not None and (known.etag, known.signature.removesuffix("?")) == (etag, signature)
 
     def open(self) -> None:
-        """Take up the active generation, or begin one that answers with keywords, also where the index turns out to be
-        damaged. Synchronous."""
+        """Load the active generation, or begin one for keywords; also if the index turns out to be damaged.
+        Synchronous."""
         try:
             self._open()
         except IndexReplaced:
@@ -87,14 +84,14 @@ class IndexWriter:
         self._targets = [active]
         self._known.clear()
         for record in self.scan(active):
-            # A forget that a crash cut short may be known to the vault alone: such a note is looked at again.
+            # If a crash interrupted a forget, only the vault knows of it, and the note is checked again.
             signature = record.signature if self._vault.agrees_with_tombstones(record) else ""
             self._known[record.path] = IndexedFile(signature, record.etag)
             if record.problem:
                 self.problems[record.path] = Problem(record.path, record.problem)
 
     async def reopened(self) -> None:
-        """Start over where the index was replaced under us: a damaged or deleted file makes room for an empty one."""
+        """Start over if a damaged or deleted index was replaced by an empty one."""
         if await in_thread(self._is_replaced, what="listing generations"):
             async with self._lock:
                 await in_thread(self.open, what="opening the index")
@@ -102,11 +99,8 @@ class IndexWriter:
     # -- one note of ours --------------------------------------------------------------------------------------
 
     async def index_note(self, file: NoteFile) -> bool:
-        """Index a note that we have just written; if that fails, the next sweep does it. True where no passage of
-        the index is without a vector now.
-
-        Whoever comes second, in whatever order: what is on disk by now is what gets indexed.
-        """
+        """Index a note that we have just written, in its version on disk; if that fails, the next sweep does it. True
+        if every passage of the index has a vector now."""
         try:
             if len(file.text) > SHORT_CHARS:
                 for _ in range(TRIES):
@@ -115,19 +109,19 @@ class IndexWriter:
                         break
                     if (complete := await self._put(file, cut)) is not None:
                         return complete
-            # Short, or written to by others all the time: those have to wait with us for once.
+            # Short, or constantly changed by others, who have to wait this time.
             return await self._put(file) is True
         except BaseException:
-            if self._is_known(file):  # by its bytes a sweep would take it for done
+            if self._is_known(file):  # or a sweep would skip it
                 self.doubt(file.record.path)
             raise
 
     def _cut(self, file: NoteFile) -> PreparedRows | None:
-        """In a thread. None where there is nothing to do."""
+        """In a thread. None if there is nothing to do."""
         return None if self._is_overtaken(file) else self._preparer.latest(file)
 
     async def _put(self, file: NoteFile, cut: PreparedRows | None = None) -> bool | None:
-        """None where the note is another one by now than when it was cut."""
+        """None if the note has changed since it was chunked."""
 
         def write() -> tuple[PreparedRows | None, bool | None]:
             if self._is_replaced():
@@ -143,8 +137,7 @@ class IndexWriter:
         ready, complete = None, None
         async with self._lock:
             try:
-                # Whoever gives up waiting does so before: a thread cannot be stopped, and the next one would start
-                # to write beside it.
+                # Not to be cancelled: a thread cannot be stopped, and the next one would write beside it.
                 with anyio.CancelScope(shield=True):
                     ready, complete = await in_thread(write, deadline_s=WRITE_S, what="writing the index")
             except BaseException:
@@ -162,20 +155,20 @@ class IndexWriter:
         return known is not None and known.etag == file.record.etag
 
     def _is_overtaken(self, file: NoteFile) -> bool:
-        """Whether a later version than this one is in the index, and it is the one on disk: of many who add to a log
-        at once the first one writes the entries of all who wait behind it."""
+        """Whether the index has a later version, which is the one on disk: when many add to a log at once, the first
+        writes the entries of all who wait behind it."""
         known = self._known.get(file.record.path)
         if known is None or self._is_known(file):
-            return False  # the very same bytes may mean something else now: their twin was forgotten, say
+            return False  # the same bytes may mean something else now, for instance if their twin was forgotten
         return known.signature.removesuffix("?") == self._vault.signature(file.record.path)
 
     async def take_out(self, path: NotePath) -> None:
-        """Drop the rows of a file that we have just removed. Raises IndexUnavailable."""
+        """Remove the rows of a file that we have just deleted. Raises IndexUnavailable."""
         await self.reopened()
         await self.remove([path], self.indexed_files)
 
     def doubt(self, path: NotePath) -> None:
-        """Have the next sweep index this file again, whatever its bytes."""
+        """Make the next sweep index this file again, even if unchanged."""
         if was := self._known.get(path):
             self._known[path] = IndexedFile("", was.etag)
 
@@ -188,13 +181,13 @@ class IndexWriter:
         done: Callable[[int], None],
         only: Generation | None = None,
     ) -> int:
-        """Index those of the files that are not as they were `known`; all of them where they go into one generation
-        `only`. Tells after each batch how many are `done`; returns how many were written."""
+        """Index the files that have changed since `known`, or all of them into the one generation `only`. Calls `done`
+        after each batch with the number of files; returns how many were written."""
         changed = at = 0
 
         def is_news(file: NoteFile) -> bool:
             path = file.record.path
-            # What was said of a file that is as it was may have been about something else.
+            # A file with a problem is checked again even if unchanged.
             return only is not None or path in self.problems or _is_news(file, known.get(path))
 
         while at < len(paths):
@@ -202,13 +195,13 @@ class IndexWriter:
             batch = await in_thread(lambda rest=rest: self._preparer.batch(rest, is_news), what="reading notes")
             self.judge(batch.paths, batch.problems)
             async with self._lock:
-                # What we wrote ourselves in the meantime is newer than what this sweep read.
-                current = [each for each in batch.upserts if self._is_still(each.note.path, known)]
+                # Notes that we wrote in the meantime are newer than what this sweep read.
+                current = [upsert for upsert in batch.upserts if self._is_still(upsert.note.path, known)]
                 await self._apply(current, [only] if only else self._targets)
                 if not only:
                     self._known |= {path: now for path, now in batch.known.items() if self._is_still(path, known)}
             if current and not only:
-                self._tell([each.note.path for each in current])
+                self._tell([upsert.note.path for upsert in current])
             await self.remove([path for path in batch.unusable if path in known], known)
             changed += len(current)
             at += len(batch.paths)
@@ -218,7 +211,7 @@ class IndexWriter:
     async def remove(
         self, paths: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], only: Generation | None = None
     ) -> None:
-        """Take these out, but for those that we wrote ourselves since `known` was taken."""
+        """Remove these, except those that we have written since `known` was taken."""
         if paths:
             async with self._lock:
                 gone = [path for path in paths if only or self._is_still(path, known)]
@@ -229,24 +222,24 @@ class IndexWriter:
                     self._tell(gone)
 
     def distrust(self) -> None:
-        """Trust no signature, so that the next sweep reads every file and compares its bytes."""
+        """Make the next sweep read every file and compare its bytes."""
         self._known = {path: IndexedFile("?" if was.signature else "", was.etag) for path, was in self._known.items()}
 
     def judge(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
-        """These are all the problems that these files have now. A new dictionary: others read it in threads."""
+        """Sets the problems of these files. Makes a new dictionary, because threads read the old one."""
         if problems or not self.problems.keys().isdisjoint(paths):
             others = self.problems.keys() - set(paths)
             self.problems = {path: self.problems[path] for path in others} | dict(problems)
 
     def report(self, listing: Listing) -> None:
-        """Facts about files that are gone are gone too."""
+        """Drops the problems of files that are gone, and adds those of the listing."""
         still = {path: p for path, p in self.problems.items() if path in listing.files}
         self.problems = still | {p.path: p for p in listing.problems}
 
     # -- generations -------------------------------------------------------------------------------------------
 
     def fingerprint(self, embedding: str) -> str:
-        """Of a generation with this chunking, this engine's passages and that embedder (empty: keywords alone)."""
+        """Of a generation with this chunking and embedder (empty: keywords only)."""
         return f"{self._chunking.fingerprint} passages{PASSAGES_VERSION} | {embedding}"
 
     def scan(self, generation: Generation) -> Iterator[NoteRecord]:
@@ -257,12 +250,12 @@ class IndexWriter:
             after = page[-1].path
 
     async def write_to(self, built: Generation) -> None:
-        """From now on also to this generation."""
+        """Also write to this generation from now on."""
         async with self._lock:
             self._targets = [self.generation, built]
 
     async def switch_to(self, built: Generation) -> None:
-        """Let this generation answer from now on, and write to no other."""
+        """Make this generation active, and write to no other."""
         async with self._lock:
             active = self.generation.number
             await in_thread(lambda: self._index.activate(built.number, active), what="activating a generation")
