@@ -21,7 +21,7 @@ from mcp_memory.engine.serializers import (
     tombstone_payload,
 )
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
-from mcp_memory.git.note_history import PAST_S
+from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.models import NoteRecord
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import moment_of
@@ -170,8 +170,9 @@ async def _recover(engine: Engine, request: requests.RecoverRequest) -> Payload:
 
 
 async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
-    describe = partial(engine.parts.note_history.describe, request.target, request.at, request.limit)
-    return await in_thread(describe, deadline_s=PAST_S + 10, what="reading the history")
+    parts = engine.parts
+    describe = partial(describe_history, parts.vault, parts.index, request.target, request.at, request.limit)
+    return await in_thread(describe, deadline_s=HISTORY_S + 10, what="reading the history")
 
 
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:

@@ -25,7 +25,6 @@ from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
-from mcp_memory.git.note_history import NoteHistory
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.freshness import Freshness
@@ -104,7 +103,6 @@ class EngineParts:
             return forget_note(self, path, None, reason=reason)
 
         self.review = Review(vault, index, self.writer, forget, self.note_lookup, candidates, clock)
-        self.note_history = NoteHistory(vault, index)
         self.idle_detector = IdleDetector()
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
         self.writer.listeners.append(self.auto_compactor.note_changes)

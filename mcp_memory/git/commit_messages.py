@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.git.file_changes import FileChange
 from mcp_memory.git.make_commits import CommitPart
 from mcp_memory.models import Status
 from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import TOPICS, is_page
 from mcp_memory.topics.plan import FRESH, is_topic_name
 from mcp_memory.vault.marker import MARKER
@@ -22,138 +23,130 @@ _VERBS = ("add", "update", "restore", "forget", "erase")
 
 @dataclass(slots=True)
 class _Filed:
-    """What a compaction has done to one topic at the top."""
+    """What a compaction changed in one top-level topic."""
 
-    leaves: list[FileChange] = field(default_factory=list[FileChange])
-    """Now in it, and before elsewhere or nowhere."""
-    left: list[FileChange] = field(default_factory=list[FileChange])
+    arrived: list[FileChange] = field(default_factory=list[FileChange])
+    """Notes that were elsewhere before, or nowhere."""
+    departed: list[FileChange] = field(default_factory=list[FileChange])
     """Where these were."""
     pages: list[FileChange] = field(default_factory=list[FileChange])
 
 
 def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     """Every change in exactly one part."""
-    begun = [
-        change for change in changes if change.old is None and change.path in {MARKER, layout.in_home("README.md")}
-    ]
+    first_files = {MARKER, layout.in_home("README.md")}
+    begun = [change for change in changes if change.old is None and change.path in first_files]
     if begun:
         yield CommitPart("memory: begin a vault", begun)
-    yield from _parts_of([change for change in changes if change not in begun], layout)
-
-
-def _parts_of(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     filed: dict[str, _Filed] = defaultdict(_Filed)
-    back, others, pages = _Filed(), dict[str, list[FileChange]](), list[FileChange]()
-    gone = _by_bytes(change for change in changes if change.new is None and not _is_page(change, layout))
+    moved_back, pages = _Filed(), list[FileChange]()
+    by_verb: dict[str, list[FileChange]] = defaultdict(list)
+    removed: dict[str, list[FileChange]] = defaultdict(list)
     for change in changes:
-        top = _top(change.path, layout)
+        if change.old and change.new is None and not _is_page(change, layout):
+            removed[change.old.oid].append(change)
+    for change in changes:
+        top = _top_topic(change.path, layout)
+        if change in begun:
+            continue
         if _is_page(change, layout):
             (filed[top].pages if top else pages).append(change)
-        elif change.old is None and change.new:
-            same = gone.get(change.new.oid)
-            before = [same.pop()] if same else []
-            kept = filed[top] if top else back if before else None
-            if kept:
-                kept.leaves.append(change)
-                kept.left += before
-            else:
-                others.setdefault(_verb(change), []).append(change)
         elif change.new:
-            others.setdefault(_verb(change), []).append(change)
-    for change in (change for some in gone.values() for change in some):
-        others.setdefault("erase", []).append(change)
-    # The pages of topics that were left go with the notes that left them.
-    for top in {_top(change.path, layout) for change in back.left} & {top for top in filed if not filed[top].leaves}:
-        back.pages += filed.pop(top or "").pages
-    yield from _told_others(others, layout)
-    yield from _told_filed(filed, pages, layout)
-    yield from _told_back(back, layout)
+            same_bytes = removed.get(change.new.oid) if change.old is None else None
+            source = [same_bytes.pop()] if same_bytes else []
+            if source or (top and change.old is None):
+                place = filed[top] if top else moved_back
+                place.arrived.append(change)
+                place.departed += source
+            else:
+                by_verb[_verb(change)].append(change)
+    by_verb["erase"] += [change for group in removed.values() for change in group]
+    # The pages of topics that lost notes go with the notes that left them.
+    lost_notes = {_top_topic(change.path, layout) for change in moved_back.departed}
+    for top in lost_notes & {top for top in filed if not filed[top].arrived}:
+        moved_back.pages += filed.pop(top).pages
+    yield from _edits(by_verb, layout)
+    yield from _compactions(filed, pages, layout)
+    if arrived := moved_back.arrived:
+        folders = {_shown(change.path, layout).rpartition("/")[0] for change in arrived}
+        where = f" to {folders.pop()}/" if len(folders) == 1 else ""
+        moved = [*arrived, *moved_back.departed, *moved_back.pages]
+        yield CommitPart(f"memory: move {_notes(arrived, layout)}{where}", moved)
 
 
-def _told_others(others: dict[str, list[FileChange]], layout: Layout) -> Iterator[CommitPart]:
+def _edits(by_verb: Mapping[str, Sequence[FileChange]], layout: Layout) -> Iterator[CommitPart]:
     for verb in _VERBS:
-        some = others.get(verb, ())
-        entries = [change for change in some if logs.is_log_path(change.path)]
-        leaves = [change for change in some if not logs.is_log_path(change.path)]
-        if leaves:
-            yield CommitPart(f"memory: {verb} {_leaves(leaves, layout)}", leaves)
+        entries = [change for change in by_verb.get(verb, ()) if logs.is_log_path(change.path)]
+        notes = [change for change in by_verb.get(verb, ()) if not logs.is_log_path(change.path)]
+        if notes:
+            yield CommitPart(f"memory: {verb} {_notes(notes, layout)}", notes)
         if entries:
-            number = sum(_entries_changed(change) for change in entries)
-            what = "1 log entry" if number == 1 else f"{number} log entries"
-            yield CommitPart(f"memory: {verb} {what}", entries)
+            number = sum(map(_entries_changed, entries))
+            yield CommitPart(f"memory: {verb} {counted(number, 'log entry', 'log entries')}", entries)
 
 
-def _told_filed(filed: dict[str, _Filed], pages: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
+def _compactions(filed: Mapping[str, _Filed], pages: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     parts: list[CommitPart] = []
-    renewed: list[FileChange] = []
-    for each in filed.values():
-        if each.leaves:
-            folder = posixpath.commonpath([posixpath.dirname(change.path) for change in each.leaves])
-            name = (layout.below_home(folder) or folder).removeprefix(f"{TOPICS}/")
-            number = "1 leaf" if len(each.leaves) == 1 else f"{len(each.leaves)} leaves"
-            parts.append(CommitPart(f"memory: compact {number} into {name}/", [*each.leaves, *each.left, *each.pages]))
+    rewritten: list[FileChange] = []
+    for topic in filed.values():
+        if topic.arrived:
+            folder = posixpath.commonpath([posixpath.dirname(change.path) for change in topic.arrived])
+            name = _shown(folder, layout).removeprefix(f"{TOPICS}/")
+            message = f"memory: compact {counted(len(topic.arrived), 'note')} into {name}/"
+            parts.append(CommitPart(message, [*topic.arrived, *topic.departed, *topic.pages]))
         else:
-            renewed += each.pages
-    if renewed:
-        folders = sorted({(layout.below_home(change.path) or change.path).rpartition("/")[0] for change in renewed})
-        told = f"{folders[0].removeprefix(f'{TOPICS}/')}/" if len(folders) == 1 else f"{len(folders)} topics"
-        parts.append(CommitPart(f"memory: re-summarise {told}", renewed))
+            rewritten += topic.pages
+    if rewritten:
+        folders = sorted({_shown(change.path, layout).rpartition("/")[0] for change in rewritten})
+        where = f"{folders[0].removeprefix(f'{TOPICS}/')}/" if len(folders) == 1 else f"{len(folders)} topics"
+        parts.append(CommitPart(f"memory: re-summarise {where}", rewritten))
     if pages and not parts:
         parts.append(CommitPart("memory: re-summarise the map of topics", pages))
-    elif pages:  # the map that tells of it, too
+    elif pages:  # the index of topics changed because of the last part
         parts[-1] = CommitPart(parts[-1].message, [*parts[-1].changes, *pages])
     yield from parts
 
 
-def _told_back(back: _Filed, layout: Layout) -> Iterator[CommitPart]:
-    if back.leaves:
-        places = {(layout.below_home(change.path) or change.path).rpartition("/")[0] for change in back.leaves}
-        where = f" to {places.pop()}/" if len(places) == 1 else ""
-        yield CommitPart(f"memory: move {_leaves(back.leaves, layout)}{where}", [*back.leaves, *back.left, *back.pages])
-
-
 def _verb(change: FileChange) -> str:
-    """Of a file that is there now."""
+    """For a file that exists now."""
     if change.old is None:
         return "add"
     before, after = _text(change.before), _text(change.after)
     if logs.is_log_path(change.path):
-        hidden, hiding = len(_forgotten(before)), len(_forgotten(after))
-        if hidden != hiding:
-            return "forget" if hiding > hidden else "restore"
-        return "add" if _entries(change.after) > _entries(change.before) else "update"
+        hidden_before, hidden_after = _forgotten_entries(before), _forgotten_entries(after)
+        if hidden_before != hidden_after:
+            return "forget" if hidden_after > hidden_before else "restore"
+        return "add" if len(logs.entries(after)) > len(logs.entries(before)) else "update"
     was, now = (frontmatter.parse(text).meta.get("status") == Status.DELETED for text in (before, after))
     return "update" if was == now else "forget" if now else "restore"
 
 
 def _entries_changed(change: FileChange) -> int:
+    before, after = _text(change.before), _text(change.after)
     if change.old is None or change.new is None:
-        return max(1, _entries(change.after))
-    hidden = abs(len(_forgotten(_text(change.after))) - len(_forgotten(_text(change.before))))
-    return hidden or max(1, abs(_entries(change.after) - _entries(change.before)))
+        return max(1, len(logs.entries(after)))
+    hidden = abs(_forgotten_entries(after) - _forgotten_entries(before))
+    return hidden or max(1, abs(len(logs.entries(after)) - len(logs.entries(before))))
 
 
-def _entries(data: bytes) -> int:
-    return len(logs.entries(_text(data)))
-
-
-def _forgotten(text: str) -> Sequence[object]:
-    return frontmatter.parse(text).meta.get("forgotten") or ()
+def _forgotten_entries(text: str) -> int:
+    return len(frontmatter.parse(text).meta.get("forgotten") or ())
 
 
 def _text(data: bytes) -> str:
     return frontmatter.decode(data).text or ""
 
 
-def _leaves(changes: Sequence[FileChange], layout: Layout) -> str:
-    if len(changes) == 1:
-        path = changes[0].path
-        return f"leaf {layout.below_home(path) or path}"
-    return f"{len(changes)} leaves"
+def _notes(changes: Sequence[FileChange], layout: Layout) -> str:
+    return f"note {_shown(changes[0].path, layout)}" if len(changes) == 1 else f"{len(changes)} notes"
 
 
-def _top(path: str, layout: Layout) -> str:
-    """The topic at the top that a file is in; empty where it is in none."""
+def _shown(path: str, layout: Layout) -> str:
+    return layout.below_home(path) or path
+
+
+def _top_topic(path: str, layout: Layout) -> str:
+    """The top-level topic that a file is in; empty for a file outside of topics."""
     inside = (layout.below_home(path) or "").split("/")
     is_filed = len(inside) > 2 and inside[0] == TOPICS and inside[1] != FRESH and is_topic_name(inside[1])
     return inside[1] if is_filed else ""
@@ -161,11 +154,3 @@ def _top(path: str, layout: Layout) -> str:
 
 def _is_page(change: FileChange, layout: Layout) -> bool:
     return is_page(layout.below_home(change.path) or "")
-
-
-def _by_bytes(changes: Iterable[FileChange]) -> dict[str, list[FileChange]]:
-    found: dict[str, list[FileChange]] = defaultdict(list)
-    for change in changes:
-        if change.old:
-            found[change.old.oid].append(change)
-    return found

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class UncommittedFiles:
-    """Thread-safe."""
+    """Changed files, kept on disk so that a restart commits them. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -41,14 +41,14 @@ class UncommittedFiles:
         self._wake: Callable[[], None] = lambda: None
         self._number = 0
         self._paths: dict[NotePath, int] = {}
-        """With the number of its latest change."""
+        """Path → number of its latest change."""
         self._load()
 
     def __len__(self) -> int:
         return len(self._paths)
 
     def add(self, path: NotePath) -> None:
-        """A file has changed. Raises nothing: an answer must not fail for what is done behind it."""
+        """Raises nothing: an answer must not fail because of a later commit."""
         with self._lock:
             is_new = path not in self._paths
             self._number += 1
@@ -61,25 +61,22 @@ class UncommittedFiles:
         self._wake()
 
     def snapshot(self) -> Mapping[NotePath, int]:
-        """What is pending now, in the order of the first change."""
+        """In the order of the first change."""
         with self._lock:
             return dict(self._paths)
 
     def settle(self, done: Mapping[NotePath, int]) -> None:
-        """These need no commit any more, unless they have changed again. Raises OSError."""
+        """Drop the files that have not changed again. Raises OSError."""
         with self._lock:
             self._paths = {path: number for path, number in self._paths.items() if done.get(path) != number}
-            self._write(self._paths)
+            if self._paths:
+                replace_file(self._file, b"".join(json.dumps(path).encode() + b"\n" for path in self._paths))
+            else:
+                self._file.unlink(missing_ok=True)
 
     def on_change(self, wake: Callable[[], None]) -> None:
-        """`wake` is called in whatever thread has changed a file."""
+        """`wake` is called in the thread that changed a file."""
         self._wake = wake
-
-    def _write(self, paths: Collection[NotePath]) -> None:
-        if paths:
-            replace_file(self._file, b"".join(json.dumps(path).encode() + b"\n" for path in paths))
-        else:
-            self._file.unlink(missing_ok=True)
 
     def _load(self) -> None:
         try:
@@ -90,26 +87,26 @@ class UncommittedFiles:
             try:
                 path = json.loads(line)
             except ValueError:
-                continue  # half a line: what it was about was not answered
+                continue  # half a line from a crash: that change was never answered
             if isinstance(path, str):
                 self._number += 1
                 self._paths[NotePath(path)] = self._number
 
 
 MOST_QUIETS = 6
-"""So many quiet times after the first change a commit is made also while changes go on."""
+"""A commit is made after this many quiet periods even while changes go on."""
 COMMIT_S = 20.0
-"""Of thousands of files; a few take a tenth of a second. The engine does not end before."""
+"""For thousands of files; a few take 0.1 s. The engine waits this long when it closes."""
 MOST_FILES = 500
-"""In one attempt, by name; so thousands are committed little by little, however slow git is."""
+"""In one attempt, so thousands of files are committed in steps, however slow git is."""
 CLOSING_S = 5.0
-"""What waits longer when the engine ends is committed at the next start."""
+"""When the engine closes; what is left is committed at the next start."""
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
-"""While git is busy or says no; doubled each time."""
+"""While git is busy or fails; doubled each time."""
 
 
 class Committer:
-    """Nothing else runs git to change anything."""
+    """The only code that runs git to change anything."""
 
     def __init__(self, root: Path, pending: UncommittedFiles, vault: Vault, health: Health, config: GitConfig) -> None:
         self._root = root
@@ -126,7 +123,7 @@ class Committer:
         return replace(self._state, waiting=len(self._pending))
 
     async def run(self) -> None:
-        """Until it is cancelled; then what is pending is committed, if that is quickly done."""
+        """Runs until cancelled; then commits what is pending if that takes at most `CLOSING_S`."""
         loop = asyncio.get_running_loop()
         self._pending.on_change(lambda: _call(loop, self._note))
         try:
@@ -153,7 +150,7 @@ class Committer:
             await anyio.sleep(left)
 
     async def _attempt(self, deadline_s: float) -> bool:
-        """Whether nothing is left to do. Told in `status`; an answer never waits for it or fails by it."""
+        """Returns whether nothing is left to do. `state` reports failures; no answer waits for a commit."""
         self._changed = anyio.Event()
         pending = self._pending.snapshot()
         paths = sorted(pending)
@@ -179,11 +176,11 @@ class Committer:
         return False
 
     def _waits(self, error: McpMemoryError) -> None:
-        hint = error.hint or "nothing to do: it is tried again"
+        hint = error.hint or "nothing to do: it will be tried again"
         self._state = CommitHealth(0, self._state.last, error.message, hint, isinstance(error, Busy))
 
     def _commit(self, some: Mapping[NotePath, int], deadline_s: float) -> CommitResult:
-        """In a worker thread, which ends by itself at the deadline."""
+        """For a worker thread; ends by itself at the deadline."""
         layout = self._vault.layout
         with naming_the_cause(str(self._root)):
             repository = find_repository(self._root, deadline_s)
@@ -194,7 +191,7 @@ class Committer:
             return made
 
     def _objection(self, change: FileChange) -> McpMemoryError | None:
-        """What is in a commit may be pushed, and stays."""
+        """A commit may be pushed, and then a secret stays public."""
         if self._vault.secrets_allowed or not (found := find_secret(change.after.decode("utf-8", "replace"))):
             return None
         return Refused(
@@ -203,5 +200,5 @@ class Committer:
 
 
 def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
-    with suppress(RuntimeError):  # the loop is closed: what is pending is on disk
+    with suppress(RuntimeError):  # the loop is closed; the list on disk has the change
         loop.call_soon_threadsafe(work)

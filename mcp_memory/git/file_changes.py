@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,19 +11,19 @@ from mcp_memory.errors import Busy, McpMemoryError
 from mcp_memory.git.git_command import Git
 from mcp_memory.git.repository import Repository
 
+_RAW = ("--raw", "--no-abbrev", "--no-renames", "-z")
+
 
 @dataclass(frozen=True, slots=True)
 class GitBlob:
-    """A file's bytes as the repository names them."""
-
     mode: str
     oid: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file that a commit changes. `path` is that in the vault; `old` is None for a new file, `new` for one that is
-    gone. `before` are its bytes where it has both, `after` where it has `new`."""
+    """One file that a commit changes. `path` is relative to the vault; `old` is None for a new file, `new` for a gone
+    one. `before` holds its old bytes if both exist, `after` the new ones."""
 
     path: str
     old: GitBlob | None
@@ -35,55 +34,55 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class DraftedCommit:
-    """`left`: paths that the repository does not want, or that are no files of ours any more. `waiting`: those that
-    wait for a person, and why."""
+    """`waiting`: paths that need something from you first, and why."""
 
     changes: Sequence[FileChange]
-    left: Sequence[str]
     waiting: Mapping[str, McpMemoryError]
 
 
 def draft_commit(repository: Repository, head: str | None, paths: Sequence[str], scratch: Path) -> DraftedCommit:
-    """What these paths would change, as they are on disk now. `scratch` is a file for an index of our own.
+    """What these paths change, as they are on disk now. `scratch` is a file for an index of our own.
 
-    Raises Busy where a person has yet to say which version of one of them counts, GitUnavailable.
+    Raises Busy while one of them has an unresolved conflict, GitUnavailable.
     """
     git = repository.git.on(scratch)
     load_index(git, head)
-    fit = [path for path in paths if _fits(repository, path)]
-    wanted = dict.fromkeys(fit)
-    for unwanted in (*_ignored(git, repository, fit), *_set_aside(repository)):
+    regular = [path for path in paths if _is_regular_or_gone(repository, path)]
+    wanted = dict.fromkeys(regular)
+    for unwanted in (*_ignored(git, repository, regular), *_set_aside(repository)):
         wanted.pop(unwanted, None)
     if unmerged := wanted.keys() & set(_unmerged(repository)):
         raise Busy(f"{min(unmerged)} has a conflict in git's index", hint="resolve it, then git add or git restore it")
-    git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", said=_listed(repository, wanted))
-    out = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "--no-renames", "-z", head or empty_tree(git))
-    changes = [
-        replace(change, path=repository.from_git_path(os.fsencode(change.path))) for change in parse_raw_diff(out)
-    ]
-    known = staged_changes(repository, repository.git, head)
-    waiting = {change.path: _is_staged(change.path) for change in changes if is_theirs(change, known)}
-    free = _with_texts(repository.git, [change for change in changes if change.path not in waiting])
-    return DraftedCommit(free, [path for path in paths if path not in wanted], waiting)
+    listed = b"".join(repository.to_git_path(path) + b"\0" for path in wanted)
+    git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=listed)
+    changes = parse_raw_diff(repository, git.run("diff-index", "--cached", *_RAW, head or empty_tree(git)))
+    staged = staged_changes(repository, repository.git, head)
+    waiting: dict[str, McpMemoryError] = {
+        change.path: Busy(
+            f"{change.path} is staged, in another version", hint=f"git commit it, or git restore --staged {change.path}"
+        )
+        for change in changes
+        if is_staged_differently(change, staged)
+    }
+    return DraftedCommit(
+        _with_texts(repository.git, [change for change in changes if change.path not in waiting]), waiting
+    )
 
 
 def staged_changes(repository: Repository, git: Git, head: str | None) -> dict[str, GitBlob | None]:
-    """What differs in an index from the commit that is checked out, and how; None is gone."""
-    tree = head or empty_tree(git)
-    out = git.run(
-        "diff-index", "--cached", "--ita-invisible-in-index", "--raw", "--no-abbrev", "--no-renames", "-z", tree
-    )
-    return {repository.from_git_path(os.fsencode(change.path)): change.new for change in parse_raw_diff(out)}
+    """How an index differs from the checked-out commit; None for a removed file."""
+    out = git.run("diff-index", "--cached", "--ita-invisible-in-index", *_RAW, head or empty_tree(git))
+    return {change.path: change.new for change in parse_raw_diff(repository, out)}
 
 
-def is_theirs(change: FileChange, known: Mapping[str, GitBlob | None]) -> bool:
-    """Whether another version of it than ours is staged: their next commit would take ours back."""
-    return change.path in known and known[change.path] != change.new
+def is_staged_differently(change: FileChange, staged: Mapping[str, GitBlob | None]) -> bool:
+    """Whether a version other than ours is staged: your next commit would revert ours."""
+    return change.path in staged and staged[change.path] != change.new
 
 
 def load_index(git: Git, head: str | None) -> None:
-    """Make its index that of a commit."""
-    git.run("read-tree", head) if head else git.run("read-tree", "--empty")
+    """Fills the index of `git` from a commit."""
+    git.run("read-tree", head or "--empty")
 
 
 def index_entries(repository: Repository, changes: Sequence[FileChange]) -> bytes:
@@ -96,19 +95,25 @@ def empty_tree(git: Git) -> str:
     return git.run("hash-object", "-t", "tree", "--stdin").decode().strip()
 
 
-def parse_raw_diff(raw: bytes) -> Iterator[FileChange]:
-    """From the output of a diff with `--raw --no-abbrev --no-renames -z`; paths are those in the work tree."""
+def diff_trees(repository: Repository, git: Git, old: str, new: str | None) -> list[FileChange]:
+    return parse_raw_diff(repository, git.run("diff-tree", "-r", *_RAW, old, new or empty_tree(git)))
+
+
+def parse_raw_diff(repository: Repository, raw: bytes) -> list[FileChange]:
+    """From the output of a diff with the options `_RAW`."""
     fields = iter(raw.split(b"\0"))
+    changes: list[FileChange] = []
     for meta in fields:
-        if not meta.startswith(b":"):
-            continue
-        old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
-        yield FileChange(os.fsdecode(next(fields)), _blob(old_mode, old), _blob(new_mode, new))
+        if meta.startswith(b":"):
+            old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
+            path = repository.from_git_path(next(fields))
+            changes.append(FileChange(path, _blob(old_mode, old), _blob(new_mode, new)))
+    return changes
 
 
 def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of these blobs; one that is not there is left out."""
-    out = git.run("cat-file", "--batch", said="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
+    """The bytes of these blobs; missing ones are left out."""
+    out = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
     found: dict[str, bytes] = {}
     at = 0
     while at < len(out):
@@ -146,24 +151,16 @@ def _with_texts(git: Git, changes: Sequence[FileChange]) -> list[FileChange]:
     ]
 
 
-def _is_staged(path: str) -> Busy:
-    return Busy(f"{path} is staged, in another version", hint=f"git commit it, or git restore --staged {path}")
-
-
-def _listed(repository: Repository, paths: Iterable[str]) -> bytes:
-    return b"".join(repository.to_git_path(path) + b"\0" for path in paths)
-
-
 def _ignored(git: Git, repository: Repository, paths: Sequence[str]) -> Iterator[str]:
-    """What is in the commit already is never ignored."""
+    """A file in the commit is never ignored."""
     if paths:
-        said = b"".join(b"./" + repository.to_git_path(path) + b"\0" for path in paths)  # a name may start with a colon
-        out = git.run("check-ignore", "-z", "--stdin", said=said, accepted=(0, 1))
+        names = b"".join(b"./" + repository.to_git_path(path) + b"\0" for path in paths)  # a name may start with ":"
+        out = git.run("check-ignore", "-z", "--stdin", stdin=names, accepted=(0, 1))
         yield from (repository.from_git_path(path.removeprefix(b"./")) for path in out.split(b"\0") if path)
 
 
 def _set_aside(repository: Repository) -> Iterator[str]:
-    """What a person has told git not to look at: `skip-worktree` (S) and `assume-unchanged` (lower case)."""
+    """Files that you told git to skip: `skip-worktree` (S) and `assume-unchanged` (lower case)."""
     listed = repository.git.run("--literal-pathspecs", "ls-files", "-v", "-z", "--", repository.prefix or ".")
     for line in listed.split(b"\0"):
         if line[:1] == b"S" or line[:1].islower():
@@ -176,8 +173,8 @@ def _unmerged(repository: Repository) -> Iterator[str]:
             yield repository.from_git_path(line.partition(b"\t")[2])
 
 
-def _fits(repository: Repository, path: str) -> bool:
-    """Whether it is a file or nothing, in folders that are no links and no repositories of their own."""
+def _is_regular_or_gone(repository: Repository, path: str) -> bool:
+    """In folders that are neither links nor repositories of their own."""
     file = repository.top / f"{repository.prefix}{path}"
     for folder in file.parents:
         if folder == repository.top:

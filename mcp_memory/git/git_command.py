@@ -14,19 +14,17 @@ from time import monotonic
 from mcp_memory.errors import GitUnavailable
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME")
-"""Where the person's configuration is. Not `GIT_*`: the caller's may be about another repository."""
+"""Enough to find your configuration. Not `GIT_*`: the caller's may name another repository."""
 
 _ENVIRONMENT = {
-    "LC_ALL": "C",  # its messages are told apart below
+    "LC_ALL": "C",  # `_refusal` reads the messages
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
 }
 
-_NOTHING: Mapping[str, str] = {}
-
 _SETTINGS = (
-    "core.hooksPath=/dev/null",  # a person's hooks are for a person's commits; `update-ref` would run one too
+    "core.hooksPath=/dev/null",  # your hooks are for your commits; `update-ref` would run one too
     "core.fsmonitor=false",  # may be a program
     "protocol.allow=never",  # a partial clone would fetch
     "gc.auto=0",
@@ -34,20 +32,20 @@ _SETTINGS = (
     "log.showSignature=false",
     "log.showRoot=true",
     "safe.bareRepository=explicit",  # a folder that came with a clone may look like one, with filters of its own
-    "core.safecrlf=false",  # a warning for whoever types `git add`
+    "core.safecrlf=false",  # prints a warning
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
 )
 
 _ENDING_S = 2.0
-"""How long a git that is told to end may take to remove its lock files."""
+"""How long git may take after SIGTERM to remove its lock files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """In one folder, until `latest` (monotonic seconds). `index`: another one than the person's; `umask`: of what it
-    writes, -1 for ours."""
+    """Runs commands in one folder until `latest` (monotonic seconds). `index` is used instead of yours; `umask` applies
+    to files that git writes, -1 for ours."""
 
     folder: Path
     latest: float
@@ -60,24 +58,14 @@ class Git:
     def run(
         self,
         *arguments: str,
-        said: bytes = b"",
+        stdin: bytes = b"",
         accepted: Collection[int] = (0,),
-        more: Mapping[str, str] = _NOTHING,
+        environ: Mapping[str, str] | None = None,
     ) -> bytes:
-        """What it prints; `said` is its input, `more` of its environment.
+        """Returns what git prints. `environ` is added to its environment.
 
-        Raises GitUnavailable where there is no git, it does not end in time, or ends with another code than these.
+        Raises GitUnavailable if git is missing, does not end in time, or ends with a code that is not `accepted`.
         """
-        return self.ended(*arguments, said=said, accepted=accepted, more=more)[1]
-
-    def ended(
-        self,
-        *arguments: str,
-        said: bytes = b"",
-        accepted: Collection[int] = (0,),
-        more: Mapping[str, str] = _NOTHING,
-    ) -> tuple[int, bytes]:
-        """Its exit code too. Raises as `run`."""
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         command = ["git", "-C", str(self.folder), *settings, *arguments]
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _ENVIRONMENT
@@ -87,19 +75,19 @@ class Git:
             process = subprocess.Popen(
                 command,
                 cwd="/",
-                env={**environment, **more},
+                env={**environment, **(environ or {})},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 umask=self.umask,
-                start_new_session=True,  # a group of its own, to be ended as a whole
+                start_new_session=True,  # a group of its own, so that `_end` reaches git's children
             )
         except OSError as error:
             raise GitUnavailable(
-                f"git cannot be run: {error.strerror}", hint="install git, and see that it is on the PATH"
+                f"git cannot be run: {error.strerror}", hint="install git and put it on the PATH"
             ) from error
         try:
-            out, err = process.communicate(said, timeout=max(0.1, self.latest - monotonic()))
+            out, err = process.communicate(stdin, timeout=max(0.1, self.latest - monotonic()))
         except subprocess.TimeoutExpired:
             raise GitUnavailable(
                 f"git {arguments[0]} did not end in time", hint=f"run it by hand in {self.folder}: git status"
@@ -108,11 +96,11 @@ class Git:
             _end(process)
         if process.returncode not in accepted:
             raise _refusal(arguments[0], self.folder, err.decode("utf-8", "replace"))
-        return process.returncode, out
+        return out
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """With all that it started. First kindly: a git that is killed leaves its lock files to the person."""
+    """Ends git and its children; SIGTERM first, because a killed git leaves its lock files behind."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             break
@@ -133,5 +121,5 @@ def _refusal(command: str, folder: Path, err: str) -> GitUnavailable:
             f"git refuses the repository around {folder}: it belongs to another user",
             hint=next((line for line in lines if line.startswith("git config")), "see git's safe.directory"),
         )
-    said = next((line for line in lines if line.startswith("fatal: ")), lines[-1] if lines else "no reason given")
-    return GitUnavailable(f"git {command}: {said[:300]}", hint=f"run git status in {folder}")
+    reason = next((line for line in lines if line.startswith("fatal: ")), lines[-1] if lines else "no reason given")
+    return GitUnavailable(f"git {command}: {reason[:300]}", hint=f"run git status in {folder}")

@@ -13,13 +13,12 @@ from mcp_memory.git.repository import Repository
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
 
 _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
-"""Such as a configuration may want run to show a difference; `-S` would run one, too."""
+"""Programs that your configuration may run to show a difference; `-S` would run one, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTouch:
-    """What a commit did to one file. `path` is where it is then, `before` where it was; each None where there is none,
-    with the names of the bytes."""
+    """What a commit did to one file: its path after it and before it (None if absent), and the hashes of its bytes."""
 
     path: str | None
     before: str | None
@@ -41,8 +40,8 @@ class HistoryStep:
 def list_commits(
     repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False
 ) -> list[HistoryStep]:
-    """The latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also where a
-    single file was under another name. Raises GitUnavailable."""
+    """The latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also under the
+    earlier names of a single file. Raises GitUnavailable."""
     if repository.head() is None:
         return []
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths] or [repository.prefix or "."]
@@ -55,8 +54,8 @@ def list_commits(
 
 
 def find_paths(repository: Repository, words: str) -> list[str]:
-    """The files of the vault to which a commit has added these words, or from which it took them; so all the places
-    that a note with such an id ever had. Raises GitUnavailable."""
+    """The files to or from which a commit added or removed these words; for an id, all paths that its note ever had.
+    Raises GitUnavailable."""
     if repository.head() is None:
         return []
     out = repository.git.run(
@@ -66,17 +65,12 @@ def find_paths(repository: Repository, words: str) -> list[str]:
     return list(dict.fromkeys(repository.from_git_path(path) for path in out.split(b"\0") if path))
 
 
-def texts_of(repository: Repository, oids: Sequence[str]) -> dict[str, bytes]:
-    """Raises GitUnavailable."""
-    return read_blobs(repository.git, list(dict.fromkeys(oids)))
-
-
 def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of those files that a commit holds. Raises InvalidInput, NotFound for no commit, GitUnavailable."""
+    """The bytes of those files that a commit contains. Raises InvalidInput, NotFound for no commit, GitUnavailable."""
     if commit.startswith("-") or not commit.isprintable() or not commit:
         raise InvalidInput(f"{commit!r} names no commit", hint="mcp-memory log lists them")
-    code, out = repository.git.ended("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
-    if code:
+    out = repository.git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
+    if not out:
         raise NotFound(f"no commit {commit[:100]}", hint="mcp-memory log lists them")
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths]
     listed = repository.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
@@ -85,7 +79,7 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
         meta, _, path = line.partition(b"\t")
         if path:
             oids[repository.from_git_path(path)] = meta.decode().split(" ")[2]
-    found = texts_of(repository, list(oids.values()))
+    found = read_blobs(repository.git, list(oids.values()))
     return {path: found[oid] for path, oid in oids.items() if oid in found}
 
 
@@ -102,7 +96,7 @@ def _parsed(repository: Repository, out: bytes) -> Iterator[HistoryStep]:
             if status[0] in "RC":
                 touched.append(FileTouch(repository.from_git_path(fields[at + 2]), path, new, old))
                 at += 3
-                continue
-            touched.append(FileTouch(None if status == "D" else path, None if status == "A" else path, new, old))
-            at += 2
+            else:
+                touched.append(FileTouch(None if status == "D" else path, None if status == "A" else path, new, old))
+                at += 2
         yield HistoryStep(commit, when, who, message, touched)

@@ -1,14 +1,14 @@
 """Commits our files as they are on disk to the checked-out branch, with plumbing commands only.
 
-The tree is made in an index of our own from the commit that is checked out, so nothing that a person staged gets into
-it. The branch moves by compare-and-swap: a person's commit in the same instant wins, and ours is made anew upon it.
+The tree is built in an index of our own from the checked-out commit, so it contains nothing that you staged. The branch
+moves by compare-and-swap: a commit of yours in the same instant wins, and ours is made again on top of it.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
@@ -18,8 +18,8 @@ from mcp_memory.git.staging_index import repair_index, updated_index
 
 TRIES = 5
 
-WE = "mcp-memory"
-"""Who commits where git knows nobody."""
+COMMITTER = "mcp-memory"
+"""Used if git has no user.name and user.email."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +32,26 @@ class CommitPart:
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """`commits` are their names, oldest first; `left` paths that the repository does not want; `waiting` those that a
-    person has to do something about, and what."""
+    """`commits` are hashes, oldest first; `waiting` are paths that need something from you first, and what."""
 
-    commits: Sequence[str] = ()
-    left: Sequence[str] = ()
-    waiting: Mapping[str, McpMemoryError] = field(default_factory=dict[str, McpMemoryError])
-
-
-def _nothing(_: FileChange) -> McpMemoryError | None:
-    return None
+    commits: Sequence[str]
+    waiting: Mapping[str, McpMemoryError]
 
 
 def commit_files(
     repository: Repository,
     paths: Sequence[str],
     parts_of: Callable[[Sequence[FileChange]], Sequence[CommitPart]],
-    objection: Callable[[FileChange], McpMemoryError | None] = _nothing,
+    objection: Callable[[FileChange], McpMemoryError | None] = lambda _: None,
 ) -> CommitResult:
-    """Commit what these paths of the vault are now, in the parts that `parts_of` makes of their changes; but none that
-    there is an objection to.
+    """Commits these paths as they are now, in the parts that `parts_of` returns; leaves out changes with an objection.
 
-    Raises Busy where something is going on in the repository, which will be over; GitUnavailable, StorageFailed.
+    Raises Busy while something else is in progress in the repository, GitUnavailable, StorageFailed.
     """
     repository.require_idle()
     repository = repository.writing_like(paths)
     with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
-        repair_index(repository, Path(folder) / "right")
+        repair_index(repository, Path(folder) / "repaired")
         for number in range(TRIES):
             scratch = Path(folder) / str(number)
             head = repository.head()
@@ -67,44 +60,43 @@ def commit_files(
             changes = [change for change in drafted.changes if change.path not in objections]
             waiting = {**drafted.waiting, **objections}
             if not changes:
-                return CommitResult((), drafted.left, waiting)
+                return CommitResult((), waiting)
             parts = parts_of(changes)
-            commits = _made(repository, head, parts, scratch)
+            commits = _create_commits(repository, head, parts, scratch)
             try:
                 with updated_index(repository, head, commits[-1], changes, scratch.with_suffix(".index")):
                     repository.require_idle()
-                    said = f"commit: {parts[-1].message}"
-                    repository.git.run("update-ref", "-m", said, "HEAD", commits[-1], head or "")
+                    reason = f"commit: {parts[-1].message}"
+                    repository.git.run("update-ref", "-m", reason, "HEAD", commits[-1], head or "")
             except GitUnavailable:
                 if repository.head() == head:
                     raise
                 continue
-            return CommitResult(commits, drafted.left, waiting)
-    raise Busy(f"others commit in {repository.top} all the time", hint="nothing to do: it is tried again")
+            return CommitResult(commits, waiting)
+    raise Busy(f"others keep committing in {repository.top}", hint="nothing to do: it will be tried again")
 
 
-def _made(repository: Repository, head: str | None, parts: Sequence[CommitPart], scratch: Path) -> list[str]:
-    """Their commits, each upon the one before; no branch knows them yet."""
+def _create_commits(repository: Repository, head: str | None, parts: Sequence[CommitPart], scratch: Path) -> list[str]:
+    """Each on top of the one before; no branch refers to them yet."""
     git = repository.git.on(scratch)
     load_index(git, head)
-    who = _identity(repository)
-    made: list[str] = []
+    identity = _identity(repository)
+    commits: list[str] = []
     for part in parts:
-        git.run("update-index", "-z", "--index-info", said=index_entries(repository, part.changes))
+        git.run("update-index", "-z", "--index-info", stdin=index_entries(repository, part.changes))
         tree = git.run("write-tree").decode().strip()
-        parent = made[-1] if made else head
-        upon = ("-p", parent) if parent else ()
-        made.append(git.run("commit-tree", *upon, tree, said=part.message.encode(), more=who).decode().strip())
-    return made
+        parent = commits[-1] if commits else head
+        onto = ("-p", parent) if parent else ()
+        commit = git.run("commit-tree", *onto, tree, stdin=part.message.encode(), environ=identity)
+        commits.append(commit.decode().strip())
+    return commits
 
 
 def _identity(repository: Repository) -> dict[str, str]:
-    """Nothing where the person has told git who they are."""
-    code, out = repository.git.ended("config", "--get-regexp", "^user\\.(name|email)$", accepted=(0, 1))
-    told = {line.split(" ", 1)[0] for line in out.decode("utf-8", "replace").splitlines() if " " in line}
-    if not code and {"user.name", "user.email"} <= told:
+    """Environment variables; none if git knows your name and email address."""
+    out = repository.git.run("config", "--get-regexp", "^user\\.(name|email)$", accepted=(0, 1))
+    known = {line.split(" ", 1)[0] for line in out.decode("utf-8", "replace").splitlines() if " " in line}
+    if {"user.name", "user.email"} <= known:
         return {}
-    email = f"{WE}@localhost"
-    return {
-        "GIT_AUTHOR_NAME": WE, "GIT_AUTHOR_EMAIL": email, "GIT_COMMITTER_NAME": WE, "GIT_COMMITTER_EMAIL": email
-    }  # fmt: skip
+    user = {"NAME": COMMITTER, "EMAIL": f"{COMMITTER}@localhost"}
+    return {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in user.items()}

@@ -21,22 +21,20 @@ IN_PROGRESS = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisection",
 }
-"""Files in the repository's own folder that are there as long as something is going on."""
+"""Files in the `.git` folder that exist while something is in progress."""
 
 MESSAGE_S = 900.0
-"""For so long we believe that somebody is still writing a commit message: the commit would fail when they are done, if
-the branch had moved meanwhile."""
-
+"""How long we assume that a commit message is still being edited; that commit would fail if the branch moved."""
 
 _READABLE = stat.S_IRGRP | stat.S_IROTH
 _NONE = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
-"""What git says where there is none that we would use."""
+"""Git's messages for a folder without a usable repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`top` is its work tree, `folder` its own folder (of a linked work tree, that one's); `prefix` is where the vault
-    is below `top`, empty or with a slash at its end."""
+    """`top` is the work tree, `folder` its `.git` folder (for a linked work tree, its own); `prefix` is the path of
+    the vault below `top`, empty or with a slash at its end."""
 
     git: Git
     top: Path
@@ -48,61 +46,63 @@ class Repository:
         return self.folder / "index"
 
     def to_git_path(self, path: str) -> bytes:
-        """A path of the vault, as git names it."""
+        """A path in the vault as git names it."""
         return os.fsencode(self.prefix + path)
 
     def from_git_path(self, path: bytes) -> str:
-        """The other way round."""
         return os.fsdecode(path).removeprefix(self.prefix)
 
     def head(self) -> str | None:
-        """The commit that is checked out; None where there is none yet. Raises GitUnavailable."""
-        code, out = self.git.ended("rev-parse", "--verify", "--quiet", "HEAD^{commit}", accepted=(0, 1))
-        if code:
-            self.git.run("symbolic-ref", "--quiet", "HEAD")  # else it is no branch without commits, but broken
-            return None
-        return out.decode().strip()
+        """The checked-out commit; None before the first. Raises GitUnavailable."""
+        commit = self.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", accepted=(0, 1))
+        if not commit:
+            self.git.run("symbolic-ref", "--quiet", "HEAD")  # fails if HEAD is broken, not just without commits
+        return commit.decode().strip() or None
 
     def writing_like(self, paths: Iterable[str]) -> Repository:
-        """One that gives nobody else more to read than these files of the vault do: git would write their texts for
-        all to read. What the person allows by `core.sharedRepository` stays allowed."""
+        """A copy whose git makes objects as private as these files; by default git makes them readable by everyone.
+        `core.sharedRepository` still applies."""
         modes = [mode for path in paths if (mode := _mode_of(self.top / f"{self.prefix}{path}")) is not None]
         if all(mode & _READABLE == _READABLE for mode in modes):
             return self
         return replace(self, git=replace(self.git, umask=stat.S_IRWXG | stat.S_IRWXO))
 
     def open_objects(self) -> Path | None:
-        """The folder of all texts, if other users can get into it. Raises GitUnavailable."""
+        """The folder of git's objects if other users can enter it, else None. Raises GitUnavailable."""
         objects = self.top / _line(self.git.run("rev-parse", "--git-path", "objects"))
         folders = [objects, *objects.resolve().parents]
         return objects if all((_mode_of(folder) or 0) & (stat.S_IXGRP | stat.S_IXOTH) for folder in folders) else None
 
     def require_idle(self) -> None:
-        """Raises Busy while a person is in the middle of something that a commit would disturb, or that would lose it;
-        GitUnavailable."""
+        """Raises Busy while you are in the middle of something that a commit would disturb; GitUnavailable."""
+        later = "nothing to do: your notes are committed afterwards"
         for name, what in IN_PROGRESS.items():
             if (self.folder / name).exists():
-                raise Busy(f"{what} is in progress in {self.top}", hint="nothing to do: it is committed afterwards")
-        if self.git.ended("symbolic-ref", "--quiet", "HEAD", accepted=(0, 1))[0]:
-            raise Busy(f"no branch is checked out in {self.top}", hint="git switch to one: it is committed then")
-        if _is_writing_a_message(self.folder):
+                raise Busy(f"{what} is in progress in {self.top}", hint=later)
+        if not self.git.run("symbolic-ref", "--quiet", "HEAD", accepted=(0, 1)):
             raise Busy(
-                f"a commit message is being written in {self.top}", hint="nothing to do: it is committed afterwards"
+                f"no branch is checked out in {self.top}", hint="git switch to one: your notes are committed then"
             )
+        # An editor's message file is older than the branch's last step once the commit is made.
+        begun, stepped = _changed_at(self.folder / "COMMIT_EDITMSG"), _changed_at(self.folder / "logs" / "HEAD")
+        if stepped < begun and 0 <= time() - begun < MESSAGE_S:
+            raise Busy(f"a commit message is being written in {self.top}", hint=later)
 
 
 def find_repository(root: Path, deadline_s: float) -> Repository:
-    """The repository around a vault; its commands end within `deadline_s`, all together.
+    """The repository around a vault; all its commands together end within `deadline_s`.
 
-    Raises NotFound where there is none with a work tree, GitUnavailable.
+    Raises NotFound for a vault outside of any work tree, GitUnavailable.
     """
     git = Git(root, monotonic() + deadline_s)
     try:
         top = Path(_line(git.run("rev-parse", "--show-toplevel")))
         folder = Path(_line(git.run("rev-parse", "--absolute-git-dir")))
     except GitUnavailable as error:
-        if any(said in error.message for said in _NONE):
-            raise NotFound(f"{root} is in no git repository", hint="to make one: git init, in that folder") from error
+        if any(message in error.message for message in _NONE):
+            raise NotFound(
+                f"{root} is not in a git repository", hint="to make one: git init, in that folder"
+            ) from error
         raise
     inner = os.path.relpath(os.path.realpath(root), top)
     return Repository(Git(top, git.latest), top, folder, "" if inner == "." else f"{inner}/")
@@ -116,14 +116,8 @@ def _mode_of(file: Path) -> int | None:
 
 
 def _line(out: bytes) -> str:
-    """A path, which may hold line breaks of its own."""
+    """A path, which may itself contain line breaks."""
     return os.fsdecode(out.removesuffix(b"\n"))
-
-
-def _is_writing_a_message(folder: Path) -> bool:
-    """An editor's message file is older than the branch's last step once the commit is made."""
-    begun, stepped = _changed_at(folder / "COMMIT_EDITMSG"), _changed_at(folder / "logs" / "HEAD")
-    return stepped < begun and 0 <= time() - begun < MESSAGE_S
 
 
 def _changed_at(file: Path) -> float:

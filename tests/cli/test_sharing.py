@@ -39,17 +39,17 @@ def git(place: Place, *arguments: str) -> str:
 def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     note = kept.run("append", "--json", "-k", "fact", BREAD[0]).ok().json
     eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
-    assert git(kept, "log", "-1", "--format=%s") == f"memory: add leaf {note['path']}\n"
+    assert git(kept, "log", "-1", "--format=%s") == f"memory: add note {note['path']}\n"
     assert "git       all is committed, the last as " in kept.run("status").ok().out
     kept.run("forget", note["id"]).ok()
     eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
     forgotten = kept.run("log", note["id"], "--json").ok().json["log"][0]
-    assert forgotten["message"] == f"memory: forget leaf {note['path']}"
+    assert forgotten["message"] == f"memory: forget note {note['path']}"
     refused = kept.run("log", note["id"], "--at", "HEAD")
     assert (refused.code, "is forgotten" in refused.err) == (1, True)
     kept.run("restore", note["id"]).ok()
     told = kept.run("log", note["path"]).ok().out
-    assert f"memory: add leaf {note['path']}\n  added  {note['path']}\n" in told
+    assert f"memory: add note {note['path']}\n  added  {note['path']}\n" in told
     assert kept.run("log", "--limit", "1").ok().out.count("\n") == 1
     then = kept.run("log", note["id"], "--at", forgotten["commit"]).ok().out
     assert "status: deleted" in then
@@ -82,7 +82,7 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     shutil.rmtree(kept.vault / ".git")
     missing = kept.run("log", note["id"])
     assert missing.code == 4
-    assert "is in no git repository" in missing.err
+    assert "is not in a git repository" in missing.err
     assert "→ to make one: git init" in missing.err
 
     kept.run("stop").ok()

@@ -15,10 +15,10 @@ import pytest
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.git import note_history
 from mcp_memory.git.committer import UncommittedFiles
 from mcp_memory.git.config import GitConfig
 from mcp_memory.git.history import find_paths
+from mcp_memory.git.note_history import find_note
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
@@ -84,7 +84,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
         return given, subjects(repo)[before:]
 
     ids, said = await commits_of(lambda engine: told(engine, TEA + RAIL))
-    assert said == ["memory: add 8 leaves"]
+    assert said == ["memory: add 8 notes"]
     log, said = await commits_of(lambda engine: engine.append("Ada is in Vienna", kind="log"))
     assert said == ["memory: add 1 log entry"]
     _, said = await commits_of(lambda engine: engine.forget(log.id))
@@ -94,33 +94,33 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     report, said = await commits_of(lambda engine: engine.parts.compactor.run())
     tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
     names = sorted(folder.removeprefix("topics/") for folder in (tea, rail))
-    assert said == [f"memory: compact 4 leaves into {name}/" for name in names]
+    assert said == [f"memory: compact 4 notes into {name}/" for name in names]
     for number, name in enumerate(names):
         folders = {path.rpartition("/")[0] for path in held(repo, f"HEAD~{1 - number}")}
         assert folders - {"topics"} == {"topics/_fresh", f"topics/{name}"}
     assert "topics/_index.md" in held(repo)
     note, said = await commits_of(lambda engine: engine.forget(ids[0]))
-    assert (said, held(repo)) == ([f"memory: forget leaf {note.path}"], {note.path})
+    assert (said, held(repo)) == ([f"memory: forget note {note.path}"], {note.path})
     _, said = await commits_of(lambda engine: engine.parts.compactor.run())
     assert (said, held(repo)) == (
         [f"memory: re-summarise {tea.removeprefix('topics/')}/"],
         {f"{tea}/_summary.md", "topics/_index.md"},
     )
     _, said = await commits_of(lambda engine: engine.forget(ids[0], restore=True))
-    assert said == [f"memory: restore leaf {note.path}"]
+    assert said == [f"memory: restore note {note.path}"]
     old, said = await commits_of(lambda engine: engine.append("Trains are late", kind="fact"))
     marked = f"memory: re-summarise {tea.removeprefix('topics/')}/"
-    assert said == ["memory: add leaf notes/fact/trains-are-late.md", marked], "the page is out of date, and says so"
+    assert said == ["memory: add note notes/fact/trains-are-late.md", marked], "the page is out of date, and says so"
     _, said = await commits_of(lambda engine: engine.append("Trains are on time", kind="fact", supersedes=old.id))
     assert said == [
-        "memory: add leaf notes/fact/trains-are-on-time.md",
-        "memory: update leaf notes/fact/trains-are-late.md",
+        "memory: add note notes/fact/trains-are-on-time.md",
+        "memory: update note notes/fact/trains-are-late.md",
     ]
     _, said = await commits_of(lambda engine: engine.perform("erase", {"target": old.id, "sure": True}))
-    assert (said, held(repo)) == (["memory: erase leaf notes/fact/trains-are-late.md"], {old.path})
+    assert (said, held(repo)) == (["memory: erase note notes/fact/trains-are-late.md"], {old.path})
     _, said = await commits_of(lambda engine: engine.parts.compactor.run())
     _, said = await commits_of(lambda engine: engine.parts.compactor.undo(report.run))
-    assert said[-1] == "memory: move 8 leaves to topics/_fresh/"
+    assert said[-1] == "memory: move 8 notes to topics/_fresh/"
     assert len({path for path in held(repo) if path.endswith(".md")}) >= 16, "from where they were to where they are"
 
 
@@ -130,7 +130,7 @@ async def test_new_notes_that_are_filed_before_any_commit_and_topics_within_a_to
         await told(engine, TEA + RAIL)
         await engine.parts.compactor.run()
     (top,) = {path.split("/")[1] for path in held(repo) if path.startswith("topics/")} - {"_index.md"}
-    assert subjects(repo) == [f"memory: compact 8 leaves into {top}/"]
+    assert subjects(repo) == [f"memory: compact 8 notes into {top}/"]
     assert len(held(repo)) == 8 + 3 + 1, "and their pages, and the map"
     assert status(repo) == ""
 
@@ -142,7 +142,7 @@ async def test_appends_of_a_moment_are_one_commit_and_a_person_keeps_theirs(repo
         receipts = [await engine.append(text, kind="fact") for text in ("one", "two", "three")]
         assert subjects(repo) == []
         repo.write(receipts[0].path, repo.read(receipts[0].path) + b"\nAnd this is from a person.\n")
-    assert subjects(repo) == ["memory: add 3 leaves"]
+    assert subjects(repo) == ["memory: add 3 notes"]
     assert held(repo) == {receipt.path for receipt in receipts}
     assert "from a person" in git(repo, "show", f"HEAD:{receipts[0].path}"), "a file is committed as it is"
     assert status(repo) == "?? mine.md\n?? notes/fact/hand.md\n"
@@ -172,12 +172,12 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         assert facts["problems"] == 0
         (finding,) = [each for each in examine(engine) if "committed" in each.what]
         assert finding.what == f"1 file is not committed yet: a merge is in progress in {repo.root}"
-        assert (finding.severity, finding.remedy) == ("info", "nothing to do: it is committed afterwards")
+        assert (finding.severity, finding.remedy) == ("info", "nothing to do: your notes are committed afterwards")
         assert subjects(repo) == []
         (repo.root / ".git" / "MERGE_HEAD").unlink()
         await clean(engine)
         assert engine.parts.admin.status()["git"]["why"] is None
-    assert subjects(repo) == ["memory: add leaf notes/fact/one.md"]
+    assert subjects(repo) == ["memory: add note notes/fact/one.md"]
 
 
 async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
@@ -191,7 +191,7 @@ async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
         repo.write(key.path, written + f"ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:40].encode() + b"\n")
         git(repo, "add", staged.path)
         repo.write(staged.path, repo.read(staged.path) + b"And more.\n")
-    assert subjects(repo) == [f"memory: add leaf {free.path}"], "of more files than one attempt takes"
+    assert subjects(repo) == [f"memory: add note {free.path}"], "of more files than one attempt takes"
     async with repo.engine(git=QUICK) as engine:
         await eventually(lambda: engine.parts.health.commits().why)
         (finding,) = [each for each in examine(engine) if "committed" in each.what]
@@ -238,7 +238,7 @@ async def test_off_unless_wanted_and_no_error_without_a_repository(repo: World) 
     async with repo.engine(git=QUICK) as engine:
         assert (await engine.append("two", kind="fact")).outcome == "created"
         await eventually(lambda: engine.parts.health.commits().why)
-        assert engine.parts.health.commits().why == f"{repo.root} is in no git repository"
+        assert engine.parts.health.commits().why == f"{repo.root} is not in a git repository"
         assert "git init" in engine.parts.health.commits().remedy
 
 
@@ -281,7 +281,7 @@ async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
         assert (moved["path"], moved["who"]) == (note.path, "mcp-memory")
         assert moved["before"].startswith("topics/_fresh/")
         assert [event["message"] for event in past[:2]] == [
-            f"memory: {w} leaf {note.path}" for w in ("restore", "forget")
+            f"memory: {w} note {note.path}" for w in ("restore", "forget")
         ]
         then = await ask(engine, ids[0], at=past[-1]["commit"])
         assert then["path"] == moved["before"]
@@ -325,7 +325,7 @@ async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch:
         repository = find_repository(repo.root, 20)
         assert set(find_paths(repository, note.id)) == {note.path, log.path.partition("#")[0]}
         assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
-        looked = note_history._named(engine.parts.vault, repository, note.id)
+        looked = find_note(engine.parts.vault, repository, note.id)
         assert looked.paths == [note.path]
 
 
@@ -339,7 +339,7 @@ async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None
         note = await engine.forget(ids[0])
         await engine.parts.compactor.run()
         assert TEA[0].encode() not in repo.read(page)
-        with pytest.raises(Refused, match="quoted then what is forgotten"):
+        with pytest.raises(Refused, match="quoted a note that is forgotten"):
             await ask(engine, page, at=old)
         (repo.root / note.path).unlink()
         for target in (note.path, ids[0]):
