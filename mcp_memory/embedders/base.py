@@ -1,4 +1,4 @@
-"""What every embedder offers, and the configuration that chooses one."""
+"""The port that every embedder implements, and the configuration that chooses one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 Progress = Callable[[str], None]
-"""Called with one line of plain text a step, for a person who waits."""
+"""Called with one line of plain text per step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class EmbedderConfig:
     batch_size: int = 8
     """Texts in one run of the torch fallback; the compiled engine runs them one by one."""
     threads: int = 0
-    """Runs of the compiled engine at once; 0 = one a core, at most 8."""
+    """Simultaneous runs of the compiled engine; 0 = one per core, at most 8."""
     hub_timeout_s: float = 10.0
     compile_timeout_s: float = 600.0
     endpoint: str = ""
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 30.0
     unload_after_s: float = 900.0
-    """A model in this process's memory leaves it after so long without a text; 0 = never."""
+    """A model in this process is unloaded after so long without a text; 0 = never."""
     query_prompt: str = ""
     document_prompt: str = ""
 
@@ -48,11 +48,11 @@ class Embedder(Protocol):
 
     @property
     def resident(self) -> bool:
-        """Whether it occupies this process's memory, so that closing it for a while is worth opening it again."""
+        """Whether it occupies this process's memory, so that unloading it while idle is worthwhile."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
+        """Shape (len(texts), dimension), in the order of the texts. Raises EmbedderUnavailable."""
         ...
 
     def embed_query(self, text: str) -> Vectors:

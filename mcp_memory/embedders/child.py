@@ -1,8 +1,8 @@
-"""A helper process: heavy or network-bound work that the daemon must neither import nor wait for without end.
+"""Runs heavy or network-bound work in a child process with a deadline, so the daemon needn't import it.
 
 The child writes JSON lines on its standard output: `{"progress": text}` any number of times, then
-`{"result": {…}}` or `{"error": {"message": …, "hint": …}}`. What libraries print goes to its standard error.
-It ends when its parent does, and inherits no descriptor but the three standard ones.
+`{"result": {…}}` or `{"error": {"message": …, "hint": …}}`. Whatever libraries print goes to its standard error.
+It ends when its parent does, and inherits no descriptors but the standard three.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import IO, Any, cast
 
 from mcp_memory.embedders.base import Progress
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
+from mcp_memory.runtime import telemetry
 
 Tell = Callable[[Mapping[str, Any]], None]
 """In the child: sends one message to the parent."""
@@ -36,20 +37,26 @@ def run_child(
     task: str,
     environ: Mapping[str, str],
     deadline_s: float,
-    first_word_s: float | None = None,
+    first_message_s: float | None = None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Runs `python -m module arguments…` and returns its result.
+    """Runs `python -m module arguments…` and returns its result. `environ` is added to our environment.
 
-    `deadline_s` bounds the whole, `first_word_s` the time until the first message. Raises EmbedderUnavailable
+    `deadline_s` bounds the whole, `first_message_s` the time until the first message. Raises EmbedderUnavailable
     with the child's own message, or with the tail of its standard error; `task` names the work there.
     """
     started = time.monotonic()
     with tempfile.TemporaryFile() as stderr, _running(module, arguments, environ, stderr) as process:
         lines = _lines(process)
-        patience_s = deadline_s if first_word_s is None else min(first_word_s, deadline_s)
-        while (line := _next(lines, started + patience_s - time.monotonic(), task)) is not None:
-            patience_s = deadline_s
+        limit_s = deadline_s if first_message_s is None else min(first_message_s, deadline_s)
+        while True:
+            try:
+                line = lines.get(timeout=max(0.0, started + limit_s - time.monotonic()))
+            except queue.Empty as error:
+                raise EmbedderUnavailable(f"{task} did not answer in time") from error
+            if line is None:
+                break
+            limit_s = deadline_s
             message = json.loads(line)
             if "progress" in message:
                 progress(str(message["progress"]))
@@ -58,12 +65,14 @@ def run_child(
             else:
                 return cast(dict[str, Any], message["result"])
         code = process.wait()
-        raise EmbedderUnavailable(f"{task} failed with exit code {code}: {_tail(stderr)}")
+        stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - STDERR_TAIL_CHARS))
+        reason = stderr.read().decode("utf-8", "replace").strip() or "no message"
+        raise EmbedderUnavailable(f"{task} failed with exit code {code}: {reason}")
 
 
 @contextmanager
 def answering() -> Generator[Tell]:
-    """In the child: keeps standard output for messages, turns our own errors into one, and dies with the parent."""
+    """In the child: reserves standard output for messages, sends our own errors as one, and exits with the parent."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -81,14 +90,18 @@ def answering() -> Generator[Tell]:
 def _running(
     module: str, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes]
 ) -> Generator[subprocess.Popen[bytes]]:
-    """The process, killed and reaped on the way out: its result is its last act."""
+    """The process, killed and reaped on exit."""
+    inherited = dict(os.environ)
+    telemetry.switch_off(inherited)
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *filter(None, inherited.get("PYTHONPATH", "").split(os.pathsep))]
     with subprocess.Popen(
         # -P: a `torch.py` in the current folder is not ours to run
         [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=_with_our_package(environ),
+        env={**inherited, **environ, "PYTHONPATH": os.pathsep.join(paths)},
     ) as process:
         try:
             yield process
@@ -97,9 +110,9 @@ def _running(
 
 
 def _lines(process: subprocess.Popen[bytes]) -> queue.SimpleQueue[bytes | None]:
-    """The child's output line by line, then None; a pipe has no read with a deadline, a queue has."""
+    """The child's output line by line, then None; unlike a pipe, a queue can be read with a deadline."""
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    # The pipe has a descriptor of its own here: closing the one that a thread reads would wait for it.
+    # A duplicate, because closing the descriptor that a thread reads would wait for the thread.
     assert process.stdout is not None
     output = os.fdopen(os.dup(process.stdout.fileno()), "rb")
 
@@ -111,26 +124,6 @@ def _lines(process: subprocess.Popen[bytes]) -> queue.SimpleQueue[bytes | None]:
 
     threading.Thread(target=pump, name="child-output", daemon=True).start()
     return lines
-
-
-def _next(lines: queue.SimpleQueue[bytes | None], patience_s: float, task: str) -> bytes | None:
-    try:
-        return lines.get(timeout=max(0.0, patience_s))
-    except queue.Empty as error:
-        raise EmbedderUnavailable(f"{task} did not answer in time") from error
-
-
-def _with_our_package(environ: Mapping[str, str]) -> dict[str, str]:
-    root = str(Path(__file__).resolve().parents[2])
-    paths = [root, *filter(None, environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return {**environ, "PYTHONPATH": os.pathsep.join(paths)}
-
-
-def _tail(stderr: IO[bytes]) -> str:
-    stderr.seek(0, os.SEEK_END)
-    stderr.seek(max(0, stderr.tell() - STDERR_TAIL_CHARS))
-    text = stderr.read().decode("utf-8", "replace").strip()
-    return text or "no message"
 
 
 def _die_with_parent() -> None:

@@ -21,11 +21,11 @@ EMBEDDERS = Registry(
 
 
 def open_embedder(config: EmbedderConfig, cache: Path, progress: Progress | None = None) -> Embedder:
-    """Opens what `config.provider` names; may take a minute where a model is compiled first.
+    """Opens `config.provider`; takes up to a minute if a model has to be compiled first.
 
-    `cache` is a folder of ours for compiled and downloaded models; `progress` hears one line a step. Raises
-    ConfigInvalid for a setting that can never work, ExtraMissing for a provider that is not installed, and
-    EmbedderUnavailable where no model can be used now (searches then answer with keywords).
+    `cache` is our folder for compiled and downloaded models. Raises ConfigInvalid for a setting that can never work,
+    ExtraMissing for a provider that is not installed, and EmbedderUnavailable if no model can be used now (searches
+    then answer with keywords).
     """
     return EMBEDDERS.get(config.provider)(config, cache, progress or _silence)
 
@@ -35,5 +35,5 @@ def refuse(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:
     raise EmbedderUnavailable("embeddings are turned off", hint='embedder.provider = "none"')
 
 
-def _silence(line: str) -> None:
-    del line
+def _silence(_: str) -> None:
+    pass

@@ -1,4 +1,4 @@
-"""Patience: a model that hangs keeps few of those who ask, and a while later nobody."""
+"""Circuit breaker: at most four callers wait for a hung model; after that it is skipped for 30 s."""
 
 from __future__ import annotations
 
@@ -14,67 +14,56 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 PATIENCE_S = 2.0
-"""A question's vector takes a model in this process 2 ms, and an endpoint some tenths of a second."""
+"""A model in this process embeds a question in 2 ms, an endpoint in some 0.1 s."""
 
 PAUSE_S = 30.0
-"""After a call that took longer, how long nobody asks."""
+"""How long the model is skipped after a call that took longer than `PATIENCE_S`."""
 
 AT_ONCE = 4
-"""More questions wait for these: they would only share the same cores."""
+"""More questions than this wait: they would only share the same cores."""
 
 
 class CircuitBreakerEmbedder:
-    """Implements `Embedder` for people who wait, around one that may hang. At most `AT_ONCE` threads wait for it."""
+    """Implements `Embedder` around one that may hang."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._places = threading.BoundedSemaphore(AT_ONCE)
+        self.fingerprint = embedder.fingerprint
+        self.dimension = embedder.dimension
+        self.resident = embedder.resident
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._under_way: dict[object, float] = {}
         self._paused_until = 0.0
 
     @property
     def answering(self) -> bool:
-        """Whether it is worth asking: no call is overdue, and none was of late."""
+        """Whether a call is worthwhile: none is overdue now or was recently."""
         now = monotonic()
         begun = min(self._under_way.copy().values(), default=now)
         return now - begun <= PATIENCE_S and now >= self._paused_until
 
-    @property
-    def fingerprint(self) -> str:
-        return self._embedder.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def resident(self) -> bool:
-        return self._embedder.resident
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
-        return self._ask(lambda: self._embedder.embed_documents(texts))
+        return self._call(lambda: self._embedder.embed_documents(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimension,). Raises EmbedderUnavailable."""
-        return self._ask(lambda: self._embedder.embed_query(text))
+        return self._call(lambda: self._embedder.embed_query(text))
 
     def close(self) -> None:
         self._embedder.close()
 
-    def _ask(self, call: Callable[[], Vectors]) -> Vectors:
-        if not self._places.acquire(timeout=PATIENCE_S):
+    def _call(self, embed: Callable[[], Vectors]) -> Vectors:
+        if not self._slots.acquire(timeout=PATIENCE_S):
             raise EmbedderUnavailable("the embedding model does not answer")
-        asked, begun = object(), monotonic()
-        self._under_way[asked] = begun
+        call, begun = object(), monotonic()
+        self._under_way[call] = begun
         try:
-            return call()
+            return embed()
         except McpMemoryError:
             raise
-        except Exception as error:  # another package's model may raise anything; a text may be in its words
+        except Exception as error:  # another package's model may raise anything, with the text in its message
             raise EmbedderUnavailable(f"the embedding model failed ({type(error).__name__})") from error
         finally:
-            del self._under_way[asked]
+            del self._under_way[call]
             if monotonic() - begun > PATIENCE_S:
                 self._paused_until = monotonic() + PAUSE_S
-            self._places.release()
+            self._slots.release()

@@ -1,8 +1,8 @@
-"""The child that compiles a model: `python -m mcp_memory.embedders.compiler JOB`, JOB a JSON object.
+"""Child process that compiles a model: `python -m mcp_memory.embedders.compiler JOB`, JOB a JSON list.
 
-Loads the original with sentence-transformers, writes its pipeline as one ONNX file, quantises it, compares it
-with the original on sample texts, and publishes the folder by one rename. Holds a lock meanwhile, so that of two
-processes one compiles and the other finds the result.
+Loads the original with sentence-transformers, exports its pipeline as one ONNX file, quantizes it, compares it with the
+original on sample texts, and publishes the folder by one rename. Holds a lock meanwhile, so if two processes try, one
+compiles and the other finds the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mcp_memory.embedders import onnx_export
+from mcp_memory.embedders.base import Progress
 from mcp_memory.embedders.child import answering
 from mcp_memory.embedders.compiled import (
     MODEL_FILE,
@@ -32,128 +33,139 @@ from mcp_memory.embedders.compiled import (
     write_manifest,
 )
 from mcp_memory.embedders.locate import ModelSource
-from mcp_memory.embedders.parity_texts import SAMPLES
-from mcp_memory.runtime import telemetry
-
-Say = Callable[[str], None]
 
 LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime", "tokenizers")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CompileJob:
-    """What the child is asked to do; travels as JSON."""
+_PROSE = (
+    "The team met on Thursday to decide how releases are cut. From now on a branch is made on the first Monday of "
+    "each month, fixes are picked onto it for two weeks, and nothing else goes in. Whoever cuts the release writes "
+    "the notes, asks a second person to read them, and tags the commit only when both have run the installer. "
+)
 
-    name: str
-    folder: str
-    revision: str
-    target: str
-    recipe: Recipe
+SAMPLES: tuple[str, ...] = (
+    "",
+    "tea",
+    "Where are the release notes?",
+    "Ana prefers tabs, Bo prefers spaces; the formatter decides.",
+    "Decision: we keep SQLite. Reason: one file, one transaction, no server to run.",
+    "The flight to Osaka leaves at 09:40 on 14 March from gate B22, with a stop in Helsinki.",
+    "- [ ] call the dentist\n- [x] pay the rent\n- [ ] renew the passport before May",
+    "def area(radius: float) -> float:\n    return math.pi * radius**2",
+    "ERROR 2026-02-11T08:15:02Z worker-3 connection reset by peer (attempt 4 of 5)",
+    "git rebase --onto main topic~3 topic && git push --force-with-lease",
+    "SELECT name, count(*) FROM orders WHERE paid = 0 GROUP BY name HAVING count(*) > 3;",
+    "| city | rain in mm |\n|---|---|\n| Bergen | 2,250 |\n| Almería | 196 |",
+    "Der Schlüssel liegt unter der Fußmatte, aber nur dienstags.",
+    "La réunion est déplacée à jeudi, parce que la salle était déjà réservée.",
+    "会议改到星期四下午三点,请大家带上各自的笔记。",
+    "サーバーは毎晩二時に再起動します。",
+    "Встреча перенесена на четверг, потому что зал уже занят.",
+    "الاجتماع تأجل إلى يوم الخميس لأن القاعة محجوزة.",
+    "🎂 Mia turns seven on Saturday 🎈 bring candles!",
+    "https://example.org/docs/install?version=2.1#troubleshooting",
+    "0x7fff5fbff8c0 3.14159 1e-9 192.0.2.17 550e8400-e29b-41d4-a716-446655440000",
+    "WHY IS THE BUILD RED AGAIN? Because the certificate of the mirror ran out at midnight.",
+    _PROSE,
+    _PROSE * 12,
+)
+"""For the comparison with the original: short and long, prose and code, many scripts."""
 
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self))
 
-    @classmethod
-    def from_json(cls, text: str) -> CompileJob:
-        values: dict[str, Any] = json.loads(text)
-        values["recipe"] = Recipe(**values["recipe"])
-        return cls(**values)
+def job_to_json(source: ModelSource, target: Path, recipe: Recipe) -> str:
+    """The argument of the child."""
+    return json.dumps([source.name, str(source.folder), source.revision, str(target), dataclasses.asdict(recipe)])
 
 
-def compile_model(job: CompileJob, say: Say) -> None:
-    """Leaves a whole compiled model in `job.target`; does nothing where there is one.
+def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: Progress) -> None:
+    """Makes `target` a complete compiled model, unless it is one already.
 
-    Raises EmbedderUnavailable where the original cannot be loaded. A model that loads but cannot be compiled
-    gets a manifest with `engine: torch` and the reason, so that nobody tries again.
+    Raises EmbedderUnavailable if the original can't be loaded. A model that loads but can't be compiled gets a manifest
+    with `engine: torch` and the reason, so that it isn't tried again.
     """
-    target = Path(job.target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _lock(target, say):
+    with _lock(target, progress):
         if read_compiled(target):
             return
         for leftover in target.parent.glob(f".{target.name}-*.tmp"):
             shutil.rmtree(leftover)
         work = Path(mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
         try:
-            _compile_into(work, job, say)
-            _publish(work, target)
+            _compile_into(work, source, recipe, progress)
+            if target.exists():  # damaged: move it out of the way
+                damaged = Path(mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
+                target.rename(damaged / "damaged")
+                work.rename(target)
+                shutil.rmtree(damaged)
+            else:
+                work.rename(target)
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _compile_into(work: Path, job: CompileJob, say: Say) -> None:
-    say(f"loading {job.name} to compile it (once)")
-    model = onnx_export.load(ModelSource(job.name, Path(job.folder), job.revision), for_export=True)
+def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
+    progress(f"loading {source.name} to compile it (once)")
+    model = onnx_export.load(source, for_export=True)
     query_prompt, document_prompt = onnx_export.prompts(model)
     draft = Manifest(
-        name=job.name,
-        revision=job.revision,
+        name=source.name,
+        revision=source.revision,
         engine="onnx",
         precision="fp32",
         pooling=onnx_export.pooling(model),
-        dimension=onnx_export.dimension(model),
-        max_seq_length=onnx_export.max_seq_length(model, job.recipe.max_tokens),
+        dimension=int(model.get_embedding_dimension()),
+        max_seq_length=onnx_export.max_seq_length(model, recipe.max_tokens),
         query_prompt=query_prompt,
         document_prompt=document_prompt,
         versions={library: version(library) for library in LIBRARIES},
     )
-    reason = onnx_export.obstacle(model) or _compile_to_onnx(work, model, draft, job.recipe, say)
+    reason = onnx_export.obstacle(model) or _compile_to_onnx(work, model, draft, recipe, progress)
     if reason:
-        say(f"{job.name} runs in torch: {reason}")
+        progress(f"{source.name} runs in torch: {reason}")
         for file in work.iterdir():
             file.unlink()
         write_manifest(work, dataclasses.replace(draft, engine="torch", precision="torch", reason=reason))
 
 
-def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, say: Say) -> str | None:
-    """Tries the recipe's precisions in turn; returns None when one stands, else the reason why none does."""
-    say("writing the ONNX graph")
+def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, progress: Progress) -> str | None:
+    """Tries precisions in turn; returns None if one is close enough to the original, else the reason why none is."""
+    progress("writing the ONNX graph")
     original = work / "original.onnx"
     try:
         onnx_export.export(model, original)
         onnx_export.write_tokenizer(model, work / TOKENIZER_FILE, draft.max_seq_length)
-    except Exception as error:
-        # Exporters fail in as many ways as there are models; torch still runs this one.
+    except Exception as error:  # exporters fail in as many ways as there are models; torch still runs this one
         return f"it cannot be exported ({type(error).__name__}: {str(error)[:200]})"
-    expected = _reference(model)
-    for attempt in _attempts(recipe):
-        say(f"preparing and checking {attempt.precision}")
-        attempt.write(original, work / MODEL_FILE)
-        compiled = write_manifest(work, dataclasses.replace(draft, precision=attempt.precision))
+    settings: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False, "batch_size": 8}
+    texts = list(SAMPLES)
+    expected = [*model.encode_document(texts, **settings), *model.encode_query(texts, **settings)]
+    int8_bars = (recipe.int8_mean_cosine, recipe.int8_min_cosine)
+    # Processors without VNNI saturate on full-range int8 products; seven bits do not.
+    attempts = {"int8": int8_bars, "int7": int8_bars} if recipe.precision == "int8" else {}
+    for precision, (mean_bar, min_bar) in {**attempts, "fp32": (recipe.fp32_min_cosine,) * 2}.items():
+        progress(f"preparing and checking {precision}")
+        if precision == "fp32":
+            shutil.copyfile(original, work / MODEL_FILE)
+        else:
+            _quantize(original, work / MODEL_FILE, reduce_range=precision == "int7")
+        compiled = write_manifest(work, dataclasses.replace(draft, precision=precision))
         mean, least = _cosines(compiled, expected)
-        if mean >= attempt.mean_cosine and least >= attempt.min_cosine:
+        if mean >= mean_bar and least >= min_bar:
             original.unlink(missing_ok=True)
             write_manifest(
                 work, dataclasses.replace(compiled.manifest, mean_cosine=round(mean, 5), min_cosine=round(least, 5))
             )
-            say(f"compiled to {attempt.precision}: cosine with the original {mean:.4f}, at least {least:.4f}")
+            progress(f"compiled to {precision}: cosine with the original {mean:.4f}, at least {least:.4f}")
             return None
-        say(f"{attempt.precision} is too far from the original: cosine {mean:.4f}, at least {least:.4f}")
+        progress(f"{precision} is too far from the original: cosine {mean:.4f}, at least {least:.4f}")
     return "its ONNX graph does not give the original's vectors"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Attempt:
-    precision: str
-    mean_cosine: float
-    min_cosine: float
-    write: Callable[[Path, Path], object]
-
-
-def _attempts(recipe: Recipe) -> Iterator[_Attempt]:
-    if recipe.precision == "int8":
-        bars = (recipe.int8_mean_cosine, recipe.int8_min_cosine)
-        yield _Attempt("int8", *bars, lambda original, file: _quantise(original, file, reduce_range=False))
-        # Processors without VNNI saturate on full-range int8 products; seven bits do not.
-        yield _Attempt("int7", *bars, lambda original, file: _quantise(original, file, reduce_range=True))
-    yield _Attempt("fp32", recipe.fp32_min_cosine, recipe.fp32_min_cosine, shutil.copyfile)
-
-
-def _quantise(original: Path, file: Path, *, reduce_range: bool) -> None:
+def _quantize(original: Path, file: Path, *, reduce_range: bool) -> None:
     """Dynamic int8: weights by channel, activations at run time.
 
-    Measured on all-MiniLM-L6-v2 and 240 chunks of documentation, mean and least cosine with fp32: by channel
-    .9936 and .985 (reduced range .992 and .984), by tensor .947 and .89.
+    On all-MiniLM-L6-v2 and 240 chunks of documentation, mean and least cosine with fp32: by channel .9936 and .985
+    (reduced range .992 and .984), by tensor .947 and .89.
     """
     import onnxruntime.quantization
 
@@ -163,56 +175,38 @@ def _quantise(original: Path, file: Path, *, reduce_range: bool) -> None:
     )
 
 
-def _reference(model: Any) -> tuple[Any, Any]:
-    """What the original says of the samples, as documents and as queries."""
-    texts = list(SAMPLES)
-    settings: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False, "batch_size": 8}
-    return model.encode_document(texts, **settings), model.encode_query(texts, **settings)
-
-
-def _cosines(compiled: CompiledModel, expected: tuple[Any, Any]) -> tuple[float, float]:
-    """Mean and least cosine between the engine's vectors and the original's."""
+def _cosines(compiled: CompiledModel, expected: Sequence[Any]) -> tuple[float, float]:
+    """Mean and least cosine between the compiled model's vectors and the original's."""
     import numpy as np
 
     from mcp_memory.embedders.onnx import OnnxEmbedder
 
     engine = OnnxEmbedder(compiled)
-    documents, queries = expected
     found = np.stack([*engine.embed_documents(SAMPLES), *(engine.embed_query(text) for text in SAMPLES)])
     engine.close()
     # float32 rounding of a sum of 384 products: a perfect copy may come out at 1.0000001
-    cosines = np.minimum((found * np.concatenate([documents, queries])).sum(axis=1), 1.0)
+    cosines = np.minimum((found * np.stack(expected)).sum(axis=1), 1.0)
     if not np.isfinite(cosines).all():
         return 0.0, 0.0
     return float(cosines.mean()), float(cosines.min())
 
 
-def _publish(work: Path, target: Path) -> None:
-    """Under the lock: one rename; a damaged folder under that name goes out of the way first."""
-    if target.exists():
-        damaged = Path(mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
-        target.rename(damaged / "damaged")
-        work.rename(target)
-        shutil.rmtree(damaged)
-    else:
-        work.rename(target)
-
-
 @contextmanager
-def _lock(target: Path, say: Say) -> Generator[None]:
-    """The kernel's lock on this target: freed when the process ends, however it ends."""
+def _lock(target: Path, progress: Progress) -> Generator[None]:
+    """A kernel lock on this target: released when the process ends, however it ends."""
     with (target.parent / f".{target.name}.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another process is compiling this model; waiting for it")
+            progress("another process is compiling this model; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 if __name__ == "__main__":
-    telemetry.switch_off()
-    os.nice(5)  # whoever waits for an answer goes first
+    os.nice(5)  # answers go first
     with answering() as tell:
-        compile_model(CompileJob.from_json(sys.argv[1]), lambda line: tell({"progress": line}))
+        name, folder, revision, target, recipe = json.loads(sys.argv[1])
+        source = ModelSource(name, Path(folder), revision)
+        compile_model(source, Path(target), Recipe(**recipe), lambda line: tell({"progress": line}))
         tell({"result": {}})

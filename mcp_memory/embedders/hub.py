@@ -1,4 +1,5 @@
-"""The child that talks to the Hugging Face hub: `python -m mcp_memory.embedders.hub NAME CACHE TIMEOUT_S`."""
+"""Child process that downloads a model from the Hugging Face hub: `python -m mcp_memory.embedders.hub NAME CACHE
+TIMEOUT_S`."""
 
 from __future__ import annotations
 
@@ -8,15 +9,13 @@ from typing import Any
 from mcp_memory.embedders.child import Tell, answering
 from mcp_memory.embedders.locate import OTHER_RUNTIMES, WANTED_SUFFIXES
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.runtime import telemetry
 
 
 def fetch(name: str, cache: str, timeout_s: float, tell: Tell) -> None:
-    """Downloads the model's files, no code and no pickles; tells `{"result": {"folder": …}}`.
+    """Downloads the model's files, no code and no pickles; sends `{"result": {"folder": …}}`.
 
-    Raises EmbedderUnavailable where the hub does not answer or has no such model.
+    Raises EmbedderUnavailable if the hub does not answer or has no such model.
     """
-    telemetry.switch_off()
     import huggingface_hub
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
@@ -36,7 +35,7 @@ def fetch(name: str, cache: str, timeout_s: float, tell: Tell) -> None:
     except RepositoryNotFoundError as error:
         raise EmbedderUnavailable(f"the hub has no model {name}", hint="check the name in embedder.model") from error
     except Exception as error:
-        # The library passes on whatever its HTTP client raises; all of it means that the hub cannot be used now.
+        # The library passes on whatever its HTTP client raises.
         raise EmbedderUnavailable(f"the hub cannot be used ({type(error).__name__})") from error
     tell({"result": {"folder": folder}})
 

@@ -1,4 +1,4 @@
-"""The fallback: a model that cannot be compiled, run by sentence-transformers and torch in this process."""
+"""Runs a model that cannot be compiled, with sentence-transformers and torch in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_TOKENS = 1024
 
 
 class TorchEmbedder:
-    """Implements `Embedder`; a lock makes it thread-safe, because tokenizers change while they are used."""
+    """Implements `Embedder`; a lock makes it thread-safe, because tokenizers have state."""
 
     resident = True
 
@@ -35,34 +35,23 @@ class TorchEmbedder:
         self._document_prompt = document_prompt or model_document
         limit = onnx_export.max_seq_length(self._model, MAX_TOKENS)
         self._max_chars = limit * CHARS_PER_TOKEN
-        self._dimension = onnx_export.dimension(self._model)
-        self._fingerprint = (
+        self.dimension = int(self._model.get_embedding_dimension())
+        self.fingerprint = (
             f"{source.name}@{source.revision[:12]} pooling={onnx_export.pooling(self._model)} normalised max={limit} "
             f"torch prompts={prompts_mark(self._query_prompt, self._document_prompt)}"
         )
 
-    @property
-    def fingerprint(self) -> str:
-        return self._fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
         import numpy as np
 
         if not texts:
-            return np.empty((0, self._dimension), dtype=np.float32)
+            return np.empty((0, self.dimension), dtype=np.float32)
         return self._encode("encode_document", texts, self._document_prompt)
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimension,). Raises EmbedderUnavailable."""
         return self._encode("encode_query", [text], self._query_prompt)[0]
 
     def close(self) -> None:
-        """Frees the model; idempotent."""
         with self._lock:
             self._model = None
 
@@ -81,6 +70,6 @@ class TorchEmbedder:
                     show_progress_bar=False,
                 )
             except Exception as error:
-                # Models in torch raise whatever their authors chose; the type says enough, a text may be in the rest.
+                # A foreign model may raise anything, and its message may contain the text.
                 raise EmbedderUnavailable(f"the embedding model failed ({type(error).__name__})") from error
         return np.asarray(vectors, dtype=np.float32)

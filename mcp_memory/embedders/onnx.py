@@ -1,4 +1,4 @@
-"""The engine: a compiled model run by ONNX Runtime, without torch."""
+"""Runs a compiled model with ONNX Runtime, without torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_memory.embedders.compiled import TOKENIZER_FILE, CompiledModel, fingerprint
+from mcp_memory.embedders.compiled import MODEL_FILE, TOKENIZER_FILE, CompiledModel, fingerprint
 from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 NICENESS = 5
-"""Of 19: where both want a core, a thread with 0 gets three times the time. With 15 a busy machine never got done."""
+"""Of 19: competing for a core, a thread with 0 gets three times as much. With 15 a busy machine never finished."""
 
 MAX_THREADS = 8
 """More runs at once gain little, since all wait for the same memory."""
 
 _FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
-"""The model's inputs and where an encoding of the tokenizer has them."""
+"""The model's inputs → the attributes of an encoding."""
 
 
 class OnnxEmbedder:
-    """Implements `Embedder`; thread-safe, because a session and a tokenizer that nobody changes are.
+    """Implements `Embedder`; thread-safe, because nothing changes the session or the tokenizer.
 
-    Each text is a run of its own, and `threads` runs go on at once. An int8 run scales its activations to what is
-    in it, so in a batch of eight a text's vector depends on its company (measured: cosine .994 with the vector of
-    the text alone, as far as int8 is from fp32). One by one it does not, and nothing is padded: 170 texts of 100
-    tokens a second on two cores, against 150 in batches of eight with two threads a run.
+    Each text is a separate run, with `threads` runs at once. An int8 run scales its activations to its input, so in a
+    batch of eight a text's vector depends on the other texts (cosine .994 with the vector of the text alone, as far as
+    int8 is from fp32). Separate runs avoid that, and need no padding: 170 texts of 100 tokens per second on two cores,
+    against 150 in batches of eight with two threads per run.
     """
 
     resident = True
@@ -44,18 +44,18 @@ class OnnxEmbedder:
     def __init__(
         self, compiled: CompiledModel, threads: int = 0, query_prompt: str = "", document_prompt: str = ""
     ) -> None:
-        """`threads` 0 = one a core. A prompt that is not empty replaces the model's own.
+        """`threads` 0 = one per core. A prompt that is not empty replaces the model's own.
 
-        Raises EmbedderUnavailable where the runtime or the tokenizer refuses the files.
+        Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files.
         """
         manifest = compiled.manifest
         self._query_prompt = query_prompt or manifest.query_prompt
         self._document_prompt = document_prompt or manifest.document_prompt
         self._max_chars = manifest.max_seq_length * CHARS_PER_TOKEN
-        self._dimension = manifest.dimension
-        self._fingerprint = fingerprint(manifest, self._query_prompt, self._document_prompt)
+        self.dimension = manifest.dimension
+        self.fingerprint = fingerprint(manifest, self._query_prompt, self._document_prompt)
         try:
-            self._tokenizer = _open_tokenizer(compiled.tokenizer_file, manifest.files[TOKENIZER_FILE])
+            self._tokenizer = _open_tokenizer(compiled.folder / TOKENIZER_FILE, manifest.files[TOKENIZER_FILE])
             self._session: Any = _open_session(compiled)
         except Exception as error:
             # Both libraries raise bare Exception from native code.
@@ -65,21 +65,12 @@ class OnnxEmbedder:
             threads or default_threads(), thread_name_prefix="embed", initializer=_yield_to_others
         )
 
-    @property
-    def fingerprint(self) -> str:
-        return self._fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimension), in the order given. Raises EmbedderUnavailable."""
         import numpy as np
 
-        if len(texts) == 1:  # somebody waits for it: it shall not queue behind a backlog
+        if len(texts) == 1:  # a caller waits for it, so it doesn't queue behind a backlog
             return self._embed(prepared(texts[0], self._document_prompt, self._max_chars))[np.newaxis]
-        vectors = np.empty((len(texts), self._dimension), dtype=np.float32)
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         inputs = (prepared(text, self._document_prompt, self._max_chars) for text in texts)
         try:
             for row, vector in enumerate(self._runs.map(self._embed, inputs)):
@@ -89,11 +80,10 @@ class OnnxEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimension,). Raises EmbedderUnavailable."""
         return self._embed(prepared(text, self._query_prompt, self._max_chars))
 
     def close(self) -> None:
-        """Frees the model as soon as the runs under way end; idempotent."""
+        """Frees the model when the current runs end; idempotent."""
         self._session = None
         self._runs.shutdown(wait=False, cancel_futures=True)
 
@@ -119,17 +109,15 @@ def default_threads() -> int:
 
 
 def _yield_to_others() -> None:
-    """In a thread of the pool, which works off backlogs: questions, and the person's other programs, come first.
-
-    Only Linux has a priority for each thread."""
-    if sys.platform == "linux":
+    """Lowers the priority of a pool thread, which embeds a backlog: questions and your other programs come first."""
+    if sys.platform == "linux":  # only Linux has a priority per thread
         with suppress(OSError):  # a sandbox may forbid it
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 @lru_cache(maxsize=1)
-def _open_tokenizer(file: Path, _mark: tuple[int, str]) -> Any:
-    """`_mark`: its content's. It stays while the model is at rest: 6 MB, and a fifth of the time that opening takes."""
+def _open_tokenizer(file: Path, _checksum: tuple[int, str]) -> Any:
+    """Remembered while the model is unloaded: 6 MB, and a fifth of the time to open it."""
     telemetry.switch_off()
     from tokenizers import Tokenizer
 
@@ -144,10 +132,11 @@ def _open_session(compiled: CompiledModel) -> Any:
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Idle threads sleep instead of spinning, should the runtime make any: a daemon that waits costs no CPU.
+    # Idle threads must sleep instead of spinning: a waiting daemon costs no CPU.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # Measured, resident after 1,000 texts: 133 MB with the arena, 187 MB with malloc, whose heap fragments.
+    # Resident after 1,000 texts: 133 MB with the arena, 187 MB with malloc, whose heap fragments.
     options.enable_cpu_mem_arena = True
     options.enable_mem_pattern = False
     options.log_severity_level = 3
-    return runtime.InferenceSession(str(compiled.model_file), sess_options=options, providers=["CPUExecutionProvider"])
+    model = str(compiled.folder / MODEL_FILE)
+    return runtime.InferenceSession(model, sess_options=options, providers=["CPUExecutionProvider"])

@@ -1,6 +1,6 @@
-"""The original: a sentence-transformers model in torch, and its whole pipeline as one ONNX graph.
+"""Loads a sentence-transformers model in torch, and exports its whole pipeline as one ONNX graph.
 
-Only the compiling child and the fallback import this; everything heavy is imported when a function is called.
+Only the compiling child and the torch fallback import this; functions import everything heavy when called.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ from mcp_memory.runtime import telemetry
 OPSET = 17
 """The first with LayerNormalization as one operator; every ONNX Runtime since 1.12 knows it."""
 EXPORTABLE = ("Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout")
-"""Modules whose result depends on nothing but token ids and mask."""
+"""Modules whose result depends only on token ids and mask."""
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
-"""Names under which `SentenceTransformer.encode_document` looks for a prompt, in its order."""
+"""Names under which `SentenceTransformer.encode_document` looks for a prompt, in order."""
 
 
 def load(source: ModelSource, *, for_export: bool = False) -> Any:
     """The SentenceTransformer in `source`: files on disk only, none of their code, safetensors only, float32.
 
-    Raises EmbedderUnavailable where the library cannot load it.
+    Raises EmbedderUnavailable.
     """
     telemetry.switch_off()
     torch, library = _untyped("torch"), _untyped("sentence_transformers")
 
     options: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32}
     if for_export:
-        # The other attention kernels choose their way by looking at the mask, which a trace would freeze.
+        # The other attention kernels branch on the mask, and a trace would freeze the branch.
         options["attn_implementation"] = "eager"
     try:
         model = library.SentenceTransformer(
             str(source.folder), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=options
         )
-    except Exception as error:
-        # Whatever a foreign model's files make the library raise, the model cannot be used.
+    except Exception as error:  # a foreign model's files may make the library raise anything
         raise EmbedderUnavailable(f"sentence-transformers cannot load {source.name}: {error}") from error
     return model.eval()
 
 
 def obstacle(model: Any) -> str | None:
-    """Why the pipeline cannot become one graph behind one tokenizer, or None."""
+    """Why the pipeline can't become one graph behind one tokenizer; None if it can."""
     for module in model:
         kind = type(module).__name__
         if kind not in EXPORTABLE or not type(module).__module__.startswith("sentence_transformers."):
@@ -67,8 +66,8 @@ def obstacle(model: Any) -> str | None:
 def export(model: Any, file: Path) -> None:
     """Writes (input_ids, attention_mask[, token_type_ids]), each (batch, tokens), → unit vectors (batch, dimension).
 
-    The exporter through TorchScript, because the newer one needs onnxscript and gains nothing here. Raises
-    whatever the exporter raises for a model it cannot trace.
+    Uses the exporter through TorchScript, because the newer one needs onnxscript and gains nothing here. Raises
+    whatever the exporter raises for a model that it can't trace.
     """
     torch = _untyped("torch")
 
@@ -85,7 +84,7 @@ def export(model: Any, file: Path) -> None:
             return torch.nn.functional.normalize(vectors[:, : self.model.truncate_dim], dim=-1)
 
     with torch.no_grad(), warnings.catch_warnings():
-        # It warns of being the older exporter and of traced conditions; the comparison afterwards is the judge.
+        # It warns about its age and about traced conditions; the comparison afterwards decides.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             Pipeline().eval(),
@@ -111,13 +110,13 @@ def write_tokenizer(model: Any, file: Path, max_seq_length: int) -> None:
 
 
 def max_seq_length(model: Any, ceiling: int) -> int:
-    """Tokens that the model looks at, at most `ceiling`; some tokenizers state an absurd number for "no limit"."""
+    """Tokens that the model reads, at most `ceiling`; some tokenizers state an absurd number for "no limit"."""
     limit = model.max_seq_length
     return min(ceiling, limit) if limit else ceiling
 
 
 def pooling(model: Any) -> str:
-    """`mean`, `cls`, …; `+` joins several, `-` stands for a pipeline without a pooling module."""
+    """`mean`, `cls`, …; several joined by `+`; `-` for a pipeline without a pooling module."""
     for module in model:
         if type(module).__name__ == "Pooling":
             mode = module.pooling_mode
@@ -126,17 +125,12 @@ def pooling(model: Any) -> str:
 
 
 def prompts(model: Any) -> tuple[str, str]:
-    """The (query, document) prompts that `encode_query` and `encode_document` put in front."""
+    """The (query, document) prompts that `encode_query` and `encode_document` prepend."""
     fallback = model.prompts.get(model.default_prompt_name) or ""
     document = next((model.prompts[name] for name in DOCUMENT_PROMPTS if name in model.prompts), fallback)
     return model.prompts.get("query", fallback) or "", document or ""
 
 
-def dimension(model: Any) -> int:
-    """Length of the vectors, after the model's own truncation."""
-    return int(model.get_embedding_dimension())
-
-
 def _untyped(module: str) -> Any:
-    """Imported by name: a type checker would otherwise read all of torch and transformers, for half a minute."""
+    """Imports by name: a type checker would otherwise read all of torch and transformers, for half a minute."""
     return importlib.import_module(module)

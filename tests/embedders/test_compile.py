@@ -18,11 +18,10 @@ from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.child import run_child
 from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.embedders.compiled import Recipe, folder_for, read_compiled
-from mcp_memory.embedders.compiler import CompileJob, compile_model
+from mcp_memory.embedders.compiler import SAMPLES, compile_model
 from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import from_folder
 from mcp_memory.embedders.onnx import OnnxEmbedder
-from mcp_memory.embedders.parity_texts import SAMPLES
 from mcp_memory.embedders.sentence_transformer import compiled_model, open_source
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 
@@ -47,7 +46,7 @@ def compile_here(folder: Path, cache: Path, recipe: Recipe, say=ignore) -> Path:
     """Without the child process: torch is loaded here anyway, for the comparison."""
     source = from_folder(folder)
     target = folder_for(cache, source, recipe)
-    compile_model(CompileJob(source.name, str(source.folder), source.revision, str(target), recipe), say)
+    compile_model(source, target, recipe, say)
     return target
 
 
@@ -223,7 +222,7 @@ def test_a_childs_crash_shows_the_end_of_its_errors(tmp_path):
 def test_a_child_that_says_nothing_is_given_up():
     sleep = ["-n", "1", "-r", "1", "__import__('time').sleep(100)"]
     with pytest.raises(EmbedderUnavailable, match="sleeping did not answer in time"):
-        run_child("timeit", sleep, task="sleeping", environ={}, deadline_s=90, first_word_s=0.1, progress=ignore)
+        run_child("timeit", sleep, task="sleeping", environ={}, deadline_s=90, first_message_s=0.1, progress=ignore)
 
 
 def test_a_child_ends_when_its_parent_does():

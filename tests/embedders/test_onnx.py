@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.compiler import SAMPLES
 from mcp_memory.embedders.inputs import prepared, prompts_mark
-from mcp_memory.embedders.parity_texts import SAMPLES
 from mcp_memory.errors import EmbedderUnavailable
 
 
