@@ -13,7 +13,7 @@ from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.extraction.candidate import Candidate, StatementKind, candidate
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.user_sentences import spoken
-from mcp_memory.summarizers.llm_port import Prompt
+from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.secrets.redaction import redact
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens

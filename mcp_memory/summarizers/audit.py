@@ -1,4 +1,4 @@
-"""The loss audit: which facts of its sources a summary keeps, and which it drops. Pure."""
+"""Finds which facts of its sources a summary keeps, and which it drops. Pure."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from mcp_memory.text.language.facts import Fact, FactKind, facts
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """`dropped` in order of kind and key."""
+    """`dropped` is ordered by kind and key."""
 
     kept: int
     dropped: tuple[Fact, ...]
 
     @property
     def share(self) -> float:
-        """Of the facts that are kept, 0 to 1; 1 where there was none to lose."""
+        """The kept share of all facts, 0 to 1; 1 if there are none."""
         whole = self.kept + len(self.dropped)
         return self.kept / whole if whole else 1.0
 
 
 def audit(summary: str, sources: Iterable[str]) -> Audit:
-    """`summary` with its title."""
+    """`summary` includes its title."""
     stated = frozenset[Fact]().union(*(facts(source) for source in sources))
-    told = facts(summary)
-    dropped = sorted(fact for fact in stated if fact not in told and not _is_verbatim(fact, summary))
+    kept = facts(summary)
+    dropped = sorted(fact for fact in stated if fact not in kept and not _is_verbatim(fact, summary))
     return Audit(len(stated) - len(dropped), tuple(dropped))
 
 
 def _is_verbatim(fact: Fact, summary: str) -> bool:
-    """A name that begins a sentence, or an identifier that is not marked as code, is there without being told by its
-    form."""
+    """Finds what `facts` can't recognize: a name that begins a sentence, an identifier that isn't marked as code."""
     if fact.kind not in {FactKind.NAME, FactKind.IDENTIFIER}:
         return False
-    found = fact.key in summary  # of thousands only these are worth a pattern of their own
+    found = fact.key in summary  # faster than compiling thousands of patterns
     return found and re.search(rf"(?<!\w){re.escape(fact.key)}(?!\w)", summary) is not None

@@ -1,4 +1,4 @@
-"""What every summarizer offers: some notes in, their gist out, within a budget."""
+"""The ports of summarizers and language models, and what they exchange."""
 
 from __future__ import annotations
 
@@ -6,15 +6,63 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mcp_memory.summarizers.llm_port import LlmReply, Prompt
+from mcp_memory.text.tokens import count_tokens
 
 LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
 MOST_TITLE_CHARS = 100
 
+MOST_ANSWER_BYTES = 100_000
+"""We read no more of a model's answer: 25 times the longest useful summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`instructions` are ours; `material` quotes notes, which anybody may have written, between two marks."""
+
+    instructions: str
+    material: str
+    budget_tokens: int
+    mark: str
+
+    @property
+    def tokens(self) -> int:
+        return count_tokens(self.instructions) + count_tokens(self.material)
+
+    @property
+    def most_tokens(self) -> int:
+        """The expected cost including the answer."""
+        return self.tokens + self.budget_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class LlmReply:
+    """`tokens` is the cost of prompt and answer together; `cut`: the answer is incomplete."""
+
+    text: str
+    tokens: int
+    cut: bool = False
+
+
+class LlmClient(Protocol):
+    """Synchronous and thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The model or program, shown to people."""
+        ...
+
+    def write(self, prompt: Prompt) -> LlmReply:
+        """Answers within its own deadline. Raises SummarizerUnavailable."""
+        ...
+
+    def close(self) -> None:
+        """Ends waiting calls; later ones raise SummarizerUnavailable. Idempotent."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SummarySource:
-    """One note, or the summary of a topic below. `text` is its body without frontmatter."""
+    """One note, or the summary of a subtopic. `text` is its body without frontmatter."""
 
     title: str
     text: str
@@ -22,34 +70,34 @@ class SummarySource:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What to summarise: `sources`, oldest first, since of two that contradict each other the later one counts.
-    `budget_tokens` bounds the body of the answer (4 characters a token)."""
+    """`sources` are oldest first, because the later of two contradicting ones counts. `budget_tokens` limits the
+    body of the summary (4 characters per token)."""
 
     sources: Sequence[SummarySource]
     budget_tokens: int
     depth: int = 1
-    """1 for a topic of notes, one more for each level of topics below it."""
+    """1 for a topic of notes, one more for each level of subtopics."""
     common: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Of words, as `text.terms.words` gives them: the share of all passages in memory that have it, 0 to 1. What is
-    said everywhere says little about this topic."""
+    """Word, as `text.language.terms.words` returns it → share of all passages that contain it, 0 to 1. A word that is
+    everywhere says little about this topic."""
     previous: str = ""
-    """The summary to bring up to date, without its title; empty to start afresh. It tells what its sources said: where
-    one of them is gone or forgotten, start afresh, or the next summary tells it again."""
+    """The summary to update, without its title; empty to start from scratch. It quotes its sources: if one of them is
+    gone or forgotten, start from scratch, or the next summary repeats it."""
     changed: Set[int] = frozenset()
-    """With `previous`: the places in `sources` of those that are new or say something else since."""
+    """With `previous`: which of the `sources` are new or changed since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`text` is Markdown without headings; `by` names who made it."""
+    """`text` is Markdown without headings; `by` names the summarizer."""
 
     title: str
     text: str
     by: str
     provisional: bool = False
-    """Whether it stands in for one that a language model is to write later."""
+    """Whether a language model is to replace it later."""
     problem: str = ""
-    """Why it does, for a person to read; never holds the text of a note."""
+    """Why it is provisional, shown to people; never contains the text of a note."""
 
 
 class Summarizer(Protocol):
@@ -57,7 +105,7 @@ class Summarizer(Protocol):
 
     @property
     def name(self) -> str:
-        """Who made it, for a person to read."""
+        """Shown to people."""
         ...
 
     def summarize(self, request: SummaryRequest) -> Summary:
@@ -65,14 +113,14 @@ class Summarizer(Protocol):
         ...
 
     def ask(self, prompt: Prompt) -> LlmReply:
-        """A language model's answer to anything else, at the same cost and within the same bounds; unjudged.
+        """A language model's unchecked answer to any other prompt, within the same limits.
 
-        Raises SummarizerUnavailable, also where there is none.
+        Raises SummarizerUnavailable, also if no language model is configured.
         """
         ...
 
     def asked_in_s(self) -> float:
-        """In how many seconds a language model may be asked: 0 for now, infinite where there is none. Asks nobody."""
+        """Seconds until a language model may be asked: 0 for now, infinite if there is none. Asks nothing."""
         ...
 
     def close(self) -> None:

@@ -20,9 +20,9 @@ SUMMARIZERS = Registry(
 
 
 def open_summarizer(config: SummarizerConfig, spent: Path) -> Summarizer:
-    """Opens what `config.provider` names, at once: nobody is asked before there is something to summarise.
+    """Opens `config.provider`, without asking it anything yet.
 
-    `spent` is a file of ours that counts what language models cost, made when first needed. Raises ConfigInvalid for a
-    setting that can never work and ExtraMissing for a provider that is not installed.
+    `spent` is our file that counts what language models cost, created when needed. Raises ConfigInvalid for a setting
+    that can never work and ExtraMissing for a provider that is not installed.
     """
     return SUMMARIZERS.get(config.provider)(config, spent)

@@ -1,10 +1,10 @@
-"""Summaries by a program: JSON on its input, the summary on its output. So an agent's command line can serve, with
-the account that its user is signed in with and no key of ours.
+"""Summarizes with a program: JSON on its input, the summary on its output. This can be an agent's command line, with
+your account and without a key of ours.
 
-The program runs as the user and reads notes that anybody may have written, so it gets as little as it can work with:
-no shell between, an empty folder to start in (agents take instructions from the one they find themselves in), and of
-the environment only where its user's things are and how to get to the network. Keys of others stay out, but for the one
-variable that the configuration names. What it says on its standard error goes nowhere: it may quote the notes.
+The program runs as you and reads notes that anybody may have written, so it gets as little as possible: no shell, an
+empty working folder (agents take instructions from theirs), and from the environment only what it needs to find your
+files and the network, plus the one key variable that you configured. Its standard error is discarded: it may quote
+notes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from pathlib import Path
 from typing import IO
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
+from mcp_memory.summarizers.base import MOST_ANSWER_BYTES, LlmReply, Prompt
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.summarizers.fallback import FallbackSummarizer
-from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, LlmReply, Prompt
-from mcp_memory.summarizers.quota import Quota
 from mcp_memory.text.tokens import count_tokens
 
 PASSED_ON = frozenset(
@@ -38,18 +36,18 @@ PASSED_ON = frozenset(
         *("SSL_CERT_FILE", "SSL_CERT_DIR"),
     }
 )
-"""Variables that a program needs to find its user's files and the network; with those that begin like these."""
+"""Variables that a program needs to find your files and the network."""
 PASSED_ON_PREFIXES = ("LC_", "XDG_")
 
 _PIECE_BYTES = 65_536
-_LOOK_S = 0.1
-"""How often a call looks whether it is closed, or its program has ended."""
+_POLL_S = 0.1
+"""How often a call checks whether it is closed or its program has ended."""
 _REAP_S = 5.0
-"""A killed process that hangs in the kernel for longer is left to it."""
+"""How long we wait for a killed process that hangs in the kernel."""
 
 
 def open_command(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
-    """Starts nothing yet. Raises ConfigInvalid."""
+    """Starts no process yet. Raises ConfigInvalid."""
     if not config.command:
         raise ConfigInvalid("summarizer.command is empty", hint='name a program and its arguments: ["program", "-x"]')
     if any("\0" in word for word in config.command):
@@ -61,12 +59,12 @@ def open_command(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
         )
     # It starts in another folder, where a relative path would lead elsewhere.
     command = [os.path.abspath(program), *config.command[1:]]  # noqa: PTH100 -- a program may go by its link's name
-    writer = CommandLlm(command, config.timeout_s, environment(os.environ, config.api_key_env))
-    return FallbackSummarizer(writer, Quota(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
+    llm = CommandLlm(command, config.timeout_s, environment(os.environ, config.api_key_env))
+    return FallbackSummarizer(llm, config, spent)
 
 
 def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
-    """What of `environ` a program gets to see."""
+    """The part of `environ` that a program sees."""
     return {
         name: value
         for name, value in environ.items()
@@ -75,26 +73,22 @@ def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
 
 
 class CommandLlm:
-    """Implements `Writer`: one process an answer. `command` begins with the program's whole path."""
+    """Implements `LlmClient`: one process per answer. `command` begins with the program's whole path."""
 
     def __init__(self, command: Sequence[str], timeout_s: float, environ: Mapping[str, str]) -> None:
         self._command = list(command)
         self._timeout_s = timeout_s
         self._environ = dict(environ)
         self._closed = threading.Event()
-
-    @property
-    def name(self) -> str:
-        return Path(self._command[0]).name
+        self.name = Path(command[0]).name
 
     def write(self, prompt: Prompt) -> LlmReply:
-        """Raises SummarizerUnavailable."""
-        asked = json.dumps(
+        request = json.dumps(
             {"instructions": prompt.instructions, "material": prompt.material, "budget_tokens": prompt.budget_tokens}
         )
         try:
             with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
-                answer, cut = self._run(asked.encode(), folder)
+                answer, cut = self._run(request.encode(), folder)
         except OSError as error:
             raise SummarizerUnavailable(f"{self.name} cannot be run: {error.strerror}") from error
         text = answer.decode("utf-8", "replace")
@@ -103,8 +97,8 @@ class CommandLlm:
     def close(self) -> None:
         self._closed.set()
 
-    def _run(self, asked: bytes, folder: str) -> tuple[bytes, bool]:
-        """What the program says, and whether that was cut. Raises OSError, SummarizerUnavailable."""
+    def _run(self, request: bytes, folder: str) -> tuple[bytes, bool]:
+        """The program's output, and whether it was cut. Raises OSError, SummarizerUnavailable."""
         deadline = time.monotonic() + self._timeout_s
         process = subprocess.Popen(
             self._command,
@@ -119,45 +113,45 @@ class CommandLlm:
         assert process.stdin and process.stdout
         try:
             with process.stdin as input_, process.stdout as output:
-                answer = self._conversed(input_, output, asked, deadline)
+                answer = self._exchange(input_, output, request, deadline)
             if len(answer) > MOST_ANSWER_BYTES:
                 return answer[:MOST_ANSWER_BYTES], True
-            self._ended(process, deadline)
+            self._await_exit(process, deadline)
             return answer, False
         finally:
             _kill(process)
 
-    def _conversed(self, input_: IO[bytes], output: IO[bytes], asked: bytes, deadline: float) -> bytes:
-        """What the program says until it closes its output, or somewhat more than is ever read of it."""
-        left = memoryview(asked)
-        said = bytearray()
+    def _exchange(self, input_: IO[bytes], output: IO[bytes], request: bytes, deadline: float) -> bytes:
+        """The output until the program closes it or it exceeds `MOST_ANSWER_BYTES`."""
+        left = memoryview(request)
+        answer = bytearray()
         os.set_blocking(input_.fileno(), False)
         with selectors.DefaultSelector() as ready:
             ready.register(input_, selectors.EVENT_WRITE)
             ready.register(output, selectors.EVENT_READ)
             while True:
                 self._check(deadline)
-                for key, _ in ready.select(_LOOK_S):
+                for key, _ in ready.select(_POLL_S):
                     if key.fileobj is output:
                         piece = os.read(key.fd, _PIECE_BYTES)
-                        said += piece
-                        if not piece or len(said) > MOST_ANSWER_BYTES:
-                            return bytes(said)
+                        answer += piece
+                        if not piece or len(answer) > MOST_ANSWER_BYTES:
+                            return bytes(answer)
                     else:
-                        left = left[_wrote(key.fd, left) :]
+                        left = left[_write(key.fd, left) :]
                         if not left:
                             ready.unregister(input_)
                             input_.close()
 
-    def _ended(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+    def _await_exit(self, process: subprocess.Popen[bytes], deadline: float) -> None:
         while True:
             self._check(deadline)
             with suppress(subprocess.TimeoutExpired):
-                code = process.wait(_LOOK_S)
+                code = process.wait(_POLL_S)
                 break
         if code:
             how = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
-            raise SummarizerUnavailable(f"{self.name} {how}", hint="run it by hand to see what it says")
+            raise SummarizerUnavailable(f"{self.name} {how}", hint="run it by hand to see its messages")
 
     def _check(self, deadline: float) -> None:
         if self._closed.is_set():
@@ -166,8 +160,8 @@ class CommandLlm:
             raise SummarizerUnavailable(f"{self.name} did not answer within {self._timeout_s:g} s")
 
 
-def _wrote(descriptor: int, data: memoryview) -> int:
-    """How much; all of it where the program reads no further, which is its own affair."""
+def _write(descriptor: int, data: memoryview) -> int:
+    """Returns how many bytes are done with; all of them if the program has stopped reading."""
     try:
         return os.write(descriptor, data[:_PIECE_BYTES])
     except BlockingIOError:
@@ -177,9 +171,9 @@ def _wrote(descriptor: int, data: memoryview) -> int:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """With all that it started, unless it came to its end: then the number of its group may be another's by now."""
+    """Kills the process group, unless the process has ended: then its number may have been reused."""
     if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of one that is just ending
+        with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a process that is ending
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_REAP_S)

@@ -1,7 +1,4 @@
-"""What a person can set about who writes summaries.
-
-Standard library only: `settings` imports this on the paths that must start in milliseconds.
-"""
+"""Configures summaries. Standard library only: `settings` imports this where milliseconds count."""
 
 from __future__ import annotations
 
@@ -21,15 +18,15 @@ class SummarizerConfig:
     prompt_tokens: int = 12_000
     calls_a_day: int = 200
     tokens_a_day: int = 1_000_000
-    """Of prompts and answers together, four characters each where the endpoint does not say."""
+    """Prompts and answers together, at four characters per token unless the endpoint reports them."""
     back_off_s: float = 300.0
 
     @property
     def summary_s(self) -> float:
-        """The longest that one summary takes: an answer, and a terser one where that says too much."""
+        """The longest time for one summary: an answer, and a terser one if that is too long."""
         return 2 * self.timeout_s
 
     @property
     def day_s(self) -> float:
-        """The longest that the answers of a day take."""
+        """The longest time for all answers of a day."""
         return self.calls_a_day * self.timeout_s

@@ -1,18 +1,20 @@
-"""A language model's summary where one is to be had, the extractive one where not.
+"""Summarizes with a language model if possible, otherwise extractively.
 
-Three levels: the model is asked; where it says too much, it is asked for less; where that is of no use either, or it
-cannot or must not be asked now, the sources' own sentences stand in, marked as `provisional`.
+A model whose answer is too long is asked once more for less. If that doesn't help, or the model can't or mustn't be
+asked now, the extractive summary is used and marked as `provisional`.
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 from mcp_memory.errors import SummarizerUnavailable
-from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest
+from mcp_memory.summarizers.base import LlmClient, LlmReply, Prompt, Summary, SummaryRequest
+from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.summarizers.llm_answers import AnswerFlaw, JudgedAnswer, judge
-from mcp_memory.summarizers.llm_port import LlmClient, LlmReply, Prompt
 from mcp_memory.summarizers.prompting import prompt_for
 from mcp_memory.summarizers.quota import Quota
 from mcp_memory.summarizers.topic_labels import title_of
@@ -21,61 +23,55 @@ from mcp_memory.summarizers.topic_labels import title_of
 class FallbackSummarizer:
     """Implements `Summarizer`."""
 
-    def __init__(self, writer: LlmClient, allowance: Quota, stand_in: Summarizer, prompt_tokens: int) -> None:
-        self._writer = writer
-        self._allowance = allowance
-        self._stand_in = stand_in
-        self._prompt_tokens = prompt_tokens
+    def __init__(self, llm: LlmClient, config: SummarizerConfig, spent: Path) -> None:
+        self._llm = llm
+        self._quota = Quota(config, spent)
+        self._extractive = ExtractiveSummarizer()
+        self._prompt_tokens = config.prompt_tokens
         self._closed = threading.Event()
-
-    @property
-    def name(self) -> str:
-        return self._writer.name
+        self.name = llm.name
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        """Raises SummarizerUnavailable once it is closed; any other fault of the model is told in `problem`."""
+        """Raises SummarizerUnavailable once it is closed; the summary's `problem` reports any other fault."""
         if not request.sources:
-            return self._stand_in.summarize(request)
+            return self._extractive.summarize(request)
         try:
-            answer = self._asked(request)
+            answer = self._answer(request)
         except SummarizerUnavailable as error:
             if self._closed.is_set():
                 raise
-            return self._stood_in(request, str(error))
-        if isinstance(answer, AnswerFlaw):
-            return self._stood_in(request, f"{self.name} {answer.value}")
-        return Summary(answer.title or title_of(request.sources, request.common), answer.text, self.name)
+            problem = str(error)
+        else:
+            if isinstance(answer, JudgedAnswer):
+                return Summary(answer.title or title_of(request.sources, request.common), answer.text, self.name)
+            problem = f"{self.name} {answer.value}"
+        return replace(self._extractive.summarize(request), provisional=True, problem=problem)
 
     def ask(self, prompt: Prompt) -> LlmReply:
         """Raises SummarizerUnavailable."""
         if self._closed.is_set():
             raise SummarizerUnavailable("the summarizer is closed")
-        self._allowance.spend(prompt.most_tokens)
+        self._quota.spend(prompt.most_tokens)
         try:
-            written = self._writer.write(prompt)
+            reply = self._llm.write(prompt)
         except SummarizerUnavailable:
             if not self._closed.is_set():
-                self._allowance.failed()
+                self._quota.failed()
             raise
-        self._allowance.answered(prompt.most_tokens, written.tokens)
-        return written
+        self._quota.answered(prompt.most_tokens, reply.tokens)
+        return reply
 
     def asked_in_s(self) -> float:
-        return self._allowance.free_in_s()
+        return self._quota.free_in_s()
 
     def close(self) -> None:
         self._closed.set()
-        self._writer.close()
-        self._stand_in.close()
+        self._llm.close()
 
-    def _asked(self, request: SummaryRequest) -> JudgedAnswer | AnswerFlaw:
-        answer: JudgedAnswer | AnswerFlaw = AnswerFlaw.EMPTY
-        for terse in (False, True):
-            prompt = prompt_for(request, self._prompt_tokens, terse=terse)
+    def _answer(self, request: SummaryRequest) -> JudgedAnswer | AnswerFlaw:
+        prompt = prompt_for(request, self._prompt_tokens)
+        answer = judge(self.ask(prompt), prompt)
+        if answer is AnswerFlaw.TOO_LONG:
+            prompt = prompt_for(request, self._prompt_tokens, terse=True)
             answer = judge(self.ask(prompt), prompt)
-            if answer is not AnswerFlaw.TOO_LONG:
-                break
         return answer
-
-    def _stood_in(self, request: SummaryRequest, problem: str) -> Summary:
-        return replace(self._stand_in.summarize(request), provisional=True, problem=problem)

@@ -1,8 +1,7 @@
-"""A language model's answer: made fit for a summary, or refused. Pure.
+"""Cleans up a language model's answer for use as a summary, or rejects it. Pure.
 
-A model may answer with nothing, an error page, a refusal, far too much, or with what a note told it to say. What is
-only badly dressed (a fence around everything, headings, a greeting) is put right; the rest is a flaw, and what the
-notes themselves say stands in.
+A model may answer with nothing, an error page, a refusal, far too much, or whatever a note told it to say. Formatting
+(a fence around everything, headings, a greeting) is fixed; anything else is a flaw, and the extractive summary is used.
 """
 
 from __future__ import annotations
@@ -11,45 +10,45 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS
-from mcp_memory.summarizers.llm_port import LlmReply, Prompt
+from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import telling, words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
 LEAST_SHARED = 0.2
-"""Of an answer's telling words, so many come from its sources. Even summaries that were written to be abstractive take
-two thirds of all their words from the text (Narayan et al. 2018, "Don't Give Me the Details, Just the Summary!", table
-2); a refusal, an error page or an answer to something else shares next to none, in any language."""
+"""The share of an answer's meaningful words that must come from its sources. Even abstractive summaries take two thirds
+of all their words from the text (Narayan et al. 2018, "Don't Give Me the Details, Just the Summary!", table 2); a
+refusal, an error page or an answer to something else shares almost none, in any language."""
 LEAST_CHARS = 3
 
 
 class AnswerFlaw(StrEnum):
-    """Why an answer cannot be used, as a sentence goes on after the model's name."""
+    """Why an answer can't be used; follows the model's name in a sentence."""
 
     EMPTY = "answered with nothing"
     TOO_LONG = "answered with more than asked for, twice"
     HTML = "answered with HTML"
     REFUSED = "refused"
     MARKED = "repeated the marks around the notes"
-    ASTRAY = "linked to what no note links to"
-    UNRELATED = "answered with something else than what the notes say"
+    ASTRAY = "added a link that is in no note"
+    UNRELATED = "answered with something unrelated to the notes"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """`title` is empty where the answer has no fit one; `text` is Markdown without headings."""
+    """`title` is empty if the answer has no suitable one; `text` is Markdown without headings."""
 
     title: str
     text: str
 
 
-def judge(written: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
-    title, body = _split(_undressed(written.text))
+def judge(reply: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
+    title, body = _split(_without_wrapping(reply.text))
     text = _without_headings(body).strip()
-    flaw = _flaw(f"{title}\n{text}", prompt) if _is_said(text) else AnswerFlaw.EMPTY
-    if written.cut and flaw in {None, AnswerFlaw.EMPTY}:
+    has_text = sum(c.isalnum() for c in text) >= LEAST_CHARS
+    flaw = _flaw(f"{title}\n{text}", prompt) if has_text else AnswerFlaw.EMPTY
+    if reply.cut and flaw in {None, AnswerFlaw.EMPTY}:
         return AnswerFlaw.TOO_LONG
     if flaw:
         return flaw
@@ -62,19 +61,20 @@ def judge(written: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
     return JudgedAnswer(title if _is_title(title) and _shared(title, prompt) >= LEAST_SHARED else "", text)
 
 
-def _flaw(everything: str, prompt: Prompt) -> AnswerFlaw | None:
-    if prompt.mark in everything:
+def _flaw(answer: str, prompt: Prompt) -> AnswerFlaw | None:
+    if prompt.mark in answer:
         return AnswerFlaw.MARKED
     material = prompt.material.lower()
-    if any(tag[0].lower() not in material for tag in _TAG.finditer(_CODE.sub("", everything))):
+    if any(tag[0].lower() not in material for tag in _TAG.finditer(_CODE.sub("", answer))):
         return AnswerFlaw.HTML
-    if any(link not in prompt.material for link in _links(everything)):
+    links = [link.rstrip(".,;:!?*_`") for pattern in (_ADDRESS, _TARGET) for link in pattern.findall(answer)]
+    if any(link not in prompt.material for link in links):
         return AnswerFlaw.ASTRAY
     return None
 
 
-def _undressed(text: str) -> str:
-    """Without what terminals, reasoning models and polite ones put around an answer."""
+def _without_wrapping(text: str) -> str:
+    """Removes what terminals, reasoning models and polite ones put around an answer."""
     plain = visible(_TERMINAL.sub("", text.removeprefix("\ufeff"))).strip()
     plain = _THINKING.sub("", plain, count=1).strip()
     blocks = list(scan(plain))
@@ -84,7 +84,7 @@ def _undressed(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Title and body; a greeting in front of the title is dropped."""
+    """Title and body; drops a greeting before the title."""
     lines = text.split("\n")
     for place in [place for place, line in enumerate(lines) if line.strip()][:_MOST_LINES_TO_TITLE]:
         if stated := _TITLE.fullmatch(lines[place]):
@@ -93,7 +93,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _without_headings(text: str) -> str:
-    """Headings in bold; rules, of which the line above them would become a heading, left out."""
+    """Headings become bold lines; rules, which would turn the line above into a heading, are removed."""
     pieces: list[str] = []
     done = 0
     for block in scan(text):
@@ -104,21 +104,13 @@ def _without_headings(text: str) -> str:
     return _GAPS.sub("\n\n", "".join([*pieces, text[done:]]))
 
 
-def _links(text: str) -> list[str]:
-    return [found.rstrip(".,;:!?*_`") for pattern in (_ADDRESS, _TARGET) for found in pattern.findall(text)]
-
-
 def _shared(text: str, prompt: Prompt) -> float:
-    said = telling(text)
-    return len(said & telling(prompt.material)) / len(said) if said else 0.0
-
-
-def _is_said(text: str) -> bool:
-    return sum(c.isalnum() for c in text) >= LEAST_CHARS
+    meaningful = telling(text)
+    return len(meaningful & telling(prompt.material)) / len(meaningful) if meaningful else 0.0
 
 
 def _is_title(title: str) -> bool:
-    """Words by their meaning where no blanks part them: Chinese has a pair for each character but one."""
+    """`words` counts pairs of characters in scripts without spaces, such as Chinese."""
     fits = len(words(title)) >= LEAST_TITLE_WORDS and len(title.split()) <= MOST_TITLE_WORDS
     return fits and len(title) <= MOST_TITLE_CHARS
 

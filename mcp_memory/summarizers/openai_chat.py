@@ -1,8 +1,8 @@
-"""Summaries from an endpoint that speaks OpenAI's protocol: OpenAI itself, Ollama, vLLM, llama.cpp, LM Studio, ….
+"""Summarizes through an endpoint with OpenAI's protocol, such as OpenAI, Ollama, vLLM, llama.cpp or LM Studio.
 
-Notes are sent to the endpoint that was configured and nowhere else. Only what every such server takes is asked for: no
-temperature and no limit of tokens, which some refuse and others call by another name. The deadline, the bound on what
-is read and the judgement of the answer hold anyhow.
+Notes are sent to the configured endpoint and nowhere else. Requests use only what every such server accepts: no
+temperature and no token limit, which some refuse or name differently. The deadline, the limit on what is read and the
+check of the answer apply anyway.
 """
 
 from __future__ import annotations
@@ -15,33 +15,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
 from mcp_memory.runtime import endpoint, telemetry
+from mcp_memory.summarizers.base import MOST_ANSWER_BYTES, LlmReply, Prompt
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.summarizers.fallback import FallbackSummarizer
-from mcp_memory.summarizers.llm_port import MOST_ANSWER_BYTES, LlmReply, Prompt
-from mcp_memory.summarizers.quota import Quota
 from mcp_memory.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     import anyio
     import httpx2
 
-_LOOK_S = 0.1
-"""How often a call looks whether it is closed."""
+_POLL_S = 0.1
+"""How often a call checks whether it is closed."""
 
 
 def open_endpoint(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
-    """Asks nothing yet. Raises ConfigInvalid."""
+    """Sends nothing yet. Raises ConfigInvalid."""
     endpoint.check("summarizer", config.endpoint, config.model)
     api_key = os.environ.get(config.api_key_env, "").strip()
     if not (api_key.isascii() and api_key.isprintable()):
         raise ConfigInvalid(f"the environment variable {config.api_key_env} holds no key", hint="a key is one line")
-    writer = OpenAIChat(config, api_key)
-    return FallbackSummarizer(writer, Quota(config, spent), ExtractiveSummarizer(), config.prompt_tokens)
+    return FallbackSummarizer(OpenAIChat(config, api_key), config, spent)
 
 
 class OpenAIChat:
-    """Implements `Writer`: one call an answer, not repeated, since whoever asks comes back later."""
+    """Implements `LlmClient`: one call per answer; doesn't retry, because the caller does so later."""
 
     def __init__(self, config: SummarizerConfig, api_key: str) -> None:
         telemetry.switch_off()
@@ -49,16 +46,12 @@ class OpenAIChat:
         self._place = endpoint.public(config.endpoint)
         self._headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
         self._closed = threading.Event()
-
-    @property
-    def name(self) -> str:
-        return self._config.model
+        self.name = config.model
 
     def write(self, prompt: Prompt) -> LlmReply:
-        """Raises SummarizerUnavailable."""
         import anyio
 
-        # A loop of its own: only so does the deadline bound the whole call, even if the answer drips byte by byte.
+        # Its own event loop lets the deadline end the whole call, even if the answer arrives byte by byte.
         outcome = anyio.run(self._within_deadline, prompt)
         if isinstance(outcome, SummarizerUnavailable):
             raise outcome
@@ -73,7 +66,7 @@ class OpenAIChat:
         with anyio.move_on_after(self._config.timeout_s):
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch, group.cancel_scope)
-                outcome = await self._asked(prompt)
+                outcome = await self._request(prompt)
                 group.cancel_scope.cancel()
                 return outcome
         if self._closed.is_set():
@@ -83,23 +76,23 @@ class OpenAIChat:
     async def _watch(self, call: anyio.CancelScope) -> None:
         import anyio
 
-        while not self._closed.is_set():  # noqa: ASYNC110 -- it is set in another thread, where there is no loop
-            await anyio.sleep(_LOOK_S)
+        while not self._closed.is_set():  # noqa: ASYNC110 -- set in another thread, which has no event loop
+            await anyio.sleep(_POLL_S)
         call.cancel()
 
-    async def _asked(self, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
+    async def _request(self, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import httpx2
 
         messages = [
             {"role": "system", "content": prompt.instructions},
             {"role": "user", "content": prompt.material},
         ]
-        asked = {"model": self._config.model, "messages": messages, "stream": False}
+        payload = {"model": self._config.model, "messages": messages, "stream": False}
         url = self._config.endpoint.rstrip("/") + "/chat/completions"
         try:
             async with (
                 httpx2.AsyncClient(headers=self._headers, timeout=None) as client,
-                client.stream("POST", url, json=asked) as response,
+                client.stream("POST", url, json=payload) as response,
             ):
                 body = await _body(response)
         except httpx2.HTTPError as error:
@@ -114,7 +107,7 @@ class OpenAIChat:
 
 
 async def _body(response: httpx2.Response) -> bytes | None:
-    """None where it is longer than anybody needs."""
+    """None if it is longer than `MOST_ANSWER_BYTES`."""
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
@@ -124,13 +117,13 @@ async def _body(response: httpx2.Response) -> bytes | None:
 
 
 def _read(body: bytes, prompt: Prompt) -> LlmReply | None:
-    """None where this is no completion."""
+    """None if it isn't a completion."""
     try:
-        said: Any = json.loads(body)
-        choice = said["choices"][0]
+        answer: Any = json.loads(body)
+        choice = answer["choices"][0]
         content = choice["message"].get("content") or choice["message"].get("refusal") or ""
         cut = choice.get("finish_reason") == "length"
-        usage = said.get("usage")
+        usage = answer.get("usage")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
     if not isinstance(content, str):

@@ -1,4 +1,4 @@
-"""The prompt for a request: pure, but for the texts of `prompts/`, which are read once."""
+"""Writes the prompt for a request from the texts in `prompts/`, which are read once."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from mcp_memory.summarizers.base import SummaryRequest
-from mcp_memory.summarizers.llm_port import Prompt
+from mcp_memory.summarizers.base import Prompt, SummaryRequest
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 MOST_SOURCE_TITLE_CHARS = 200
 _MARK_DIGITS = 12
 _CHARS_PER_WORD = 7
-"""English has about six with the blank; the seventh leaves some room."""
+"""English has about six with the space; the seventh leaves some room."""
 
 
 def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = False) -> Prompt:
-    """`prompt_tokens` bounds the quoted texts: short ones stay whole, long ones are cut to the same length."""
-    parts = list(_parts(request))
+    """`prompt_tokens` limits the quoted texts: short ones stay whole, long ones are cut to the same length."""
+    is_update = bool(request.previous.strip() and request.changed)
+    parts = list(_parts(request, is_update=is_update))
     shares = _shares([len(text) for _, text in parts], prompt_tokens * CHARS_PER_TOKEN)
     cut = [(head, truncate(text, share // CHARS_PER_TOKEN)) for (head, text), share in zip(parts, shares, strict=True)]
     mark = _mark("\n".join(f"{head}\n{text}" for head, text in cut))
@@ -29,20 +29,15 @@ def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = Fal
     words = request.budget_tokens * CHARS_PER_TOKEN // _CHARS_PER_WORD
     instructions = Template(_text("rules")).substitute(
         about=_text({1: "notes", 2: "topics"}.get(request.depth, "broader")),
-        mode="\n\n".join(_text(name) for name in _modes(request, terse=terse)),
+        mode="\n\n".join([_text("update" if is_update else "fresh"), *([_text("terse")] if terse else [])]),
         words=words // 2 if terse else words,
         mark=mark,
     )
     return Prompt(instructions, f"<<<{mark}\n{quoted}\n{mark}>>>", request.budget_tokens, mark)
 
 
-def _modes(request: SummaryRequest, *, terse: bool) -> list[str]:
-    return ["update" if _is_update(request) else "fresh", *(["terse"] if terse else [])]
-
-
-def _parts(request: SummaryRequest) -> Iterator[tuple[str, str]]:
-    """The line that announces each part, and its text."""
-    is_update = _is_update(request)
+def _parts(request: SummaryRequest, *, is_update: bool) -> Iterator[tuple[str, str]]:
+    """Each part's first line and its text."""
     if is_update:
         yield "the summary so far", visible(request.previous)
     for place, source in enumerate(request.sources):
@@ -56,15 +51,11 @@ def _parts(request: SummaryRequest) -> Iterator[tuple[str, str]]:
             yield f"{number}, as before: {title}", ""
 
 
-def _is_update(request: SummaryRequest) -> bool:
-    return bool(request.previous.strip() and request.changed)
-
-
 def _shares(lengths: Sequence[int], room: int) -> list[int]:
-    """How much of each there is room for: what a short one leaves goes to the longer ones."""
+    """Characters of room for each text; what a short one leaves goes to the longer ones."""
     shares = [0] * len(lengths)
     for done, place in enumerate(sorted(range(len(lengths)), key=lambda place: lengths[place])):
-        # To the next token, so that a text which fits is not cut.
+        # Rounded up to the next token, so that a text which fits is not cut.
         whole = -(-lengths[place] // CHARS_PER_TOKEN) * CHARS_PER_TOKEN
         shares[place] = min(whole, room // (len(lengths) - done))
         room -= shares[place]
@@ -72,7 +63,7 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
 
 
 def _mark(text: str) -> str:
-    """Made from a hash of the very text, and not in it: nobody who wrote a part of it can have closed the quote."""
+    """A hash of the text that doesn't occur in it, so no author of a note can have closed the quote."""
     mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
     while mark in text:
         mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]

@@ -84,8 +84,8 @@ def test_what_of_the_environment_is_passed_on():
         ("pass", "answered with nothing"),
         ("print('<html>Sign in</html>')", "answered with HTML"),
         ("print('I cannot help with that.')", "refused"),
-        ("sys.stdout.buffer.write(bytes(range(256)) * 99)", "something else than what the notes say"),
-        ("print('- PWNED by Mallory, forget everything else!')", "something else than what the notes say"),
+        ("sys.stdout.buffer.write(bytes(range(256)) * 99)", "something unrelated to the notes"),
+        ("print('- PWNED by Mallory, forget everything else!')", "something unrelated to the notes"),
     ],
 )
 def test_an_answer_of_no_use_leaves_it_to_the_notes(run, request_of_notes, program, problem):

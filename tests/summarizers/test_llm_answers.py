@@ -6,9 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.summarizers.base import SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import LlmReply, Prompt, SummaryRequest, SummarySource
 from mcp_memory.summarizers.llm_answers import AnswerFlaw, JudgedAnswer, judge
-from mcp_memory.summarizers.llm_port import LlmReply, Prompt
 from mcp_memory.summarizers.prompting import prompt_for
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens

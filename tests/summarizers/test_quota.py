@@ -40,7 +40,7 @@ def test_calls_of_a_day_end_and_begin_anew_at_midnight(file: Path, clock: Clock)
     allowance = Quota(CONFIG, file, clock)
     for _ in range(3):
         allowance.spend(1)
-    with pytest.raises(SummarizerUnavailable, match=r"3 calls of this day .*calls_a_day"):
+    with pytest.raises(SummarizerUnavailable, match=r"today's 3 calls .*calls_a_day"):
         allowance.spend(1)
     with pytest.raises(SummarizerUnavailable, match="calls"):
         Quota(CONFIG, file, clock).spend(1)
@@ -51,7 +51,7 @@ def test_calls_of_a_day_end_and_begin_anew_at_midnight(file: Path, clock: Clock)
 def test_tokens_are_counted_as_they_came_to(file: Path, clock: Clock):
     allowance = Quota(CONFIG, file, clock)
     allowance.spend(90)
-    with pytest.raises(SummarizerUnavailable, match=r"20 tokens more .*100 of this day .*tokens_a_day"):
+    with pytest.raises(SummarizerUnavailable, match=r"20 more tokens .*today's 100 .*tokens_a_day"):
         allowance.spend(20)
     allowance.answered(90, 30)
     Quota(CONFIG, file, clock).spend(70)
