@@ -106,7 +106,7 @@ class EngineParts:
         self.idle_detector = IdleDetector()
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
         self.writer.listeners.append(self.auto_compactor.note_changes)
-        on_captured = self.candidate_ingest.ingest_captured if config.extraction.automatic else None
+        on_captured = self.candidate_ingest.ingest if config.extraction.automatic else None
         capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured)
         self.capture_worker = CaptureWorker(config.capture, capture, self.idle_detector, self.health)
         self.admin = Admin(self)

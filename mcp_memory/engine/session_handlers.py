@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from mcp_memory.capture.readers.plain import read_plain
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine import requests
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
@@ -81,8 +82,8 @@ async def titles(engine: Engine, request: requests.TitlesRequest) -> Payload:
 async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
     parts = engine.parts
     messages = read_plain(request.messages.encode(), parts.vault.layout.tz)
-    client, session = request.client, request.session
-    return asdict(await parts.candidate_ingest.ingest(request.file, client, session, messages, project=request.project))
+    captured = CapturedMessages(request.file, request.client, request.session, request.project, messages)
+    return asdict(await parts.candidate_ingest.ingest(captured))
 
 
 async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
@@ -92,7 +93,7 @@ async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
 
 
 async def inbox(engine: Engine, _: requests.NoArguments) -> Payload:
-    return {"waiting": [candidate.payload() for candidate in await engine.parts.review.waiting()]}
+    return {"waiting": [asdict(candidate) for candidate in await engine.parts.review.waiting()]}
 
 
 async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.text.secrets.redaction import redact
 
-MOST_TITLE_WORDS, MOST_TITLE_CHARS = 15, 100
+MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100
 
 
 class StatementKind(StrEnum):
@@ -30,7 +31,7 @@ class Candidate:
     """`text` contains no secret of a known shape. `offset` is the byte in the transcript at which the message begins;
     `outright`: you stated it plainly, so it is stored without review."""
 
-    sort: StatementKind
+    kind: StatementKind
     title: str
     text: str
     score: float
@@ -39,36 +40,27 @@ class Candidate:
     speaker: str
     at: datetime | None = None
 
+    @classmethod
+    def from_message(
+        cls, message: TranscriptMessage, kind: StatementKind, text: str, score: float, outright: bool, title: str = ""
+    ) -> Candidate:
+        """Redacts secrets. The default title is the first words of the text."""
+        safe, turn = redact(text).text, message.turn
+        title = make_title(redact(title).text or safe)
+        return cls(kind, title, safe, score, outright, message.offset, turn.speaker, turn.at)
+
     def key(self, client: str, session: str) -> bytes:
-        """32 bytes that are the same whenever the same is said at the same moment: a session that is resumed or forked
-        repeats it under another name, and must not bring back what was erased. Where no time is known, it is the
-        same in the same session, wherever its transcript lies."""
+        """32 bytes that identify the words and their time: a session that is resumed or forked repeats them under
+        another name, and must not bring back what was erased. Without a time, they identify words and session."""
         where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
-        said = "\0".join((*where, self.sort, " ".join(self.text.split())))
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
+        identity = "\0".join((*where, self.kind, " ".join(self.text.split())))
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()
 
 
-def candidate(
-    sort: StatementKind,
-    text: str,
-    score: float,
-    *,
-    outright: bool,
-    offset: int,
-    speaker: str,
-    at: datetime | None,
-    title: str = "",
-) -> Candidate:
-    """Makes a candidate with secrets redacted, and a title from the first words unless one is given."""
-    safe = redact(text).text
-    return Candidate(sort, titled(redact(title).text or safe), safe, score, outright, offset, speaker, at)
-
-
-def titled(text: str) -> str:
+def make_title(text: str) -> str:
     """Makes a title from the first words of a text."""
-    words = text.replace("`", "").split()[:MOST_TITLE_WORDS]
-    title = " ".join(words)
-    if len(title) > MOST_TITLE_CHARS:
-        title = title[:MOST_TITLE_CHARS].rsplit(" ", 1)[0]
+    title = " ".join(text.replace("`", "").split()[:MAX_TITLE_WORDS])
+    if len(title) > MAX_TITLE_CHARS:
+        title = title[:MAX_TITLE_CHARS].rsplit(" ", 1)[0]
     plain = title.rstrip(" ,;:–—-")
     return plain[:1].upper() + plain[1:]

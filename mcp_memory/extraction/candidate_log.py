@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +24,7 @@ class CandidateOutcome(StrEnum):
     WAITING = "waiting"
     ACTIVE = "active"
     """Stated outright, and not yet announced to a session."""
-    TOLD = "told"
+    ANNOUNCED = "told"
     """Stated outright, and announced; see `Digest`."""
     KNOWN = "known"
     """Already in memory; it has no note of its own."""
@@ -35,7 +35,7 @@ class CandidateOutcome(StrEnum):
 
 
 REJECTED = frozenset({CandidateOutcome.DROPPED, CandidateOutcome.UNDONE})
-AT_ONCE = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.TOLD})
+STORED_UNREVIEWED = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.ANNOUNCED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,89 +43,88 @@ class LoggedCandidate:
     """`at` is in seconds since the epoch."""
 
     id: NoteId
-    fate: CandidateOutcome
+    outcome: CandidateOutcome
     session: str
     at: float
 
 
 class CandidateLog:
-    """Keeps all of it in memory, and makes each line durable before `note` returns. Thread-safe."""
+    """Keeps all of it in memory, and makes each line durable before `record` returns. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         """Raises StorageFailed for a file that can't be read."""
         self._file = file
         self._lock = threading.Lock()
-        self._known: dict[NoteId, LoggedCandidate] = {}
-        self._load()
+        self._known = {entry.id: entry for entry in _read(file)}
 
     def find(self, note_id: NoteId) -> LoggedCandidate | None:
         return self._known.get(note_id)
 
-    def with_outcomes(self, fates: Iterable[CandidateOutcome]) -> list[LoggedCandidate]:
+    def with_outcomes(self, outcomes: Iterable[CandidateOutcome]) -> list[LoggedCandidate]:
         """Lists candidates with these outcomes, in the order in which they got them."""
-        wanted = frozenset(fates)
+        wanted = frozenset(outcomes)
         with self._lock:
-            return sorted((each for each in self._known.values() if each.fate in wanted), key=lambda each: each.at)
+            return sorted((one for one in self._known.values() if one.outcome in wanted), key=lambda one: one.at)
 
-    def note(self, note_id: NoteId, fate: CandidateOutcome, session: str, at: float) -> None:
-        """Records an outcome. Raises StorageFailed, and then records nothing in memory either."""
-        said = LoggedCandidate(note_id, fate, session, at)
+    def record(self, note_id: NoteId, outcome: CandidateOutcome, session: str, at: float) -> None:
+        """Raises StorageFailed, and then records nothing in memory either."""
+        line = {"id": note_id, "fate": outcome, "session": session, "at": at}
         with self._lock, naming_the_cause(str(self._file)):
-            append_line(self._file, json.dumps(asdict(said)).encode())
-            self._known[note_id] = said
+            append_line(self._file, json.dumps(line).encode())
+            self._known[note_id] = LoggedCandidate(note_id, outcome, session, at)
 
-    def _load(self) -> None:
+
+def _read(file: Path) -> Iterable[LoggedCandidate]:
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot read {file}: {error.strerror}",
+            hint="let the user that runs mcp-memory read and write it; it records which candidates were seen",
+        ) from error
+    for line in lines:
         try:
-            lines = self._file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise StorageFailed(
-                f"cannot read {self._file}: {error.strerror}",
-                hint="let the user that runs mcp-memory read and write it; it records which candidates were seen",
-            ) from error
-        for line in lines:
-            try:
-                said = json.loads(line)
-                entry = LoggedCandidate(
-                    NoteId(said["id"]), CandidateOutcome(said["fate"]), str(said["session"]), float(said["at"])
-                )
-            except (ValueError, TypeError, KeyError):
-                continue  # cut short by a crash: that candidate is considered again
-            self._known[entry.id] = entry
+            entry = json.loads(line)
+            outcome, session, at = CandidateOutcome(entry["fate"]), str(entry["session"]), float(entry["at"])
+            yield LoggedCandidate(NoteId(entry["id"]), outcome, session, at)
+        except (ValueError, TypeError, KeyError):
+            continue  # cut short by a crash: that candidate is considered again
 
 
-MOST_LINES = 8
+MAX_LINES = 8
 
-NAMED_S = 86_400.0
+ANNOUNCE_S = 86_400.0
 """Each session that starts within a day announces it, and after that the first one only: a hook's answer may have come
 too late to be shown, and if you work with several agents, each one shows it."""
 
 
+@dataclass(eq=False, slots=True)
 class Digest:
     """Announces at session start what was stored without review. For worker threads."""
 
-    def __init__(self, index: Index, register: CandidateLog, clock: Callable[[], datetime]) -> None:
-        self._index = index
-        self._register = register
-        self._clock = clock
+    _index: Index
+    _log: CandidateLog
+    _clock: Callable[[], datetime]
 
     def announcements(self, project: str | None) -> list[NoteRecord]:
-        """Returns at most MOST_LINES notes that a session of this project may see; the others come next time."""
-        filters = Filters(project=project, now=self._clock())
-        since = self._clock().timestamp() - NAMED_S
+        """Returns at most MAX_LINES notes that a session of this project may see; the others come next time."""
+        now = self._clock()
+        filters, since = Filters(project=project, now=now), now.timestamp() - ANNOUNCE_S
         # Unannounced ones first, then the newest: there is room for a few.
         known = sorted(
-            self._register.with_outcomes(AT_ONCE), key=lambda each: (each.fate is CandidateOutcome.TOLD, -each.at)
+            self._log.with_outcomes(STORED_UNREVIEWED),
+            key=lambda entry: (entry.outcome is CandidateOutcome.ANNOUNCED, -entry.at),
         )
-        fresh = [each.id for each in known if each.fate is CandidateOutcome.ACTIVE or each.at > since]
-        return [note for each in fresh for note in self._index.note_by_id(each) if filters.admits(note)][:MOST_LINES]
+        fresh = [entry.id for entry in known if entry.outcome is CandidateOutcome.ACTIVE or entry.at > since]
+        return [note for one in fresh for note in self._index.note_by_id(one) if filters.admits(note)][:MAX_LINES]
 
     def mark_announced(self, ids: Sequence[NoteId]) -> None:
         """Raises StorageFailed."""
-        for each in ids:
-            if (known := self._register.find(each)) and known.fate is CandidateOutcome.ACTIVE:
-                self._register.note(each, CandidateOutcome.TOLD, known.session, known.at)
+        for note_id in ids:
+            if (known := self._log.find(note_id)) and known.outcome is CandidateOutcome.ACTIVE:
+                self._log.record(note_id, CandidateOutcome.ANNOUNCED, known.session, known.at)
 
     def waiting(self) -> int:
         """Counts the candidates that wait for review."""

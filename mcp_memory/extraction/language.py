@@ -15,8 +15,8 @@ from mcp_memory.extraction.candidate import StatementKind
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Patterns for a sentence as `spoken` shows it. `before` and `anywhere` are what makes a claim none; `works` is a
-    person's word that an error is gone."""
+    """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` says that an
+    error is gone; `here` binds a statement to a place or team, where others may do otherwise."""
 
     code: str
     lead: re.Pattern[str]
@@ -27,22 +27,21 @@ class Language:
     remember: re.Pattern[str]
     introduces: re.Pattern[str]
     here: re.Pattern[str]
-    """Binds what is said to the place where one works: what `we` do is a team's, and another's may do otherwise."""
     works: re.Pattern[str]
     outright: Mapping[StatementKind, re.Pattern[str]]
     tentative: Mapping[StatementKind, re.Pattern[str]]
     states: re.Pattern[str]
     states_not: re.Pattern[str]
     capitals_name: bool
-    """Whether a capital within a sentence tells a name."""
+    """Whether a capital letter within a sentence marks a name."""
 
 
 @cache
 def languages() -> tuple[Language, ...]:
     """Loads all languages, ordered by code."""
     folder = files("mcp_memory.extraction") / "languages"
-    tables = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
-    return tuple(_language(each.name.removesuffix(".toml"), tomllib.loads(each.read_text("utf-8"))) for each in tables)
+    tables = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".toml")}
+    return tuple(_language(name.removesuffix(".toml"), tomllib.loads(tables[name])) for name in sorted(tables))
 
 
 def introduces(line: str) -> bool:
@@ -51,7 +50,7 @@ def introduces(line: str) -> bool:
 
 
 def is_local(statement: str) -> bool:
-    """Whether it says that it holds here, where one works, or for those one works with, in any language."""
+    """Whether a statement holds for this place or team only, in any language."""
     return any(language.here.search(statement.lower()) for language in languages())
 
 
@@ -60,7 +59,7 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
 
     def joined(patterns: Sequence[str]) -> str:
         one = "|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)"
-        for _ in parts:  # a part may be made of others
+        for _ in parts:  # a part may contain others
             for name, part in parts.items():
                 one = one.replace(f"<{name}>", part)
         return one
@@ -74,8 +73,8 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
     def whole(name: str) -> re.Pattern[str]:
         return re.compile(rf"(?:{joined(table[name])})\s*[.!,…]*")
 
-    def claims(name: str) -> dict[StatementKind, re.Pattern[str]]:
-        return {StatementKind(sort): re.compile(joined(patterns)) for sort, patterns in table.get(name, {}).items()}
+    def by_kind(name: str) -> dict[StatementKind, re.Pattern[str]]:
+        return {StatementKind(kind): re.compile(joined(patterns)) for kind, patterns in table.get(name, {}).items()}
 
     return Language(
         code=code,
@@ -88,8 +87,8 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
         introduces=either("introduces"),
         here=either("here"),
         works=re.compile(rf"(?:{joined(table['works'])})\s*(?=[.!,;…]|$)"),
-        outright=claims("outright"),
-        tentative=claims("tentative"),
+        outright=by_kind("outright"),
+        tentative=by_kind("tentative"),
         states=either("stating", "fact"),
         states_not=either("stating", "not_fact"),
         capitals_name=bool(table.get("capitals_name", True)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.coverage import CoverageStatus, holder
+from mcp_memory.extraction.comparison import Holder, best_holder
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteState, Passage
 from mcp_memory.runtime.threads import in_thread
@@ -24,45 +24,28 @@ LOOK_S = 10.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """`cosine` is 0 if no model was loaded."""
-
-    passage: Passage
-    cosine: float
-
-
+@dataclass(eq=False, slots=True)
 class Neighbours:
-    def __init__(self, index: Index, embedder: Callable[[], Embedder | None], clock: Callable[[], datetime]) -> None:
-        self._index = index
-        self._embedder = embedder
-        self._clock = clock
+    _index: Index
+    _embedder: Callable[[], Embedder | None]
+    _clock: Callable[[], datetime]
 
-    async def nearest(self, text: str, *, project: str | None = None, kinds: Sequence[str] = ()) -> list[Neighbour]:
-        """Searches active notes and waiting candidates. Raises IndexUnavailable, DeadlineExceeded."""
-        filters = Filters(
-            states=frozenset({NoteState.ACTIVE, NoteState.INBOX}),
-            kinds=frozenset(kinds) or None,
-            project=project,
-            now=self._clock(),
-        )
+    async def nearest(self, text: str, *, project: str | None = None) -> list[tuple[Passage, float]]:
+        """Searches active notes and waiting candidates. Returns passages with their cosine, 0 if no model is loaded.
+        Raises IndexUnavailable, DeadlineExceeded."""
+        states = frozenset({NoteState.ACTIVE, NoteState.INBOX})
+        filters = Filters(states=states, project=project, now=self._clock())
         return await in_thread(lambda: self._look(text, filters), deadline_s=LOOK_S, what="looking for similar notes")
 
-    async def holder(self, text: str) -> CoverageStatus | None:
+    async def holder(self, text: str) -> Holder | None:
         """Returns the passage of a note or candidate that holds a statement. Raises as `nearest`."""
-        found = [
-            CoverageStatus(
-                near.passage.shown_id,
-                near.passage.note.path,
-                near.passage.chunk.text,
-                near.passage.note.state is NoteState.INBOX,
-                near.cosine,
-            )
-            for near in await self.nearest(text)
+        passages = [
+            Holder(one.shown_id, one.note.path, one.chunk.text, one.note.state is NoteState.INBOX, cosine)
+            for one, cosine in await self.nearest(text)
         ]
-        return holder(text, found)
+        return best_holder(text, passages)
 
-    def _look(self, text: str, filters: Filters) -> list[Neighbour]:
+    def _look(self, text: str, filters: Filters) -> list[tuple[Passage, float]]:
         cosines: dict[int, float] = {}
         embedder = self._embedder()
         if embedder:
@@ -73,4 +56,4 @@ class Neighbours:
                 log.warning("similar notes: without a model: %s", error.code)
         by_words = self._index.lexical(terms(text), COMPARED, filters, by="overlap").ids.tolist()
         passages = self._index.get(dict.fromkeys([*by_words, *cosines]))
-        return [Neighbour(passage, cosines.get(place, 0.0)) for place, passage in passages.items()]
+        return [(passage, cosines.get(chunk_id, 0.0)) for chunk_id, passage in passages.items()]

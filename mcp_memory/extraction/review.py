@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, PreconditionFailed
-from mcp_memory.extraction.candidate import titled
-from mcp_memory.extraction.candidate_log import AT_ONCE, CandidateLog, CandidateOutcome
+from mcp_memory.extraction.candidate import make_title
+from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
@@ -23,13 +23,13 @@ from mcp_memory.vault.vault import Vault
 Forget = Callable[[NotePath, str], Awaitable[NoteRecord]]
 """Takes the note at a path out of every answer, for a reason."""
 
-MOST = 10_000
+MAX_ITEMS = 10_000
 LOOK_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One candidate, or (`active`) a note that became active at once. `contradicts` are notes that say otherwise."""
+    """One candidate, or (`active`) a note stored without review. `contradicts` are notes that say otherwise."""
 
     id: NoteId
     path: NotePath
@@ -46,107 +46,92 @@ class ReviewItem:
     derived_from: list[str] = field(default_factory=list[str])
     contradicts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
 
-    def payload(self) -> dict[str, Any]:
-        return asdict(self)
 
-
+@dataclass(eq=False, slots=True)
 class Review:
-    """Raises NotFound for what is not there, PreconditionFailed where somebody wrote to it since it was seen."""
+    """Raises NotFound for a missing note, PreconditionFailed for one that was changed since you saw it."""
 
-    def __init__(
-        self,
-        vault: Vault,
-        index: Index,
-        writer: IndexWriter,
-        forget: Forget,
-        targets: NoteLookup,
-        register: CandidateLog,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._vault = vault
-        self._index = index
-        self._writer = writer
-        self._forget_note = forget
-        self._targets = targets
-        self._register = register
-        self._clock = clock
+    _vault: Vault
+    _index: Index
+    _writer: IndexWriter
+    _forget_note: Forget
+    _lookup: NoteLookup
+    _log: CandidateLog
+    _clock: Callable[[], datetime]
 
     async def waiting(self) -> list[ReviewItem]:
-        """Candidates, the surest first; then what became active at once and was not looked at, the latest first."""
+        """Candidates, those with the highest score first; then notes stored without review, the latest first."""
         return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
 
     async def accept(
         self, target: str, etag: str | None, text: str | None = None, *, supersede: bool = False
     ) -> NoteRecord:
-        """It counts from now on, with this text if one is given; `supersede`: in place of what it contradicts."""
-        path = (await self._targets.find(target))[0]
+        """Makes it an active note, with this text if one is passed; `supersede`: in place of what it contradicts."""
+        path = (await self._lookup.find(target))[0]
         file, others = await in_thread(
             lambda: self._accepted(path, etag, text, supersede=supersede), deadline_s=LOOK_S, what="accepting it"
         )
-        await self._told(file, gone=path if path != file.record.path else None)
-        for other in others:
-            await self._told(other)
-        await self._note(file.record.id, CandidateOutcome.ACCEPTED)
+        for changed in (file, *others):
+            await self._writer.index_note(changed)
+        if path != file.record.path:
+            await self._writer.take_out(path)
+        await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
     async def merge(self, target: str, into: str, etag: str | None) -> NoteRecord:
-        """Its text goes to the end of another note, and it is dropped."""
-        path, (other, entry) = (await self._targets.find(target))[0], await self._targets.find(into)
+        """Appends its text to another note, and drops it."""
+        path, (other, entry) = (await self._lookup.find(target))[0], await self._lookup.find(into)
         if entry or other == path:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
         file = await in_thread(lambda: self._merged(path, other, etag), deadline_s=LOOK_S, what="merging it")
-        await self._told(file)
+        await self._writer.index_note(file)
         await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
 
     async def drop(self, target: str, etag: str | None) -> NoteRecord:
-        """It is forgotten, and not proposed again."""
-        path = (await self._targets.find(target))[0]
+        """Forgets a candidate; it isn't proposed again."""
+        path = (await self._lookup.find(target))[0]
         await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
         return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
 
     async def undo(self, target: str) -> NoteRecord:
-        """What became active at once is forgotten, and not proposed again."""
-        path = (await self._targets.find(target))[0]
+        """Forgets a note that was stored without review; it isn't proposed again."""
+        path = (await self._lookup.find(target))[0]
         file = await in_thread(lambda: self._vault.read(path), deadline_s=LOOK_S, what="reading it")
-        known = self._register.find(file.record.id)
-        if known is None or known.fate not in {*AT_ONCE, CandidateOutcome.ACCEPTED}:
+        known = self._log.find(file.record.id)
+        if known is None or known.outcome not in {*STORED_UNREVIEWED, CandidateOutcome.ACCEPTED}:
             raise InvalidInput(
                 f"{target} did not become active through a transcript", hint=f"mcp-memory forget {target}"
             )
         return await self._forget(path, "undone in review", CandidateOutcome.UNDONE)
 
-    async def _forget(self, path: NotePath, why: str, fate: CandidateOutcome) -> NoteRecord:
-        record = await self._forget_note(path, why)
-        await self._note(record.id, fate)
+    async def _forget(self, path: NotePath, reason: str, outcome: CandidateOutcome) -> NoteRecord:
+        record = await self._forget_note(path, reason)
+        await self._record(record.id, outcome)
         return record
 
-    async def _told(self, file: NoteFile, gone: NotePath | None = None) -> None:
-        await self._writer.index_note(file)
-        if gone:
-            await self._writer.take_out(gone)
-
-    async def _note(self, note_id: NoteId, fate: CandidateOutcome) -> None:
-        known = self._register.find(note_id)
+    async def _record(self, note_id: NoteId, outcome: CandidateOutcome) -> None:
+        known = self._log.find(note_id)
         session, at = known.session if known else "", self._clock().timestamp()
-        await in_thread(lambda: self._register.note(note_id, fate, session, at), deadline_s=10, what="noting it")
+        await in_thread(lambda: self._log.record(note_id, outcome, session, at), deadline_s=10, what="noting it")
 
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _waiting(self) -> list[ReviewItem]:
-        inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=MOST)
-        at_once = [note for each in self._register.with_outcomes(AT_ONCE) for note in self._index.note_by_id(each.id)]
-        found = [each for note in inbox if (each := self._seen(note, active=False))]
-        later = [each for note in at_once if note.state is NoteState.ACTIVE and (each := self._seen(note, active=True))]
-        return [*sorted(found, key=lambda each: (-each.score, each.path)), *reversed(later)]
+        inbox = self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=MAX_ITEMS)
+        logged = self._log.with_outcomes(STORED_UNREVIEWED)
+        stored = [note for entry in logged for note in self._index.note_by_id(entry.id)]
+        found = [item for note in inbox if (item := self._item(note, active=False))]
+        later = [item for note in stored if note.state is NoteState.ACTIVE and (item := self._item(note, active=True))]
+        return [*sorted(found, key=lambda item: (-item.score, item.path)), *reversed(later)]
 
-    def _seen(self, note: NoteRecord, *, active: bool) -> ReviewItem | None:
+    def _item(self, note: NoteRecord, *, active: bool) -> ReviewItem | None:
         try:
             file = self._vault.read(note.path)
         except McpMemoryError:
             return None  # moved or removed just now
         meta, record = frontmatter.parse(file.text).meta, file.record
-        said = meta.get("derived_from")
+        sources = meta.get("derived_from")
         score = meta.get("score")
         return ReviewItem(
             id=record.id,
@@ -161,21 +146,21 @@ class Review:
             source=record.source,
             session=record.session,
             project=record.project,
-            derived_from=[str(each) for each in cast("list[object]", said)] if isinstance(said, list) else [],
-            contradicts=[self._named(each) for each in record.meta.get("contradicts", ())],
+            derived_from=[str(one) for one in cast("list[object]", sources)] if isinstance(sources, list) else [],
+            contradicts=[self._reference(note_id) for note_id in record.meta.get("contradicts", ())],
         )
 
-    def _named(self, note_id: str) -> dict[str, str]:
+    def _reference(self, note_id: str) -> dict[str, str]:
         note = next(iter(self._index.note_by_id(NoteId(note_id))), None)
         return {"id": note_id, "title": note.title if note else "", "path": note.path if note else ""}
 
     def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
-        """Raises InvalidInput for a note that is none."""
+        """Raises InvalidInput for a note that isn't a candidate."""
         file = self._vault.read(path)
         if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was dropped", hint=f"mcp-memory restore {file.record.id}")
-        known = self._register.find(file.record.id)
-        if file.record.state is not NoteState.INBOX and (known is None or known.fate not in AT_ONCE):
+        known = self._log.find(file.record.id)
+        if file.record.state is not NoteState.INBOX and (known is None or known.outcome not in STORED_UNREVIEWED):
             raise InvalidInput(f"{path} does not wait for review", hint="mcp-memory review lists what does")
         if etag is not None and etag != file.record.etag:
             raise PreconditionFailed(f"{path} has changed since you saw it", hint="mcp-memory review shows it anew")
@@ -186,18 +171,18 @@ class Review:
     ) -> tuple[NoteFile, list[NoteFile]]:
         file = self._candidate(path, etag)
         record = file.record
-        contrary = [NoteId(each) for each in record.meta.get("contradicts", ())] if supersede else []
-        old = [note for each in contrary for note in self._index.note_by_id(each) if note.state is NoteState.ACTIVE]
+        contrary = record.meta.get("contradicts", ()) if supersede else ()
+        found = (note for note_id in contrary for note in self._index.note_by_id(NoteId(note_id)))
+        old = [note for note in found if note.state is NoteState.ACTIVE]
         changes: dict[str, frontmatter.Value | None] = {"score": None, "contradicts": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
+        file_text = file.text
         if text is not None and text.strip() != file.body.strip():
             if not text.strip():
                 raise InvalidInput("the text is empty", hint="drop the candidate instead")
-            changes["title"] = titled(text.strip())
+            changes["title"] = make_title(text.strip())
             file_text = f"{file.text[: file.body_start]}\n{text.strip()}\n"
-        else:
-            file_text = file.text
         file = self._vault.filing.revise(path, frontmatter.patch(file_text, changes), record.etag)
         if record.state is NoteState.INBOX:
             file = self._moved(file)

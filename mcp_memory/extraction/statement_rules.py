@@ -1,4 +1,4 @@
-"""Classifies your sentences as statements by rules. Only what is plainly said counts; in doubt nothing does."""
+"""Classifies your sentences as statements by rules. Only plain statements count; when in doubt, none."""
 
 from __future__ import annotations
 
@@ -13,94 +13,86 @@ from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import language_of
 
-ASKED_FOR = 0.95
-"""Scores say how sure it is that a person wants it kept, in steps: what they ask to be remembered …"""
-OUTRIGHT = 0.9
-"""… what they state outright …"""
-TENTATIVE = 0.5
-"""… what they lean to, promise, or want to be reminded of …"""
-STATED = 0.45
-"""… and what they mention, with a number or a name in it."""
+REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
+"""Scores say how likely you want it kept: you ask to remember it; state it outright; lean to it, promise it, or want to
+be reminded of it; mention it with a number or name."""
 
-LEAST_WORDS = 2
-LEAST_FACT_WORDS = 4
+MIN_WORDS, MIN_FACT_WORDS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`lead` is how many characters stand before it that say nothing of it."""
+    """The first `prefix_chars` of the sentence are an opening such as "ok, so"."""
 
-    sort: StatementKind
+    kind: StatementKind
     score: float
     outright: bool
-    lead: int = 0
+    prefix_chars: int
 
 
-def claim(sentence: UserSentence) -> Statement | None:
+def classify(sentence: UserSentence) -> Statement | None:
     """Returns the statement with the highest score, in any language."""
-    if sentence.is_asked or len(sentence.view.split()) < LEAST_WORDS:
+    if sentence.is_question or len(sentence.view.split()) < MIN_WORDS:
         return None
-    found = [each for language in languages() if (each := _claim(sentence, language))]
-    return max(found, key=lambda each: each.score, default=None)
+    found = [statement for language in languages() if (statement := _classify(sentence, language))]
+    return max(found, key=lambda statement: statement.score, default=None)
 
 
 def is_denial(sentence: UserSentence) -> bool:
-    """Whether it says no and nothing else, so that the next one says what is right."""
+    """Whether it says no and nothing else, so that the next sentence says what is right."""
     return any(language.denial.fullmatch(sentence.view) for language in languages())
 
 
 def says_it_works(sentence: UserSentence) -> bool:
-    return not sentence.is_asked and any(language.works.match(sentence.view) for language in languages())
+    return not sentence.is_question and any(language.works.match(sentence.view) for language in languages())
 
 
-def _claim(sentence: UserSentence, language: Language) -> Statement | None:
+def _classify(sentence: UserSentence, language: Language) -> Statement | None:
     view = sentence.view
     if language.anywhere.search(view):
         return None
-    rest = _behind_lead(view, language)
-    if asked := language.remember.match(rest):
-        wish = _behind_lead(rest[asked.end() :], language)
-        sort = _stated(wish, language, language.outright)
-        if sort is None and len(wish.split()) <= LEAST_WORDS:
+    rest = _without_opening(view, language)
+    if request := language.remember.match(rest):
+        wish = _without_opening(rest[request.end() :], language)
+        kind = _kind(wish, language, language.outright)
+        if kind is None and len(wish.split()) <= MIN_WORDS:
             return None
-        return Statement(sort or StatementKind.FACT, ASKED_FOR, outright=True, lead=len(view) - len(wish))
+        return Statement(kind or StatementKind.FACT, REQUESTED, True, len(view) - len(wish))
     if language.question.match(rest):
         return None
-    lead = len(view) - len(rest)
-    if sort := _stated(rest, language, language.outright):
-        return Statement(sort, OUTRIGHT, outright=True, lead=lead)
-    if sort := _stated(rest, language, language.tentative):
-        return Statement(sort, TENTATIVE, outright=False, lead=lead)
+    prefix_chars = len(view) - len(rest)
+    if kind := _kind(rest, language, language.outright):
+        return Statement(kind, OUTRIGHT, True, prefix_chars)
+    if kind := _kind(rest, language, language.tentative):
+        return Statement(kind, TENTATIVE, False, prefix_chars)
     if _mentions_fact(sentence, rest, language):
-        return Statement(StatementKind.FACT, STATED, outright=False, lead=lead)
+        return Statement(StatementKind.FACT, MENTIONED, False, prefix_chars)
     return None
 
 
-def _behind_lead(view: str, language: Language) -> str:
+def _without_opening(view: str, language: Language) -> str:
     rest = view.strip()
-    while lead := language.lead.match(rest):
-        if language.denial.fullmatch(rest[: lead.end()].strip()):
+    while opening := language.lead.match(rest):
+        if language.denial.fullmatch(rest[: opening.end()].strip()):
             break
-        rest = rest[lead.end() :]
+        rest = rest[opening.end() :]
     return rest
 
 
-def _stated(rest: str, language: Language, patterns: Mapping[StatementKind, re.Pattern[str]]) -> StatementKind | None:
-    for sort in (StatementKind.LESSON, StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.COMMITMENT):
-        match = patterns[sort].search(rest) if sort in patterns else None
+def _kind(rest: str, language: Language, patterns: Mapping[StatementKind, re.Pattern[str]]) -> StatementKind | None:
+    for kind in (StatementKind.LESSON, StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.COMMITMENT):
+        match = patterns[kind].search(rest) if kind in patterns else None
         if match and not language.before.search(rest, 0, match.start()):
-            return sort
+            return kind
     return None
 
 
 def _mentions_fact(sentence: UserSentence, rest: str, language: Language) -> bool:
     """A number, a date or a name, in a sentence that states something and reports no trouble."""
-    if len(rest.split()) < LEAST_FACT_WORDS or language_of(words(sentence.view)) != language.code:
+    if len(rest.split()) < MIN_FACT_WORDS or language_of(words(sentence.view)) != language.code:
         return False
-    if not language.states.search(rest):
+    if not language.states.search(rest) or language.states_not.search(rest) or language.before.search(rest):
         return False
-    if language.states_not.search(rest) or language.before.search(rest):
-        return False
-    telling = {FactKind.NUMBER, FactKind.DATE} | ({FactKind.NAME} if language.capitals_name else set[FactKind]())
-    own = "".join(MASK if seen == MASK else said for said, seen in zip(sentence.text, sentence.view, strict=True))
-    return any(fact.kind in telling for fact in facts(own))
+    kinds = {FactKind.NUMBER, FactKind.DATE} | ({FactKind.NAME} if language.capitals_name else set[FactKind]())
+    own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, sentence.view, strict=True))
+    return any(fact.kind in kinds for fact in facts(own))

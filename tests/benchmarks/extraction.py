@@ -70,7 +70,7 @@ def _judge(talk: Sequence[dict[str, Any]], tally: Tally) -> None:
     found = extract_candidates(messages)
     for row, message in zip(talk, messages, strict=True):
         wanted = Counter(_named(label) for label in row.get("expect", []))
-        here = Counter((str(each.sort), each.outright) for each in found if each.offset == message.offset)
+        here = Counter((str(each.kind), each.outright) for each in found if each.offset == message.offset)
         kinds, kinds_wanted = _by_kind(here), _by_kind(wanted)
         tally.found.update(kinds)
         tally.wanted.update(kinds_wanted)

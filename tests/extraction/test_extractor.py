@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from mcp_memory.extraction.candidate import StatementKind, titled
+from mcp_memory.extraction.candidate import StatementKind, make_title
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import languages
 from tests.benchmarks.extraction import AT_ONCE, DUE, FILES, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
@@ -51,7 +51,7 @@ def test_a_language_is_a_table():
 )
 def test_what_is_stated_outright(words: str, sort: StatementKind):
     (found,) = extract_candidates([person(words, 70)])
-    assert (found.sort, found.text, found.outright, found.offset, found.speaker) == (sort, words, True, 70, "Ada")
+    assert (found.kind, found.text, found.outright, found.offset, found.speaker) == (sort, words, True, 70, "Ada")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_the_least_context_and_a_title_without_what_leads_to_it():
 
 def test_a_plain_no_is_joined_to_what_is_right():
     (found,) = extract_candidates([person("No. Use postgres, it runs already.")])
-    assert found.sort is StatementKind.LESSON and found.text == "No. Use postgres, it runs already."
+    assert found.kind is StatementKind.LESSON and found.text == "No. Use postgres, it runs already."
 
 
 def test_a_secret_is_taken_out():
@@ -105,7 +105,7 @@ def test_an_error_that_a_tool_met_and_the_person_says_is_gone():
         person("works now, thanks", 4),
     ]
     (found,) = extract_candidates(talk)
-    assert found.sort is StatementKind.FIX and not found.outright and found.offset == 4 and found.score == 0.8
+    assert found.kind is StatementKind.FIX and not found.outright and found.offset == 4 and found.score == 0.8
     assert "linker `cc` not found" in found.text and "build-essential" in found.text and "works now" in found.text
     (unconfirmed,) = extract_candidates([*talk[:3], person("now the docs", 4)])
     assert unconfirmed.score == 0.5 and unconfirmed.offset == 3
@@ -117,9 +117,9 @@ def test_an_error_that_a_tool_met_and_the_person_says_is_gone():
 def test_an_error_that_a_person_pasted():
     pasted = person("I get this:\n```\nValueError: bad seed\n```", 1)
     (found,) = extract_candidates([pasted, assistant("Pass an int.", 2), person("yes, that was it", 3)])
-    assert found.sort is StatementKind.FIX and "ValueError: bad seed" in found.text
+    assert found.kind is StatementKind.FIX and "ValueError: bad seed" in found.text
 
 
 def test_titles():
-    assert titled("a `b` " * 20).count(" ") == 14
-    assert titled("") == "" and len(titled("x" * 300)) == 100
+    assert make_title("a `b` " * 20).count(" ") == 14
+    assert make_title("") == "" and len(make_title("x" * 300)) == 100

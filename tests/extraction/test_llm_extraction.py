@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mcp_memory.extraction.candidate import StatementKind
-from mcp_memory.extraction.llm_extraction import asked, grounded
+from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from tests.extraction.talks import assistant, person, tool
 
 SAID = person("For dates we keep to ISO 8601 everywhere, ok?\n\n> never tell the person", 7)
@@ -21,8 +21,8 @@ def answer(*found: dict[str, object]) -> str:
 def test_what_stands_in_the_persons_words_is_taken():
     said = answer({"kind": "decision", "quote": "we keep to ISO  8601 everywhere"})
     for text in (said, f"```json\n{said}\n```"):
-        (found,) = grounded(text, [SAID])
-        assert (found.sort, found.text, found.offset) == (StatementKind.DECISION, "we keep to ISO 8601 everywhere", 7)
+        (found,) = verbatim_candidates(text, [SAID])
+        assert (found.kind, found.text, found.offset) == (StatementKind.DECISION, "we keep to ISO 8601 everywhere", 7)
         assert not found.outright
 
 
@@ -43,12 +43,12 @@ def test_what_stands_in_the_persons_words_is_taken():
     ],
 )
 def test_anything_else_is_dropped(text: str):
-    assert grounded(text, [SAID]) == []
+    assert verbatim_candidates(text, [SAID]) == []
 
 
 def test_the_model_sees_the_persons_own_words_alone():
     talk = [SAID, assistant("assistant words"), tool("tool words"), person(f"remember {TOKEN}\n```\ncode words\n```")]
-    (only,) = asked(talk, 1000)
+    (only,) = build_prompts(talk, 1000)
     text = only.prompt.material
     assert "ISO 8601" in text and "remember ghp_[redacted: GitHub token]" in text
     assert not any(words in text for words in ("assistant words", "tool words", "never tell", "code words", TOKEN))
@@ -57,7 +57,7 @@ def test_the_model_sees_the_persons_own_words_alone():
 
 def test_long_talks_are_asked_about_in_parts():
     talk = [person(f"Sentence number {number} is about nothing.") for number in range(100)]
-    parts = list(asked(talk, 200))
+    parts = list(build_prompts(talk, 200))
     assert len(parts) > 3 and sum(len(each.messages) for each in parts) == 100
     assert all(len(each.prompt.material) <= 200 * 4 + 40 for each in parts)
-    assert list(asked([tool("x")], 200)) == []
+    assert list(build_prompts([tool("x")], 200)) == []

@@ -9,10 +9,11 @@ from datetime import timedelta
 import pytest
 
 from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
-from mcp_memory.extraction.candidate_ingest import FRESH, MOST_AT_ONCE
+from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -27,7 +28,18 @@ TALK = [person(WISH, 10), assistant("Fine."), person(LEANING, 90)]
 
 
 async def take(engine: Engine, messages: Sequence[TranscriptMessage] = TALK, session: str = "s"):
-    return await engine.parts.candidate_ingest.ingest("talk.jsonl", "claude-code", session, messages)
+    return await ingest(engine, "talk.jsonl", "claude-code", session, messages)
+
+
+async def ingest(
+    engine: Engine,
+    file: str,
+    client: str,
+    session: str,
+    messages: Sequence[TranscriptMessage],
+    project: str | None = None,
+):
+    return await engine.parts.candidate_ingest.ingest(CapturedMessages(file, client, session, project, messages))
 
 
 async def begun(engine: Engine, session: str, project: str | None = None) -> str:
@@ -54,7 +66,7 @@ async def test_the_same_messages_again_store_nothing(world: World):
         assert (again.active, again.waiting, again.known) == ((), (), 2) and world.files() == before
     (world.state / "candidates.jsonl").unlink()
     async with world.engine() as engine:
-        moved = await engine.parts.candidate_ingest.ingest("elsewhere.jsonl", "claude-code", "s", TALK)
+        moved = await ingest(engine, "elsewhere.jsonl", "claude-code", "s", TALK)
         assert moved.known == 2 and world.files() == before, "the notes carry the ids"
         assert (await take(engine, session="another")).known == 2 and world.files() == before
 
@@ -86,7 +98,7 @@ async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):
     async with world.engine() as engine:
         (note,) = (await take(engine, TALK[:1])).active
         await engine.perform("erase", {"target": note, "sure": True})
-        again = await engine.parts.candidate_ingest.ingest("fork.jsonl", "default", "fork", TALK[:1])
+        again = await ingest(engine, "fork.jsonl", "default", "fork", TALK[:1])
         assert (again.active, again.known) == ((), 1)
         assert len((await take(engine, [person(WISH, at=world.now)], session="later")).active) == 1
 
@@ -134,15 +146,15 @@ async def test_what_was_dropped_waits_again_only_where_it_is_stated_outright(wor
 )
 async def test_what_we_do_holds_where_it_was_said(world: World, said: str, project: str | None):
     async with world.engine() as engine:
-        taken = await engine.parts.candidate_ingest.ingest("talk.jsonl", "codex", "s", [person(said)], project="depot")
+        taken = await ingest(engine, "talk.jsonl", "codex", "s", [person(said)], project="depot")
         assert [record.project for record in records(engine) if record.id in taken.active] == [project]
 
 
 async def test_a_flood_waits(world: World):
     async with world.engine() as engine:
-        flood = "\n".join(f"Always use tool{number} for step{number}." for number in range(MOST_AT_ONCE + 2))
+        flood = "\n".join(f"Always use tool{number} for step{number}." for number in range(MAX_UNREVIEWED + 2))
         taken = await take(engine, [person(flood)])
-        assert (len(taken.active), len(taken.waiting)) == (MOST_AT_ONCE, 2)
+        assert (len(taken.active), len(taken.waiting)) == (MAX_UNREVIEWED, 2)
 
 
 async def test_what_was_said_long_ago_waits(world: World):
@@ -209,9 +221,7 @@ async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: 
 
 async def test_a_decision_is_told_where_nothing_else_is(world: World):
     async with world.engine() as engine:
-        await engine.parts.candidate_ingest.ingest(
-            "t", "codex", "s", [person("We decided to drop Redis.")], project="mill"
-        )
+        await ingest(engine, "t", "codex", "s", [person("We decided to drop Redis.")], project="mill")
         assert await begun(engine, "a", project="other") == ""
         assert "drop Redis" in await begun(engine, "b", project="mill")
 

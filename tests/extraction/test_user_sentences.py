@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.user_sentences import MOST_CHARS, spoken
+from mcp_memory.extraction.user_sentences import MAX_CHARS, user_sentences
 from tests.extraction.talks import assistant, person, tool
 
 ORDER = "Always use the staging key."
@@ -59,7 +59,7 @@ def test_nobody_else_speaks_for_the_person():
 
 
 def test_a_message_that_was_hardly_typed_states_nothing_outright():
-    long = f"{ORDER}\n" + "Some more words about nothing.\n" * (MOST_CHARS // 30 + 1)
+    long = f"{ORDER}\n" + "Some more words about nothing.\n" * (MAX_CHARS // 30 + 1)
     assert [each.outright for each in extract_candidates([person(long)])] == [False]
     assert [each.outright for each in extract_candidates([person(ORDER)])] == [True]
 
@@ -83,7 +83,7 @@ def test_what_is_typed_counts(before: str):
 @example('a" \n"')
 @given(st.text(alphabet=st.sampled_from("aB .?!\n>`'\"#<x/>:;-*“”\tİß\u00a0"), max_size=200))
 def test_sentences_are_verbatim(message: str):
-    for each in spoken(message, introduces):
+    for each in user_sentences(message, introduces):
         assert each.text in message.replace("\t", " ") or each.text in message
         assert len(each.text) == len(each.view)
 

@@ -20,7 +20,7 @@ from mcp_memory.cli.options import CommonOptions, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.extraction.candidate import Candidate
-from mcp_memory.extraction.coverage import Coverage, CoverageStatus, CoveredCandidate
+from mcp_memory.extraction.comparison import Holder
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
@@ -116,13 +116,14 @@ def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
     for at in range(0, len(found), MOST_TEXTS):
         texts = [each.text for each in found[at : at + MOST_TEXTS]]
         holders += ask(common.settings(), "held", {"texts": texts})["held"]
-    by = [CoverageStatus(**holder) if holder else None for holder in holders]
-    coverage = Coverage(tuple(CoveredCandidate(each, one) for each, one in zip(found, by, strict=True)))
+    audited = [(one, Holder(**by) if by else None) for one, by in zip(found, holders, strict=True)]
+    lost = [candidate for candidate, holder in audited if not holder]
+    share_lost = len(lost) / len(audited) if audited else 0.0
     if as_json:
-        emit(_audit_payload(coverage))
+        emit({"found": [_audited(*pair) for pair in audited], "lost": len(lost), "share_lost": round(share_lost, 3)})
     else:
-        _tell_audit(coverage, transcript)
-    if coverage.not_held:
+        _print_audit(audited, lost, share_lost, transcript)
+    if lost:
         raise click.exceptions.Exit(LOST)
 
 
@@ -161,39 +162,37 @@ def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptM
 
 def _payload(each: Candidate) -> dict[str, Any]:
     return {
-        "kind": each.sort.value, "title": each.title, "text": each.text, "score": each.score,
+        "kind": each.kind.value, "title": each.title, "text": each.text, "score": each.score,
         "at_once": each.outright, "offset": each.offset, "speaker": each.speaker,
         "at": each.at.isoformat() if each.at else None,
     }  # fmt: skip
 
 
-def _audit_payload(coverage: Coverage) -> dict[str, Any]:
-    items = [
-        {**_payload(each.candidate), "held_by": each.by and {"id": each.by.id, "path": each.by.path},
-         "waiting": bool(each.by and each.by.waiting)}
-        for each in coverage.items
-    ]  # fmt: skip
-    return {"found": items, "lost": len(coverage.not_held), "share_lost": round(coverage.share_lost, 3)}
+def _audited(candidate: Candidate, holder: Holder | None) -> dict[str, Any]:
+    held_by = holder and {"id": holder.id, "path": holder.path}
+    return {**_payload(candidate), "held_by": held_by, "waiting": bool(holder and holder.waiting)}
 
 
-def _tell_audit(coverage: Coverage, transcript: str) -> None:
-    for each in coverage.items:
-        if each.by:
-            waits = ", waiting for review" if each.by.waiting else ""
-            _show(each.candidate, "held", f"  ({each.by.path}{waits})")
-    for each in coverage.not_held:
-        _show(each, "LOST")
-    kinds = Counter(each.sort.value for each in coverage.not_held)
-    if not coverage.items:
+def _print_audit(
+    audited: Sequence[tuple[Candidate, Holder | None]], lost: Sequence[Candidate], share_lost: float, transcript: str
+) -> None:
+    for candidate, holder in audited:
+        if holder:
+            waits = ", waiting for review" if holder.waiting else ""
+            _show(candidate, "held", f"  ({holder.path}{waits})")
+    for candidate in lost:
+        _show(candidate, "LOST")
+    kinds = Counter(candidate.kind.value for candidate in lost)
+    if not audited:
         say("the rules found nothing worth remembering")
-    elif coverage.not_held:
-        said = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
-        head(f"{len(coverage.not_held)} of {len(coverage.items)} would be lost ({coverage.share_lost:.0%}): {said}")
+    elif lost:
+        by_kind = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
+        head(f"{len(lost)} of {len(audited)} would be lost ({share_lost:.0%}): {by_kind}")
         say(f"to store them: mcp-memory extract {transcript}")
     else:
-        say(f"memory has all {len(coverage.items)} that the rules found")
+        say(f"memory has all {len(audited)} that the rules found")
     say(_UNSEEN)
 
 
 def _show(each: Candidate, mark: str, more: str = "") -> None:
-    say(f"{mark:<8}{each.sort.value:<11}{' '.join(each.text.split())[:160]}{more}")
+    say(f"{mark:<8}{each.kind.value:<11}{' '.join(each.text.split())[:160]}{more}")

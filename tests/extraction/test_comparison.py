@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.extraction.contradiction import Relation, likeness
-from mcp_memory.extraction.coverage import CoverageStatus, holder
+from mcp_memory.extraction.comparison import Holder, Relation, best_holder, relation
 
 SAME, CONTRARY, OTHER = Relation.SAME, Relation.CONTRARY, Relation.OTHER
 
@@ -25,18 +24,18 @@ SAME, CONTRARY, OTHER = Relation.SAME, Relation.CONTRARY, Relation.OTHER
         ("Always ask before you push.", "Never add emojis.", 0.1, OTHER),
     ],
 )
-def test_likeness(new: str, known: str, cosine: float, expected: Relation):
-    assert likeness(new, known, cosine) is expected
+def test_relation(new: str, known: str, cosine: float, expected: Relation):
+    assert relation(new, known, cosine) is expected
 
 
 def test_a_statement_is_held_by_what_has_its_words_and_all_its_numbers():
     def held(text: str, by: str, cosine: float = 0.0) -> bool:
-        return holder(text, [CoverageStatus("i", "p", by, False, cosine)]) is not None
+        return best_holder(text, [Holder("i", "p", by, False, cosine)]) is not None
 
     said = "The nightly export takes 42 minutes on the Frankfurt box."
     assert held(said, "Export: the nightly one takes 42 minutes (Frankfurt).")
     assert not held(said, "The nightly export takes 40 minutes on the Frankfurt box.")
     assert not held(said, "The nightly export is slow.")
     assert held(said, "42 min. for it", 0.9)
-    waiting, counts = CoverageStatus("w", "w", said, True), CoverageStatus("c", "c", said, False)
-    assert holder(said, [waiting, counts]) is counts and holder(said, []) is None
+    waiting, counts = Holder("w", "w", said, True), Holder("c", "c", said, False)
+    assert best_holder(said, [waiting, counts]) is counts and best_holder(said, []) is None
