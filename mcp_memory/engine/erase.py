@@ -205,7 +205,7 @@ class Eraser:
         for page in self._pages(path, ids):
             if not self._vault.filing.is_as_we_wrote(self._vault.read(page)):
                 yield f"the page {page}, which you edited: look at it"
-        for folder, topic in self._shares.telling_of({entry} if entry else {*ids, path}):
+        for folder, topic in self._shares.find_copies({entry} if entry else {*ids, path}):
             yield f"the folder {folder}, which {topic} was shared with: share it again or remove it"
         if repository := next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None):
             yield f"the history of the git repository {repository}: git filter-repo rewrites it"

@@ -48,7 +48,7 @@ from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.choose import open_summarizer
 from mcp_memory.transfer.porting import Transfer
-from mcp_memory.transfer.share.shared_folders import SharedFolders
+from mcp_memory.transfer.share.folder import SharedFolders
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.vault import Vault
 

@@ -1,4 +1,4 @@
-"""Import, export and share.
+"""Imports, exports and shares notes.
 
-Sources are only read. `formats/` has a reader or writer a format, `share/` puts a topic into a folder of its own.
+Sources are only read. `formats/` has a reader or writer for each format, `share/` puts a topic into its own folder.
 """

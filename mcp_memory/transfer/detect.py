@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.runtime.os_errors import failed
+from mcp_memory.runtime.os_errors import failed, naming_the_cause
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.markdown.frontmatter import decode, parse
-from mcp_memory.transfer.formats import archive, basic_memory, claude_code, jsonl, obsidian, openclaw, server_memory
+from mcp_memory.transfer.formats import archive, claude_code, jsonl, markdown, server_memory
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
 
 MOST_JSONL_BYTES = 256 << 20
-"""Of a memory server's file, which is read as a whole."""
+"""The largest file of a memory server, which is read as a whole."""
 
-_LOOKED_AT = 40
-"""Notes whose frontmatter is looked at for what basic-memory writes."""
+_SAMPLED = 40
+"""Notes whose frontmatter is searched for what basic-memory writes."""
 
-_OPENCLAW = ("SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md")
-
-_READERS = {
-    SourceKind.CLAUDE_CODE: claude_code.read,
-    SourceKind.OPENCLAW: openclaw.read,
-    SourceKind.OBSIDIAN: obsidian.read,
-    SourceKind.BASIC_MEMORY: basic_memory.read,
-}
+_OPENCLAW = {"SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
 
 
 def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
-    """What lies there, as `kind` if it is named. Raises NotFound, InvalidInput for what is of no kind or not of that
-    one, Refused for a place inside the vault, StorageFailed."""
+    """Returns what is there, as `kind` if one is named. Raises NotFound, InvalidInput if it is of no kind or not of
+    that one, Refused for a place inside the vault, StorageFailed."""
     root, vault = _resolved(place), vault.resolve()
     if not (root.is_dir() or root.is_file()):
         raise Refused(f"{root} is neither a file nor a folder")
@@ -42,23 +34,24 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
     found = kind or (_of_folder(root) if root.is_dir() else _of_file(root))
     if found is None:
         raise InvalidInput(
-            f"{root} is of no kind that can be told",
+            f"cannot tell what kind of source {root} is",
             hint=f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian",
         )
     wants_file = found in {*OURS, SourceKind.SERVER_MEMORY}
     if root.is_dir() == wants_file and not (found is SourceKind.CLAUDE_CODE and root.name in claude_code.INSTRUCTIONS):
-        wanted, given = ("file", "folder") if wants_file else ("folder", "file")
-        raise InvalidInput(f"{root} is a {given}: {found} is read from a {wanted}", hint=f"name the {wanted}")
+        wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
+        raise InvalidInput(f"{root} is a {actual}: {found} is read from a {wanted}", hint=f"name the {wanted}")
     return ImportSource(found, _name(root, found), root, project)
 
 
 def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading:
-    """Of a source that is not ours. `most_bytes` is what one note may have. Raises InvalidInput where it holds nothing
-    of its kind, StorageFailed."""
+    """Reads a source that is not ours. `most_bytes`: the largest note. Raises InvalidInput if there is nothing of its
+    kind, StorageFailed."""
     if source.root.is_dir():
-        shown = claude_code.SHOWN if source.kind is SourceKind.CLAUDE_CODE else frozenset[str]()
+        is_claude = source.kind is SourceKind.CLAUDE_CODE
+        shown = claude_code.SHOWN if is_claude else frozenset[str]()
         folder = SourceFolder(source.root, apart=(vault,), shown=shown, most_bytes=most_bytes)
-        reading = _READERS[source.kind](source, folder)
+        reading = (claude_code.read if is_claude else markdown.read)(source, folder)
     elif source.kind is SourceKind.SERVER_MEMORY:
         data, modified_s = _file(source.root, MOST_JSONL_BYTES)
         reading = server_memory.read(source, data, modified_s)
@@ -69,7 +62,7 @@ def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading
             raise InvalidInput(f"{source.root}: {text.problem}")
         reading = claude_code.read_file(source, SourceFile(source.root.name, data, text.text, modified_s))
     if not reading.items and not reading.left_out:
-        raise InvalidInput(f"{source.root} holds nothing of {source.kind}", hint="mcp-memory import --help")
+        raise InvalidInput(f"{source.root} has nothing of {source.kind}", hint="mcp-memory import --help")
     return reading
 
 
@@ -84,78 +77,55 @@ def _resolved(place: Path) -> Path:
 
 
 def _of_folder(root: Path) -> SourceKind | None:
-    names = _names(root)
+    with naming_the_cause(str(root)):
+        names = {file.name for file in root.iterdir()}
     if claude_code.is_memory(root) or root.name == ".claude":
         return SourceKind.CLAUDE_CODE
     if _permalinks(root):
         return SourceKind.BASIC_MEMORY
     if ".obsidian" in names:
         return SourceKind.OBSIDIAN
-    if names & set(_OPENCLAW) or ("AGENTS.md" in names and {"MEMORY.md", "memory"} & names):
+    if names & _OPENCLAW or ("AGENTS.md" in names and {"MEMORY.md", "memory"} & names):
         return SourceKind.OPENCLAW
-    if names & {*claude_code.INSTRUCTIONS, ".claude"} or _has_memories(root):
+    # `~/.claude/projects`, or a folder in it
+    has_memories = claude_code.is_memory(root / "memory") or (root.name == "projects" and any(root.glob("*/memory")))
+    if names & {*claude_code.INSTRUCTIONS, ".claude"} or has_memories:
         return SourceKind.CLAUDE_CODE
     return SourceKind.OPENCLAW if {"MEMORY.md", "memory"} <= names else None
 
 
-def _has_memories(root: Path) -> bool:
-    """Whether it is `~/.claude/projects` or a folder in it."""
-    return claude_code.is_memory(root / "memory") or (root.name == "projects" and any(root.glob("*/memory")))
-
-
 def _permalinks(root: Path) -> bool:
     """Whether most of the first notes have what basic-memory writes into each."""
-    try:
-        tree = SourceFolder(root, most_bytes=1 << 20).tree()
-    except OSError:
-        return False
-    tree.notes = tree.notes[:_LOOKED_AT]
-    heads = [parse(file.text).meta for file in SourceFolder(root, most_bytes=1 << 20).files(tree)]
+    folder = SourceFolder(root, most_bytes=1 << 20)
+    tree = folder.tree()
+    tree.notes = tree.notes[:_SAMPLED]
+    heads = [parse(file.text).meta for file in folder.files(tree)]
     return 2 * sum("permalink" in meta for meta in heads) > len(heads)
 
 
 def _of_file(root: Path) -> SourceKind | None:
     if root.name in claude_code.INSTRUCTIONS:
         return SourceKind.CLAUDE_CODE
-    try:
+    with naming_the_cause(str(root)):
         if archive.is_archive(root):
             return SourceKind.TAR
         with root.open("rb") as file:
             first = [line[:1_000_000] for line in islice(file, 20)]
-    except OSError as error:
-        raise failed(error, str(root)) from error
-    if jsonl.names(first):
+    if jsonl.is_ours(first):
         return SourceKind.JSONL
-    return SourceKind.SERVER_MEMORY if server_memory.names(first) else None
+    return SourceKind.SERVER_MEMORY if server_memory.is_memory(first) else None
 
 
 def _name(root: Path, kind: SourceKind) -> str:
     if kind is SourceKind.CLAUDE_CODE:
-        if claude_code.is_memory(root):
-            return root.parent.name
-        return root.parent.name if root.is_file() else root.name.lstrip(".")
+        return root.parent.name if claude_code.is_memory(root) or root.is_file() else root.name.lstrip(".")
     return root.stem if root.is_file() else root.name
 
 
-def _names(root: Path) -> set[str]:
-    try:
-        return {each.name for each in root.iterdir()}
-    except OSError as error:
-        raise failed(error, str(root)) from error
-
-
 def _file(path: Path, most_bytes: int) -> tuple[bytes, float]:
-    try:
-        with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            data = file.read(most_bytes + 1)
-    except OSError as error:
-        raise failed(error, str(path)) from error
+    with naming_the_cause(str(path)), path.open("rb") as file:
+        modified_s = os.fstat(file.fileno()).st_mtime
+        data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise Refused(f"{path} is larger than {most_bytes:,} bytes", hint="split it")
-    return data, found.st_mtime
-
-
-def kinds() -> Sequence[str]:
-    """As `--from` takes them."""
-    return [kind.value for kind in SourceKind]
+    return data, modified_s

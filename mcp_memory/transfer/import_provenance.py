@@ -16,35 +16,33 @@ from mcp_memory.vault.note_import import BASE32, NO_TIME, SEAL_BLANK, SEAL_KEY
 
 
 def source_mark(source: ImportSource) -> str:
-    """6 characters that stand for a source in the ids of its notes."""
+    """Returns the 6 characters that stand for a source in the ids of its notes."""
     return _base32(hashlib.sha256(f"{source.kind}:{source.root}".encode("utf-8", "surrogatepass")).digest(), 6)
 
 
 def imported_id(source: ImportSource, key: str) -> NoteId:
-    """The id of a source's note: the same each time."""
+    """Returns the id of a source's note, which is the same each time."""
     own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
     return NoteId(NO_TIME + source_mark(source) + own)
 
 
-def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str) -> bytes:
-    """The note's file. Its text comes along to the byte, its frontmatter with our keys in it; one that cannot be read
-    becomes the beginning of the text. `home_of` says where the item lies in its source.
-
-    Raises InvalidInput where a key cannot be written.
-    """
+def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, origin: str) -> bytes:
+    """Returns the note's file: its text byte for byte, and its frontmatter with our keys in it; a frontmatter that
+    can't be read becomes the beginning of the text. `origin` is the item's place in its source. Raises InvalidInput if
+    a key can't be written."""
     meta = frontmatter.parse(item.text).meta
-    changes = _changes(item, source, note_id, home_of, meta)
+    changes = _changes(item, source, note_id, origin, meta)
     try:
         text = frontmatter.patch(item.text, changes)
     except InvalidInput:
-        text = frontmatter.patch("", _changes(item, source, note_id, home_of, {})) + item.text
+        text = frontmatter.patch("", _changes(item, source, note_id, origin, {})) + item.text
     data = text.encode("utf-8")
     before, opened, after = data.partition(f"{SEAL_KEY}: {_opened(item)}".encode())
     return before + opened[: -len(SEAL_BLANK)] + hashlib.sha256(data).hexdigest()[:16].encode() + after
 
 
 def _changes(
-    item: ImportItem, source: ImportSource, note_id: NoteId, home_of: str, meta: Mapping[str, Any]
+    item: ImportItem, source: ImportSource, note_id: NoteId, origin: str, meta: Mapping[str, Any]
 ) -> dict[str, Value | None]:
     changes: dict[str, Value | None] = {"id": note_id, SEAL_KEY: _opened(item)}
     if meta.get("id") is not None:
@@ -53,11 +51,10 @@ def _changes(
     if source.project:
         absent.setdefault("project", source.project)
     changes |= {key: value for key, value in absent.items() if meta.get(key) is None}
-    for key, values in {**item.added, "derived_from": [home_of]}.items():
-        said = [] if key == "tags" else _texts(meta.get(key))  # tags were read already, in whatever form they stood
-        changes[key] = list(dict.fromkeys([*said, *values]))
-    # What every session reads is for a person to say.
-    return {**changes, "always_load": None}
+    for key, values in {**item.added, "derived_from": [origin]}.items():
+        known = [] if key == "tags" else _texts(meta.get(key))  # tags were read already, whatever their form
+        changes[key] = list(dict.fromkeys([*known, *values]))
+    return {**changes, "always_load": None}  # only you decide what every session reads
 
 
 def _opened(item: ImportItem) -> str:
@@ -68,7 +65,7 @@ def _texts(value: object) -> list[str]:
     if value is None or isinstance(value, dict):
         return []
     items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return [str(each) for each in items if not isinstance(each, (dict, list)) and each is not None]
+    return [str(item) for item in items if not isinstance(item, (dict, list)) and item is not None]
 
 
 def _base32(digest: bytes, digits: int) -> str:

@@ -1,4 +1,4 @@
-"""Defines notes of other programs on their way into the vault. Pure."""
+"""Values for notes of other programs on their way into the vault. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_memory.text.markdown.frontmatter import Value
 
 
 class SourceKind(StrEnum):
-    """What a source is, as `--from` names it."""
+    """The kind of a source, as `--from` names it."""
 
     CLAUDE_CODE = "claude-code"
     OPENCLAW = "openclaw"
@@ -24,30 +24,29 @@ class SourceKind(StrEnum):
 
 
 OURS = frozenset({SourceKind.TAR, SourceKind.JSONL})
-"""Exports of a vault: put back as they were."""
+"""Exports of a vault, which are put back as they were."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportItem:
-    """`key` names it within its source for good, and `path` is where it would be below the import's folder, if its name
-    can be had there. `text` is the note as the source has it, with its own frontmatter. `digest` tells its versions
-    apart."""
+    """`key` always names it within its source; `path` is the one below the import's folder, if it is free. `text` has
+    the note's own frontmatter; `digest` distinguishes its versions."""
 
     key: str
     path: str
     text: str
     properties: Mapping[str, Value] = field(default_factory=dict[str, Value])
-    """What the note's frontmatter is to say where it does not."""
+    """Goes into the note's frontmatter if the key is missing."""
     added: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """What its lists are to hold besides."""
+    """Is added to the lists in its frontmatter."""
     names: Sequence[str] = ()
-    """What links in its source may call it, besides its file's name."""
+    """Names that links in its source may use, besides its file's name."""
     digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedItem:
-    """Part of a source that does not come along."""
+    """A part of a source that isn't imported."""
 
     path: str
     why: str
@@ -55,7 +54,7 @@ class SkippedItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """`name` is for the import's folder; `root` is the resolved place that identifies it."""
+    """`name` is for the import's folder; the resolved `root` identifies it."""
 
     kind: SourceKind
     name: str
@@ -73,5 +72,5 @@ class SourceReading:
 
 
 def digest_of(data: bytes) -> str:
-    """16 hexadecimal digits of the sha256."""
+    """Returns 16 hexadecimal digits of the sha256."""
     return hashlib.sha256(data).hexdigest()[:16]

@@ -16,19 +16,19 @@ from mcp_memory.vault.note_import import WRITTEN, ImportResult, IncomingNote, ma
 from mcp_memory.vault.vault import Vault
 
 PAGE_NOTES = 2000
-"""Of a catalogue: about a megabyte."""
+"""Notes per page of the catalog, which has about a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportDestination:
-    """`folder` is below home; `mark` is that of the source, so that two sources of one name get a folder each."""
+    """`folder` in the managed folder; `mark` is the source's, so that two sources of one name get a folder each."""
 
     folder: str
     mark: str
 
 
 class Transfer:
-    """Works on the parts of one engine; holds no state of its own."""
+    """Works on the parts of one engine, without state of its own."""
 
     def __init__(
         self, vault: Vault, index: Index, writer: IndexWriter, reconcile: Callable[[], Awaitable[object]]
@@ -41,25 +41,25 @@ class Transfer:
     async def import_notes(
         self, incoming: Sequence[IncomingNote], destination: ImportDestination | None, *, dry_run: bool
     ) -> list[ImportResult]:
-        """Notes for the destination, or (None) files of an exported vault for their own paths. They are found by their
-        words when this returns, their vectors follow. Raises StorageFailed: then a part of them is in."""
+        """Imports notes to the destination, or (None) files of an exported vault to their own paths. Keyword search
+        finds them when this returns; their vectors follow. Raises StorageFailed if only a part was imported."""
 
-        def take() -> list[ImportResult]:
+        def write() -> list[ImportResult]:
             folder = self._folder(destination) + "/" if destination else ""
-            placed = [replace(each, path=NotePath(folder + each.path)) for each in incoming]
+            placed = [replace(note, path=NotePath(folder + note.path)) for note in incoming]
             return self._vault.importing.import_notes(placed, self._index.note_by_id, self._same, dry_run=dry_run)
 
-        taken: list[ImportResult] | None = None
+        results: list[ImportResult] | None = None
         try:
-            taken = await in_thread(take, deadline_s=LONG_S, what="writing imported notes")
-            return taken
+            results = await in_thread(write, deadline_s=LONG_S, what="writing imported notes")
+            return results
         finally:
-            if not dry_run and (taken is None or any(each.action in WRITTEN for each in taken)):
+            if not dry_run and (results is None or any(result.action in WRITTEN for result in results)):
                 await self._reconcile()
 
     async def list_notes(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
-        """A page of the vault's own notes, whatever their state, in order of path from behind `after`; and where to go
-        on, None at the end."""
+        """Returns a page of the vault's own notes in any state, ordered by path, from behind `after`; and the next
+        `after`, None at the end."""
         if after is None:
             await self._reconcile()
         found = await in_thread(
@@ -73,26 +73,24 @@ class Transfer:
         folder = self._vault.layout.in_home(destination.folder)
         there = self._index.notes(Filters(states=frozenset(NoteState), path_prefix=f"{folder}/"))
         marks = {mark for record in there if (mark := mark_in(record.id))}
-        is_anothers = marks and destination.mark not in marks
-        return f"{folder}-{destination.mark.lower()}" if is_anothers else folder
+        is_taken = marks and destination.mark not in marks
+        return f"{folder}-{destination.mark.lower()}" if is_taken else folder
 
     def _same(self, record: NoteRecord) -> list[NoteRecord]:
         return self._index.find_content(record.content_hash, record.kind, record.project)
 
 
 def parse_incoming(item: Any) -> IncomingNote:
-    """Of an object with a `path`, `data` in base64, and perhaps an `id`. Raises InvalidInput."""
+    """Parses an object with a `path`, `data` in base64, and perhaps an `id`. Raises InvalidInput."""
     try:
-        path, given = str(item["path"]), item.get("id")
-        return IncomingNote(
-            NotePath(path), b64decode(item["data"], validate=True), NoteId(str(given)) if given else None
-        )
+        path, note_id = NotePath(str(item["path"])), item.get("id")
+        return IncomingNote(path, b64decode(item["data"], validate=True), NoteId(str(note_id)) if note_id else None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInput("an item has a path, data in base64, and perhaps an id") from error
 
 
 def note_facts(record: NoteRecord) -> dict[str, Any]:
-    """All that an export says of a note, as plain JSON values."""
+    """Returns what an export says about a note, as plain JSON values."""
     names = ("path", "etag", "id", "title", "kind", "project", "source", "session", "always_load")
     dates = {name: getattr(record, name) for name in ("created", "updated", "expires_at")}
     return {

@@ -1,5 +1,5 @@
-"""Chooses paths for imported notes: laid out as in their source, under names that every system can hold, so that links
-between them still work. Pure."""
+"""Chooses paths for imported notes: laid out as in their source so that links between them still work, with names that
+every system allows. Pure."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mcp_memory.text.markdown.links import Link, find_links, resolve
 from mcp_memory.transfer.item import ImportItem, ImportSource
 
 IMPORTED = "imported"
-"""The folder of all imports, below home."""
+"""The folder of all imports in the managed folder."""
 
 _NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _ROOM_BYTES = MAX_COMPONENT_BYTES - 60
-"""What a name may take, so that there is room for what is added to it."""
+"""The longest name, with room for what is added to it."""
 
 
 def folder_of(source: ImportSource) -> str:
-    """The import's folder below home, unless another source of that name has it."""
+    """Returns the import's folder in the managed folder, unless another source of that name has it."""
     name = re.sub(r"[^\w.]+", "-", source.name.lower()).strip("-.")
     label = source.kind.value if name in {"", source.kind.value} else f"{source.kind.value}-{name}"
     return f"{IMPORTED}/{portable(label)}"
 
 
 def portable(name: str) -> str:
-    """A file's or folder's name, without what some system refuses in it."""
+    """Returns the name of a file or folder without what some system refuses."""
     plain = _NOT_EVERYWHERE.sub("-", name[:MAX_COMPONENT_BYTES]).rstrip(". ").lstrip(" ")
     if plain.startswith("."):
         plain = "_" + plain[1:]
@@ -53,44 +53,39 @@ def portable_path(path: str) -> str:
 
 
 def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
-    """By key a path that no other has, also where case makes no difference: of those that collide the first by its key
-    keeps its own, the others get a few digits of their key."""
+    """Returns a unique path for each key, also where case makes no difference: of paths that collide, the first by its
+    key stays, and the others get a few digits of their key."""
     folders: dict[str, str] = {}
     taken: set[str] = set()
     found: dict[str, str] = {}
     for key in sorted(wanted, key=lambda key: (wanted[key], key)):
         path = _in_known_folders(wanted[key], folders)
         if fold(path) in taken:
-            path = beside(path, f"-{short_hash(key)}")
+            path = beside(path, f"-{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}")
         taken.add(fold(path))
         found[key] = path
     return found
 
 
-def short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
-
-
 def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
-    """By the items' keys."""
+    """Returns the path of each item by its key."""
     return free_paths({item.key: portable_path(item.path) for item in items})
 
 
 def find_item_links(items: Iterable[ImportItem]) -> dict[str, list[Link]]:
-    """By the items' keys."""
+    """Returns the links of each item by its key."""
     return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
 
 
 def add_aliases(
     items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]
 ) -> list[ImportItem]:
-    """Where wikilinks call a note by another name than its file will have, that becomes an alias: programs that follow
-    such links look there."""
+    """Adds aliases for other names than the file's that wikilinks use, because programs follow such links by alias."""
     wanted = {_named(link) for found in links.values() for link in found if link.kind == "wiki"}
     found: list[ImportItem] = []
     for item in items:
         file = _stem(places[item.key])
-        names = [each for each in (*item.names, _name(item.path)) if each.casefold() in wanted and _stem(each) != file]
+        names = [name for name in (*item.names, _name(item.path)) if name.casefold() in wanted and _stem(name) != file]
         if names := list(dict.fromkeys(names)):
             item = replace(item, added={**item.added, "aliases": names})  # noqa: PLW2901 -- the same note, better known
         found.append(item)
@@ -98,7 +93,7 @@ def add_aliases(
 
 
 def count_dead_links(items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
-    """How many links lead to nothing that comes along, or to what comes along under another path."""
+    """Counts the links to what isn't imported, or is imported under another path."""
     here = {places[item.key] for item in items}
     names = {_stem(path) for path in here}
     names |= {alias.casefold() for item in items for alias in item.added.get("aliases", ())}
@@ -115,12 +110,12 @@ def count_dead_links(items: Sequence[ImportItem], places: Mapping[str, str], lin
 
 
 def _named(link: Link) -> str:
-    """What a wikilink calls its target, folded."""
+    """Returns the name that a wikilink uses, folded."""
     return link.target.partition("#")[0].strip().casefold()
 
 
 def _in_known_folders(path: str, known: dict[str, str]) -> str:
-    """Folders that differ in case alone are one: under the spelling that came first."""
+    """Puts folders that differ only in case together, under the first spelling."""
     *folders, name = path.split("/")
     at = ""
     for folder in folders:

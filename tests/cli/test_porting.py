@@ -109,7 +109,7 @@ def test_an_import_that_was_killed_goes_on(place: Place, tmp_path: Path) -> None
     assert {name: after[name] for name in whole} == whole
     server = server_memory(tmp_path / "memory.jsonl")
     ran = place.run("import", str(server), "--project", "shop").ok().out
-    assert "left out, it is no JSON: line 8\n" in ran
+    assert "left out, it is not JSON: line 8\n" in ran
     assert b"project: shop\n" in (place.vault / "imported/server-memory-memory/Acme-Co.md").read_bytes()
 
 

@@ -109,7 +109,7 @@ def test_a_reference_servers_file(tmp_path: Path) -> None:
     )
     assert ada.added["tags"] == ["person"]
     assert list(left(found)) == ["line 7", "line 8", "line 6"]
-    assert "no JSON" in left(found)["line 8"]
+    assert "not JSON" in left(found)["line 8"]
 
 
 def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:

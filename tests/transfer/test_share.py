@@ -19,7 +19,7 @@ from mcp_memory.models import NoteState
 from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
-from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, SharePlan, plan_share
+from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, ShareManifest, plan_share
 from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile, SharedPaths, rewrite_links
 from mcp_memory.vault.config import VaultConfig
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
@@ -83,7 +83,7 @@ def etag(text: str) -> str:
 
 def test_the_plan_leaves_what_is_somebody_elses() -> None:
     ours = ("updated", "edited", "gone", "left", "mine")
-    share = SharePlan("V", "topics/01-a", "P", {f"{name}.md": [etag("old")] for name in ours})
+    share = ShareManifest("V", "topics/01-a", "P", {f"{name}.md": [etag("old")] for name in ours})
     standing = {
         "updated.md": etag("old"), "edited.md": etag("theirs"), "left.md": etag("old"), "mine.md": etag("theirs"),
         "stranger.md": etag("theirs"), "alike.md": etag("new"),

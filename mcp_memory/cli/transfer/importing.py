@@ -19,7 +19,7 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer import target_paths
-from mcp_memory.transfer.detect import detect_source, kinds, read
+from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.formats import archive, jsonl
 from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
 from mcp_memory.vault.marker import MARKER, home_in, plant
@@ -31,7 +31,12 @@ SHOWN_ROWS, SHOWN_NAMES = 40, 5
 
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option("--from", "kind", type=click.Choice(kinds()), help="What the source is; default: told by what is in it.")
+@click.option(
+    "--from",
+    "kind",
+    type=click.Choice([kind.value for kind in SourceKind]),
+    help="What the source is; default: told by what is in it.",
+)
 @click.option("--project", help="The project of notes that name none.")
 @click.option("--dry-run", is_flag=True, help="Say what would come where, and do nothing.")
 @command_options

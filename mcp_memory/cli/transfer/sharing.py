@@ -34,26 +34,25 @@ def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run
     [vault.sources]                       in another vault's configuration
     trip = "~/shared/japan-trip"
     """
-    from mcp_memory.transfer.share.folder import ShareFolder
+    from mcp_memory.transfer.share.folder import SharedFolders, ShareFolder
     from mcp_memory.transfer.share.share_bundle import ShareBundle
-    from mcp_memory.transfer.share.shared_folders import SharedFolders
 
     settings = common.settings()
     folder = ShareFolder(target, settings.vault_path)
-    parcel = ShareBundle.from_json(ask(settings, "share", {"target": topic}))
+    bundle = ShareBundle.from_json(ask(settings, "share", {"target": topic}))
     if not dry_run:
-        folder.planned(parcel)  # what cannot be filled is not remembered
+        folder.planned(bundle)  # what cannot be filled is not remembered
         SharedFolders(settings.state.root).add(folder.folder)
-    deeds = folder.planned(parcel) if dry_run else folder.fill(parcel, linked=linked)
+    deeds = folder.planned(bundle) if dry_run else folder.fill(bundle, linked=linked)
     report = {
-        "topic": parcel.topic,
+        "topic": bundle.topic,
         "to": str(folder.folder),
         "dry_run": dry_run,
         "files": {path: deed.value for path, deed in deeds.items()},
-        "linked": folder.linked(parcel),
-        "links_cut": parcel.cut,
-        "left_out": [{"path": each.path, "why": each.why} for each in parcel.left_out],
-        "warnings": [*parcel.warnings, *(f"{each.path}: {each.why}" for each in parcel.left_out if each.is_warning)],
+        "linked": folder.linked(bundle),
+        "links_cut": bundle.cut,
+        "left_out": [{"path": each.path, "why": each.why} for each in bundle.left_out],
+        "warnings": [*bundle.warnings, *(f"{each.path}: {each.why}" for each in bundle.left_out if each.is_warning)],
     }
     emit(report) if as_json else _tell(report)
 

@@ -1,8 +1,8 @@
 """Reads and writes archives: a plain tar that unpacks to a vault, and whose last member `SHA256SUMS` (as `sha256sum -c`
 reads it) names every file. The same vault gives the same bytes: sorted, and without owners and times.
 
-Who reads one trusts nothing in it: no links, folders, devices or sparse files, no name that leads out, no name twice,
-and every byte is compared with its sum before the first one is used.
+Reading trusts nothing in it: no links, folders, devices or sparse files, no name that leads out, no name twice, and
+every byte is compared with its sum before the first one is used.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ MARKER = ".mcp-memory/vault.toml"
 
 MOST_FILES = 1_000_000
 MOST_FILE_BYTES = 256 << 20
-"""Of one note; larger ones are left out of an archive."""
+"""Larger notes are left out of an archive."""
 
 _MOST_SUMS_BYTES = 512 << 20
 _PIECE_BYTES = 1 << 20
 _MOST_READ_BYTES = 2 << 20
-"""What is ever read in one go, so that no header can ask for more memory."""
+"""The largest read, so that no header can ask for more memory."""
 
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _HINT = "export the vault again; nothing was read from this file"
@@ -47,7 +47,7 @@ class ArchivedFile:
 
 
 def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile]) -> None:
-    """`files` in order of their paths. Raises OSError."""
+    """Takes the files in order of their paths. Raises OSError."""
     sums: list[str] = []
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
         for file in chain([ArchivedFile(MARKER, marker)], files):
@@ -57,7 +57,7 @@ def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile]) -> None:
 
 
 def is_archive(place: Path) -> bool:
-    """Whether it begins as a tar does. Raises OSError."""
+    """Whether it starts like a tar. Raises OSError."""
     with place.open("rb") as file:
         return file.read(512)[257:262] == b"ustar"
 
@@ -71,21 +71,21 @@ class Archive:
     sums: Mapping[str, str]
 
     def files(self) -> Iterator[ArchivedFile]:
-        """The notes in their order, each compared with its sum once more. Raises Refused, StorageFailed."""
+        """Yields the notes in order, each compared with its sum again. Raises Refused, StorageFailed."""
         for path, data in _members(self.place):
             if path in self.sums:
                 if hashlib.sha256(data).hexdigest() != self.sums[path]:
-                    raise _refused(self.place, f"{path} has changed while it was read")
+                    raise _refused(self.place, f"{path} changed while it was read")
                 yield ArchivedFile(path, data)
 
 
 def checked(place: Path) -> Archive:
-    """Raises Refused for anything that `write` would not have made, StorageFailed."""
+    """Checks a whole archive. Raises Refused for anything that `write` wouldn't have made, StorageFailed."""
     found: dict[str, str] = {}
     marker = sums = None
     for path, data in _members(place):
         if path in found or sums is not None:
-            raise _refused(place, f"{path} stands in it twice, or behind {SUMS}")
+            raise _refused(place, f"{path} occurs twice, or after {SUMS}")
         if path == SUMS:
             sums = data
             continue
@@ -93,14 +93,14 @@ def checked(place: Path) -> Archive:
         if path == MARKER:
             marker = data
     if sums is None or marker is None:
-        raise _refused(place, f"it is cut off, or no export of ours: {SUMS if sums is None else MARKER} is missing")
+        raise _refused(place, f"it is cut off, or not an export of ours: {SUMS if sums is None else MARKER} is missing")
     named = dict(_sums(place, sums))
     if named.keys() != found.keys():
         other = min(named.keys() ^ found.keys())
-        raise _refused(place, f"{other} is not both in it and in {SUMS}")
+        raise _refused(place, f"{other} is missing in the archive or in {SUMS}")
     for path, digest in found.items():
         if named[path] != digest:
-            raise _refused(place, f"{path} is damaged: its sha256 is not that in {SUMS}")
+            raise _refused(place, f"{path} is damaged: its sha256 differs from {SUMS}")
     del found[MARKER]
     return Archive(place, marker, found)
 
@@ -126,7 +126,7 @@ def _members(place: Path) -> Iterator[tuple[str, bytes]]:
                 yield member.name, _content(place, tar, member)
                 cast("Any", tar).members.clear()  # else it remembers every one
     except (tarfile.TarError, EOFError, UnicodeError, ValueError, RecursionError) as error:
-        raise _refused(place, f"it is no whole tar ({type(error).__name__})") from error
+        raise _refused(place, f"it is not a whole tar ({type(error).__name__})") from error
     except OSError as error:
         raise failed(error, str(place)) from error
 
@@ -134,12 +134,12 @@ def _members(place: Path) -> Iterator[tuple[str, bytes]]:
 def _content(place: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     _check_name(place, member.name)
     if not member.isreg() or member.issparse() or member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
-        raise _refused(place, f"{member.name!r} is no plain file")
+        raise _refused(place, f"{member.name!r} is not a plain file")
     most = _MOST_SUMS_BYTES if member.name == SUMS else MOST_FILE_BYTES
     if not 0 <= member.size <= min(most, os.stat(place).st_size):  # noqa: PTH116 -- the same file, by its name
         raise _refused(place, f"{member.name!r} claims {member.size:,} bytes")
     opened = tar.extractfile(member)
-    assert opened is not None
+    assert opened is not None, "it is a regular file"
     data = b"".join(iter(lambda: opened.read(_PIECE_BYTES), b""))
     if len(data) != member.size:
         raise _refused(place, f"{member.name!r} is cut off")
@@ -154,14 +154,14 @@ def _check_name(place: Path, name: str) -> None:
     except PathRefused as error:
         raise _refused(place, error.message) from error
     if not is_note(name):
-        raise _refused(place, f"{name!r} is no note")
+        raise _refused(place, f"{name!r} is not a note")
 
 
 def _sums(place: Path, data: bytes) -> Iterator[tuple[str, str]]:
     for line in data.decode("utf-8").splitlines():
         match = _SUM.fullmatch(line)
         if match is None:
-            raise _refused(place, f"{SUMS} has a line that is none of a sum")
+            raise _refused(place, f"{SUMS} has a line that is not a sum")
         yield match[2], match[1]
 
 
@@ -170,7 +170,7 @@ def _refused(place: Path, why: str) -> Refused:
 
 
 class _Sparing:
-    """A file that never gives more than a little at a time."""
+    """A file that refuses large reads."""
 
     def __init__(self, raw: io.FileIO) -> None:
         self._raw = raw

@@ -1,8 +1,7 @@
-"""Reads the files of Claude Code: its memory folder of each project (`MEMORY.md` and a file a fact), `CLAUDE.md`,
-and rules.
+"""Reads the files of Claude Code: each project's memory folder (`MEMORY.md` and one file per fact), `CLAUDE.md`, rules.
 
-The form of its memory folders is not documented; this is what version 2.1 writes: a head with `name`, `description` and
-`type` (also as `metadata: type:`), a fact below it, and links between them.
+The format of memory folders is not documented; version 2.1 writes a frontmatter with `name`, `description` and `type`
+(also as `metadata: type:`), a fact below it, and links between them.
 """
 
 from __future__ import annotations
@@ -10,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any
 
 from mcp_memory.text.markdown.frontmatter import parse
+from mcp_memory.text.parsed_values import value_at
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.formats.markdown import first_of, item_of
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
@@ -31,22 +32,24 @@ _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
 
 def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
-    """Of `~/.claude`, its `projects`, one of them, one's memory, or a repository: its instructions, not its other
-    files. Raises StorageFailed where the folder cannot be opened."""
+    """Reads `~/.claude`, its `projects`, one of them, one's memory, or the instructions in a repository. Raises
+    StorageFailed if the folder can't be opened."""
     above = _above(folder.root)
     tree = folder.tree(lambda path: _ON_THE_WAY.fullmatch(above + path) is not None)
     tree.notes = [path for path in tree.notes if _WANTED.fullmatch(above + path)]
-    tree.left_out = [each for each in tree.left_out if _WANTED.fullmatch(above + each.path)]
+    tree.left_out = [item for item in tree.left_out if _WANTED.fullmatch(above + item.path)]
     about = cache(project_of)
     items: list[ImportItem] = []
     for file in folder.files(tree):
-        home = _folder_of_project(file.path, folder.root, above)
-        items.append(_item(file, about(home) if home else None))
+        parts = (above + file.path).split("/")
+        is_in_project = parts[:2] == [".claude", "projects"]
+        project = about((folder.root / file.path).parents[len(parts) - 4]) if is_in_project else None
+        items.append(_item(file, project))
     return SourceReading(source, items, tree.left_out)
 
 
 def read_file(source: ImportSource, file: SourceFile) -> SourceReading:
-    """Of one `CLAUDE.md`."""
+    """Reads one `CLAUDE.md`."""
     return SourceReading(source, [_item(file, None)])
 
 
@@ -56,21 +59,17 @@ def is_memory(folder: Path) -> bool:
 
 
 def project_of(folder: Path) -> str | None:
-    """The name of the project that `~/.claude/projects/<folder>` is about: of the working folder that its transcripts
-    tell of, since the folder's own name cannot be read back."""
+    """Returns the name of the project of `~/.claude/projects/<folder>`: its transcripts name the working folder, which
+    can't be derived from the folder's own name."""
     for transcript in sorted(folder.glob("*.jsonl"))[:20]:
-        try:
-            with transcript.open("rb") as lines:
-                found = _WORKING_FOLDER.search(lines.read(_TRANSCRIPT_BYTES))
-            if found:
+        with suppress(OSError, ValueError), transcript.open("rb") as lines:
+            if found := _WORKING_FOLDER.search(lines.read(_TRANSCRIPT_BYTES)):
                 return PurePosixPath(json.loads(found[1])).name or None
-        except (OSError, ValueError):
-            continue
     return None
 
 
 def _above(root: Path) -> str:
-    """What stands before a path in this folder, so that it begins at the folder that holds `.claude`."""
+    """Returns the prefix that makes a path in this folder relative to the folder that holds `.claude`."""
     if is_memory(root):
         return f".claude/projects/{root.parent.name}/memory/"
     if root.parent.name == "projects" and (root / "memory").is_dir():
@@ -95,12 +94,4 @@ def _item(file: SourceFile, project: str | None) -> ImportItem:
 
 
 def _kind(meta: Mapping[str, Any]) -> str | None:
-    below: Any = meta.get("metadata")
-    said = meta.get("type") or (cast("Mapping[str, Any]", below).get("type") if isinstance(below, dict) else None)
-    return _KINDS.get(str(said))
-
-
-def _folder_of_project(path: str, root: Path, above: str) -> Path | None:
-    """Which of Claude Code's folders of projects the file lies in, if in any."""
-    parts = (above + path).split("/")
-    return (root / path).parents[len(parts) - 4] if parts[:2] == [".claude", "projects"] else None
+    return _KINDS.get(str(meta.get("type") or value_at(meta, "metadata", "type")))

@@ -1,5 +1,4 @@
-"""Reads the files below a foreign folder: follows no links, writes nothing, and reports what cannot be read instead of
-raising."""
+"""Reads the files below a foreign folder: follows no links, writes nothing, and reports what can't be read."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath
-from mcp_memory.runtime.os_errors import failed, reason
+from mcp_memory.runtime.os_errors import naming_the_cause, reason
 from mcp_memory.storage.folders import kind, open_child, opened_file, opened_folder, opened_root
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable
 from mcp_memory.storage.stable_read import read_stable
@@ -32,7 +31,7 @@ class SourceFile:
 
 @dataclass(slots=True)
 class SourceTree:
-    """What a folder holds: the paths of its Markdown files, and everything else with the reason."""
+    """The paths of a folder's Markdown files, and what is left out with the reason."""
 
     notes: list[str] = field(default_factory=list[str])
     left_out: list[SkippedItem] = field(default_factory=list[SkippedItem])
@@ -42,29 +41,26 @@ class SourceTree:
 
 
 class SourceFolder:
-    """`apart` are folders that are passed over: the vault itself, say. Hidden folders are, but for those `shown`."""
+    """`apart`: folders to leave out, such as the vault itself. Hidden folders are left out, except those `shown`."""
 
     def __init__(
         self, root: Path, *, apart: tuple[Path, ...] = (), shown: frozenset[str] = frozenset(), most_bytes: int
     ) -> None:
         self.root = root
-        self._apart = [_identity(each) for each in apart if each.exists()]
+        self._apart = [folder.stat() for folder in apart if folder.exists()]
         self._shown = shown
         self._most_bytes = most_bytes
 
     def tree(self, wanted: Callable[[str], bool] = lambda _: True) -> SourceTree:
-        """Looks into the folders whose path is `wanted`. Raises StorageFailed where the root cannot be opened."""
+        """Lists the folders whose path is `wanted`. Raises StorageFailed if the root can't be opened."""
         found = SourceTree()
-        try:
-            with opened_root(self.root) as root:
-                self._visit(found, root, "", 0, wanted)
-        except OSError as error:
-            raise failed(error, str(self.root)) from error
+        with naming_the_cause(str(self.root)), opened_root(self.root) as root:
+            self._visit(found, root, "", 0, wanted)
         found.notes.sort()
         return found
 
     def files(self, tree: SourceTree) -> Iterator[SourceFile]:
-        """Reads the notes, one after the other; what turns out to be none is left out of the `tree`."""
+        """Reads the notes one by one; adds what turns out to be none to what the `tree` leaves out."""
         for path in tree.notes:
             try:
                 yield self._read(path)
@@ -131,15 +127,9 @@ class SourceFolder:
             found.leave(path, f"folder not readable: {reason(error)}")
             return
         try:
-            opened = os.fstat(child)
-            if (opened.st_dev, opened.st_ino) in self._apart:
+            if any(os.path.samestat(os.fstat(child), apart) for apart in self._apart):
                 found.leave(path, "it is the vault itself")
             else:
                 self._visit(found, child, path + "/", depth, wanted)
         finally:
             os.close(child)
-
-
-def _identity(folder: Path) -> tuple[int, int]:
-    found = folder.stat()
-    return found.st_dev, found.st_ino

@@ -1,7 +1,6 @@
-"""Renders the whole memory as one Markdown file, to be read from its beginning. Pure.
+"""Renders the whole memory as one Markdown file to read from the start. Pure.
 
-`MEMORY.md` and standing orders first, then the topics as their tree goes, then notes by their kind and folder, at last
-the days.
+`MEMORY.md` and `_always-load/` come first, then the topic tree, then notes by kind and folder, and finally the days.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.markdown.logs import is_log_path
 
 DEEPEST = 6
-"""Levels of headings in Markdown."""
+"""The deepest level of headings in Markdown."""
 
 _FIRST = ("MEMORY.md", "_always-load/", "topics/", "notes/")
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A note. `facts` are those of the catalogue: title, kind, dates, source."""
+    """A note. `facts` are those of the catalog: title, kind, dates, source."""
 
     path: str
     text: str
@@ -31,24 +30,24 @@ class Chapter:
 
 
 def ordered(paths: Iterable[str], home: str) -> list[str]:
-    """The order of the book."""
+    """Sorts the paths in the order of the book."""
     return sorted(paths, key=lambda path: _rank(path, home))
 
 
 def opening(title: str, notes: int) -> str:
-    """What stands before the first chapter."""
+    """Returns what comes before the first chapter."""
     return f"# {title}\n\n{notes} notes.\n"
 
 
 def chapters(found: Iterable[Chapter], home: str, inside: Sequence[str]) -> Iterator[str]:
-    """Each as it stands in the book: below the headings of the folders that begin with it, its own headings below its
-    title, and its links to notes that are `inside` leading to their place in the book."""
+    """Renders each chapter: after the headings of the folders that begin there, with its own headings below its title,
+    and with links to notes `inside` leading to their place in the book."""
     open_folders: list[str] = []
     names = {path: f"note-{number}" for number, path in enumerate(inside, start=1)}
     for chapter in found:
         folders = _inner(chapter.path, home).split("/")[:-1]
         shared = 0
-        while shared < min(len(folders), len(open_folders)) and folders[shared] == open_folders[shared]:
+        while shared < len(folders) and folders[: shared + 1] == open_folders[: shared + 1]:
             shared += 1
         for depth in range(shared, len(folders)):
             yield f"\n{'#' * min(depth + 1, DEEPEST)} {folders[depth]}\n"
@@ -57,18 +56,17 @@ def chapters(found: Iterable[Chapter], home: str, inside: Sequence[str]) -> Iter
 
 
 def _chapter(chapter: Chapter, level: int, names: Mapping[str, str]) -> str:
-    document = parse(chapter.text)
-    body = _linked(document.body, chapter.path, names)
+    body = _linked(parse(chapter.text).body, chapter.path, names)
     body = _lowered(body, level).strip("\n")
     facts = chapter.facts
-    said = [facts.get("kind"), _date(facts), facts.get("project"), ", ".join(facts.get("tags") or ())]
-    said += [f"from {facts['source']}" if facts.get("source") else None, chapter.path]
-    line = " · ".join(str(each) for each in said if each)
+    about = [facts.get("kind"), _date(facts), facts.get("project"), ", ".join(facts.get("tags") or ())]
+    about += [f"from {facts['source']}" if facts.get("source") else None, chapter.path]
+    line = " · ".join(str(fact) for fact in about if fact)
     title = str(facts.get("title") or chapter.path)
     if body.partition("\n")[0].lstrip("#").strip() == title and body.startswith("#"):
         body = body.partition("\n")[2].strip("\n")
-    anchor = names[chapter.path]
-    return f'\n<a id="{anchor}"></a>\n\n{"#" * level} {title}\n\n*{line}*\n' + (f"\n{body}\n" if body else "")
+    head = f'\n<a id="{names[chapter.path]}"></a>\n\n{"#" * level} {title}\n\n*{line}*\n'
+    return f"{head}\n{body}\n" if body else head
 
 
 def _date(facts: Mapping[str, Any]) -> str | None:
@@ -77,7 +75,7 @@ def _date(facts: Mapping[str, Any]) -> str | None:
 
 
 def _lowered(body: str, by: int) -> str:
-    """With headings so many levels further down, as far as there are levels."""
+    """Moves headings down by so many levels, to the deepest at most."""
     pieces: list[str] = []
     done = 0
     for block in scan(body):

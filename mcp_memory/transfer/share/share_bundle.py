@@ -1,4 +1,4 @@
-"""Collects the files of a shared topic, with links that lead out of it turned into text."""
+"""Collects the files of a shared topic and turns links that lead out of it into text."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ _ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.\-]*:|//")
 
 @dataclass(frozen=True)
 class SharedPaths:
-    """Where files are in the vault and, by that, in the share."""
+    """Paths in the vault → paths in the share."""
 
     shared: Mapping[str, str]
 
     @cached_property
     def folders(self) -> set[str]:
-        """Those in the share that hold something."""
+        """Folders in the share that hold a file."""
         return {posixpath.dirname(path) for path in self.shared.values()}
 
     @cached_property
     def stems(self) -> set[str]:
-        """What a wikilink may call the shared files."""
+        """Names that a wikilink may use for the shared files."""
         return {posixpath.basename(path).removesuffix(".md").casefold() for path in self.shared.values()}
 
 
 def rewrite_links(text: str, body_start: int, path: str, places: SharedPaths) -> tuple[str, int]:
-    """The text of the note that is at `path` in the vault as it is shared, and how many of its links became plain text
-    because they lead out. Links to the web stay."""
+    """Returns the shared text of the note at `path` in the vault, and how many of its links became plain text because
+    they lead out. Links to the web stay."""
     cut = 0
     while edits := list(_edits(text, body_start, path, places)):
-        for start, end, instead, is_cut in reversed(edits):
-            text = text[:start] + instead + text[end:]
+        for start, end, replacement, is_cut in reversed(edits):
+            text = text[:start] + replacement + text[end:]
             cut += is_cut
     return text, cut
 
 
 def _edits(text: str, body_start: int, path: str, places: SharedPaths) -> Iterator[tuple[int, int, str, bool]]:
-    """From where to where what is put instead, and whether a link is cut by it; none within another."""
+    """Yields the start, the end, the replacement, and whether it cuts a link; none within another."""
     done = body_start
     for link in find_links(text, body_start):
         if link.start < done:
-            continue  # an image in a link's label: seen when that is done
+            continue  # an image in a link's label: its turn comes after that link
         if link.kind == "wiki":
             if not _is_named(link.target, places):
                 yield link.start, link.end, link.label or _stem(link.target), True
@@ -78,7 +78,7 @@ def _edits(text: str, body_start: int, path: str, places: SharedPaths) -> Iterat
 
 
 def _plain(text: str, link: Link) -> str:
-    """What a reader has seen of the link; of the definition of one nothing."""
+    """Returns what a reader sees of the link; nothing of a link's definition."""
     opened = link.start + (2 if text[link.start] == "!" else 1)
     if text.startswith("]:", opened + len(link.label)):
         return ""
@@ -96,7 +96,7 @@ def _stem(target: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """`path` is that in the share, `source` that in the vault; `verbatim`: its bytes are those of the vault's file."""
+    """`path` in the share, `source` in the vault; `verbatim`: its bytes are those of the vault's file."""
 
     path: str
     source: str
@@ -106,7 +106,7 @@ class SharedFile:
 
 @dataclass(frozen=True, slots=True)
 class UnsharedNote:
-    """`is_warning`: a person should know, for it is not by their own doing."""
+    """`is_warning`: you should know, because it is not your own decision."""
 
     path: str
     why: str
@@ -115,8 +115,8 @@ class UnsharedNote:
 
 @dataclass(frozen=True, slots=True)
 class ShareBundle:
-    """`vault` is the vault's id; `page` that of the topic's page, which it keeps when it moves. `cut`: so many links
-    lead out and became plain text. `warnings`: a line each of what is shared and perhaps should not be."""
+    """`vault` is the vault's id; `page` that of the topic's page, which it keeps when it moves. `cut`: how many links
+    became plain text. `warnings`: lines about what is shared and perhaps should not be."""
 
     vault: str
     topic: str
@@ -131,24 +131,24 @@ class ShareBundle:
     def from_json(value: Mapping[str, Any]) -> ShareBundle:
         """The inverse of `dataclasses.asdict`."""
         lists: dict[str, Any] = {
-            "files": [SharedFile(**each) for each in value["files"]],
-            "left_out": [UnsharedNote(**each) for each in value["left_out"]],
+            "files": [SharedFile(**file) for file in value["files"]],
+            "left_out": [UnsharedNote(**note) for note in value["left_out"]],
         }
         return ShareBundle(**{**value, **lists})
 
 
 def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
-    """By its folder, with `topics/` before it or without, or by its page. Raises NotFound."""
+    """Finds a topic by its folder, with or without `topics/`, or by its page. Raises NotFound."""
     plain = target.strip().removeprefix("./").rstrip("/")
-    for topic in (each for top in tree for each in top.walk()):
+    for topic in (below for top in tree for below in top.walk()):
         names = {topic.folder, topic.folder.removeprefix(f"{root}/"), topic.page_path}
         if plain in names or (topic.page and plain == topic.page.id):
             return topic
-    raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree draws them; name one by its folder")
+    raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree shows them; name one by its folder")
 
 
 def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
-    """Notes that count, and pages that tell of nothing else. Reads files: for a worker thread. Raises StorageFailed."""
+    """Collects notes that count, and pages about nothing else. For a worker thread. Raises StorageFailed."""
     files, left = _files(vault, topic)
     warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
                 if vault.secrets_allowed and (found := find_secret(file.text))]  # fmt: skip
@@ -157,8 +157,8 @@ def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
     shared: list[SharedFile] = []
     cut = 0
     for path, file in sorted(files.items()):
-        text, so_many = rewrite_links(file.text, file.body_start, path, places)
-        cut += so_many
+        text, count = rewrite_links(file.text, file.body_start, path, places)
+        cut += count
         shared.append(SharedFile(path[start:], path, text, text == file.text))
     page = topic.page.id if topic.page else None
     return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
@@ -167,26 +167,19 @@ def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
 def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
     files: dict[NotePath, NoteFile] = {}
     left: list[UnsharedNote] = []
-    counted = {note.path for each in topic.walk() for note in each.leaves}
-    pages = {each.page_path: each for each in topic.walk() if each.page}
-    for path in sorted(path for path in vault.list().files if path.startswith(f"{topic.folder}/")):
-        if path in pages or path.rpartition("/")[2] in {PAGE, MAP}:
-            continue
+    pages = [below.page_path for below in topic.walk() if below.page]  # the deepest first: they are sources of others
+    counted = {note.path for below in topic.walk() for note in below.leaves} | {*pages}
+    notes = sorted(path for path in vault.list().files if path.startswith(f"{topic.folder}/"))
+    shared: set[str] = set()
+    for path in [*(path for path in notes if path not in pages and path.rpartition("/")[2] not in {PAGE, MAP}), *pages]:
         read = _read(vault, path, counted=path in counted)
+        if path in pages and isinstance(read, NoteFile) and not shared.issuperset(sources_of(read.text)):
+            read = UnsharedNote(path, "it is about notes that are not shared: mcp-memory compact renews it", True)
         if isinstance(read, UnsharedNote):
             left.append(read)
         else:
             files[path] = read
-    told = {file.record.id for file in files.values()}
-    for path in pages:  # the deepest first: a page is made from those below it
-        read = _read(vault, path, counted=True)
-        if isinstance(read, NoteFile) and not told.issuperset(sources_of(read.text)):
-            read = UnsharedNote(path, "it tells of notes that are not shared: mcp-memory compact makes it anew", True)
-        if isinstance(read, UnsharedNote):
-            left.append(read)
-        else:
-            files[path] = read
-            told.add(read.record.id)
+            shared.add(read.record.id)
     return files, left
 
 
@@ -203,7 +196,7 @@ def _read(vault: Vault, path: NotePath, *, counted: bool) -> NoteFile | Unshared
     if not counted:
         return UnsharedNote(path, "expired")
     if etag_of(file.text.encode("utf-8", "surrogatepass")) != file.record.etag:
-        return UnsharedNote(path, file.record.problem or "it is no plain UTF-8", True)
+        return UnsharedNote(path, file.record.problem or "it is not plain UTF-8", True)
     if not vault.secrets_allowed and (found := find_secret(file.text)):
         return UnsharedNote(path, f"it seems to hold a secret ({found})", True)
     return file
