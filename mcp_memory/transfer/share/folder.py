@@ -146,7 +146,7 @@ class ShareFolder:
         return etag
 
     def _link(self, path: NotePath, file: SharedFile) -> None:
-        """Replaces a copy by a hard link to the vault's file, unless it has changed, is linked, or is on another disk."""
+        """Replaces a copy by a hard link to the vault's file, unless it changed, is linked, or is on another disk."""
         source, (folder, name) = self._vault / file.source, split(path)
         if not file.verbatim or _is_same(self.folder / path, source):
             return
