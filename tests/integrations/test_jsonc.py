@@ -20,7 +20,9 @@ def with_entry(value: dict, path: tuple[str, ...], entry: object) -> dict:
     value = copy.deepcopy(value)
     at = value
     for key in path[:-1]:
-        at = at.setdefault(key, {})
+        if at.get(key) is None:  # nothing is there yet, or null
+            at[key] = {}
+        at = at[key]
     at[path[-1]] = entry
     return value
 
@@ -59,7 +61,8 @@ def test_an_element_goes_in_and_out_again(document: tuple[str, dict]) -> None:
     text, value = document
     path = ("hooks", "SessionStart")
     hooks = {} if value.get("hooks") is None else value["hooks"]
-    groups = hooks.get("SessionStart", []) if isinstance(hooks, dict) else None
+    groups = hooks.get("SessionStart") if isinstance(hooks, dict) else "in the way"
+    groups = [] if groups is None else groups
     if not isinstance(groups, list):
         with pytest.raises(Refused):
             jsonc.append(text, path, ENTRY)
@@ -124,10 +127,10 @@ def test_a_broken_text_is_refused_with_its_place(text: str, where: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[]", "the document is not an object"),
-        ('{"mcp": 1}', "mcp is not an object"),
+        ("[]", "the document is no object"),
+        ('{"mcp": 1}', "mcp is no object"),
         ('{"mcp": {}, "mcp": {}}', "'mcp' occurs twice"),
-        ('{"mcp": {"servers": []}}', "mcp.servers is not an object"),
+        ('{"mcp": {"servers": []}}', "mcp.servers is no object"),
     ],
 )
 def test_what_stands_in_the_way_is_named(text: str, why: str) -> None:

@@ -216,7 +216,7 @@ def test_no_word_is_lost(messages: list[dict], most_tokens: int) -> None:
 
 def letters(text: str) -> str:
     """Without white space and without the marks of fences, which a cut adds to."""
-    return re.sub(r"[`~]{3,}\s*[^\s`]{0,20}|\s+", "", text)
+    return re.sub(r"[`~]{3,}[ \t]*[^\s`]{0,20}|\s+", "", text)
 
 
 @pytest.mark.parametrize("mark", ["`", "~"])
