@@ -21,16 +21,25 @@ from tests.support.world import World, made  # noqa: E402 -- brings what reads t
 
 HERE = Path(__file__).parent
 FAST = frozenset({"extraction", "guide", "integrations", "settings", "summarizers", "text", "topics", "transfer"})
-"""The rooms whose tests start no daemon and load no model: they run on every supported Python, in a minute."""
+"""The rooms whose tests start no daemon and load no model: they run on every supported Python, in half a minute."""
 
 THOROUGH = frozenset({"test_linear", "test_shapes", "test_beside_an_editor"})
 """Of these the modules that take minutes."""
+
+SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m fast`, the other rooms are not even imported: to read all test modules takes ten seconds."""
+    is_room = collection_path.parent == HERE and collection_path.is_dir()
+    return True if is_room and config.option.markexpr == "fast" and collection_path.name not in FAST else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
-        if room in FAST and item.path.stem not in THOROUGH and "model_cache" not in getattr(item, "fixturenames", ()):
+        is_slow = item.path.stem in THOROUGH or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        if room in FAST and not is_slow:
             item.add_marker(pytest.mark.fast)
 
 
