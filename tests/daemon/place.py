@@ -19,6 +19,7 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import holder
 from mcp_memory.settings.state import StateFolder
+from tests.support.warm_process import can_be_forked, run_warm
 
 CHECKOUT = Path(__file__).parents[2]
 START_S, STOP_S, RUN_S = 60, 20, 60
@@ -70,14 +71,13 @@ class Place:
 
     def run(self, *arguments: str, stdin: bytes | None = None, **more: str) -> Ran:
         """`mcp-memory ARGUMENTS`, to its end."""
-        done = subprocess.run(
-            self.command(*arguments),
-            input=stdin if stdin is not None else b"",
-            capture_output=True,
-            env={**self.environ, **more},
-            cwd=self.root,
-            timeout=RUN_S,
-        )
+        environ, data = {**self.environ, **more}, stdin or b""
+        if can_be_forked(environ):
+            done = run_warm(arguments, data, environ, self.root, RUN_S)
+        else:
+            done = subprocess.run(
+                self.command(*arguments), input=data, capture_output=True, env=environ, cwd=self.root, timeout=RUN_S
+            )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def command(self, *arguments: str) -> list[str]:
