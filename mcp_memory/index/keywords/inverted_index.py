@@ -13,12 +13,13 @@ import sqlite3
 import threading
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mcp_memory.index.base import Generation
 from mcp_memory.index.keywords import posting_codec
 from mcp_memory.index.keywords.bm25 import TermCorpus, TermPart
 from mcp_memory.index.keywords.postings import Postings
@@ -47,23 +48,22 @@ _READING = 0.6
 class InvertedIndex(CacheSync["_Words"]):
     """The words of every generation that has been searched. A returned corpus never changes."""
 
+    _file_name = "words-{}.npz"
+
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
         super().__init__(folder, report)
         self._saving = threading.Lock()
         """Taken before `_lock`, so that no search waits for the disk."""
 
-    def corpus(self, connection: sqlite3.Connection, generation: int, token: int) -> TermCorpus | None:
+    def corpus(self, connection: sqlite3.Connection, generation: Generation, token: int) -> TermCorpus | None:
         """The words at this token, in whose snapshot `connection` is. None if another reader has already seen a later
         token: ask again in a newer snapshot."""
         with self._lock:
-            words = self._held.get(generation)
-            if words is None:
-                (uid,) = connection.execute("SELECT uid FROM state").fetchone()
-                words = self._held[generation] = _Words(self._file(generation), uid, generation)
+            words = self._held_for(connection, generation)
             if token < words.token:
                 return None
             if token > words.token:
-                words.catch_up(connection, lambda done: self._tell(generation, done))
+                words.catch_up(connection, lambda done: self._tell(generation.number, done))
                 words.token = token
             corpus = words.corpus
         self._save(words, always=False)
@@ -73,14 +73,8 @@ class InvertedIndex(CacheSync["_Words"]):
         with self._saving:  # or the file would come back
             super().forget(generation)
 
-    def _is_near(self, held: _Words, connection: sqlite3.Connection) -> bool:
-        return held.is_near(connection)
-
-    def _file(self, generation: int) -> Path:
-        return self._folder / f"words-{generation}.npz"
-
-    def _files(self) -> Iterable[Path]:
-        return self._folder.glob("words-*")
+    def _load(self, uid: str, generation: Generation) -> _Words:
+        return _Words(self._file(generation.number), uid, generation.number)
 
     def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
         at, tables = _mark(self._file(generation), uid, generation), Tables(generation)

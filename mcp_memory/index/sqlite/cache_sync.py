@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Generation
@@ -20,12 +20,22 @@ from mcp_memory.models import Problem
 FEW = 5000
 """So many passages are read during a search; that takes about 20 ms."""
 
-Held = TypeVar("Held")
+
+class _Cache(Protocol):
+    def is_near(self, connection: sqlite3.Connection) -> bool:
+        """Whether at most about `FEW` passages are newer."""
+        ...
+
+
+Held = TypeVar("Held", bound=_Cache)
 
 
 class CacheSync(ABC, Generic[Held]):
     """Thread-safe: `_lock` guards changes of `_held`, by the generation's number. `unread` looks without it, since a
     long reading holds it."""
+
+    _file_name: ClassVar[str]
+    """With `{}` for the generation's number."""
 
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
         self._folder = folder
@@ -39,7 +49,7 @@ class CacheSync(ABC, Generic[Held]):
         """The share of a long reading that is done, 0 to 1; None if the next search need not wait for one. Never waits.
         `connection` is in the snapshot that would be read."""
         held = self._held.get(generation.number)
-        if held is not None and self._is_near(held, connection):
+        if held is not None and held.is_near(connection):
             return None
         return self._done.get(generation.number, 0.0)
 
@@ -74,16 +84,24 @@ class CacheSync(ABC, Generic[Held]):
             raise IndexUnavailable("the index is closed")
         self._done[generation] = done
 
-    @abstractmethod
-    def _is_near(self, held: Held, connection: sqlite3.Connection) -> bool:
-        """Whether at most about `FEW` passages are newer."""
+    def _held_for(self, connection: sqlite3.Connection, generation: Generation) -> Held:
+        """What is cached of the generation, at first from its file; called with `_lock`."""
+        held = self._held.get(generation.number)
+        if held is None:
+            (uid,) = connection.execute("SELECT uid FROM state").fetchone()
+            held = self._held[generation.number] = self._load(uid, generation)
+        return held
 
-    @abstractmethod
-    def _file(self, generation: int) -> Path: ...
+    def _file(self, generation: int) -> Path:
+        return self._folder / self._file_name.format(generation)
 
-    @abstractmethod
     def _files(self) -> Iterable[Path]:
         """The files of all generations, including those left by an interrupted write."""
+        return self._folder.glob(f"{self._file_name.format('*')}*")
+
+    @abstractmethod
+    def _load(self, uid: str, generation: Generation) -> Held:
+        """What the generation's file has, if the database with this uid wrote it."""
 
     @abstractmethod
     def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:

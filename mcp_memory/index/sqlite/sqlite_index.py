@@ -286,7 +286,7 @@ class SqliteIndex(Index):
                 if now is None:
                     yield None, TermCorpus()
                     return
-                corpus = self._words.corpus(now.connection, now.generation.number, now.token)
+                corpus = self._words.corpus(now.connection, now.generation, now.token)
                 if corpus is not None:
                     yield now, corpus
                     return

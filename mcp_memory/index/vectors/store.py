@@ -14,7 +14,7 @@ Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,8 @@ def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
 class VectorStore(CacheSync["_Slots"]):
     """The vectors of every generation that has been searched."""
 
+    _file_name = "vectors-{}.i8"
+
     def search(
         self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes
     ) -> ScoredRows:
@@ -85,22 +87,12 @@ class VectorStore(CacheSync["_Slots"]):
     def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[VectorBlock]:
         """Catches up with the database; returns at least one block."""
         with self._lock:
-            slots = self._held.get(generation.number)
-            if slots is None:
-                (uid,) = connection.execute("SELECT uid FROM state").fetchone()
-                slots = _Slots(self._file(generation.number), uid, generation, self._report)
-                self._held[generation.number] = slots
+            slots = self._held_for(connection, generation)
             slots.catch_up(connection, lambda done: self._tell(generation.number, done))
             return slots.blocks()
 
-    def _is_near(self, held: _Slots, connection: sqlite3.Connection) -> bool:
-        return held.is_near(connection)
-
-    def _file(self, generation: int) -> Path:
-        return self._folder / f"vectors-{generation}.i8"
-
-    def _files(self) -> Iterable[Path]:
-        return self._folder.glob("vectors-*.i8*")
+    def _load(self, uid: str, generation: Generation) -> _Slots:
+        return _Slots(self._file(generation.number), uid, generation, self._report)
 
     def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
         slot = sidecar.slot_of(self._file(generation), uid, generation)
