@@ -46,8 +46,8 @@ class Variant:
 
 
 _WITHOUT: dict[str, tuple[str, str, Any]] = {
-    "names": ("legs", "drop_names", False),
-    "spelling": ("legs", "respelled_terms", 0),
+    "names": ("retrievers", "drop_names", False),
+    "spelling": ("retrievers", "respelled_terms", 0),
     **{part: ("fusion", part, 0.0) for part in ("lexical", "ceiling", "section", "neighbour", "unlisted")},
     **{part: ("boosts", part, 0.0) for part in ("lead", "date", "time", "question")},
 }

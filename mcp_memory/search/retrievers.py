@@ -56,18 +56,24 @@ class RetrieverConfig:
     """Up to this many passages without a vector are not reported: they were just written and get one in a second."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeywordRows:
+    """The rows by chunk and by section, in how many of all `chunks` each word of the question occurs, and corrected
+    spellings (`meant`) of words that occur nowhere."""
+
+    lexical: ScoredRows = field(default_factory=ScoredRows)
+    section: ScoredRows = field(default_factory=ScoredRows)
+    frequencies: dict[str, int] = field(default_factory=dict[str, int])
+    meant: dict[str, str] = field(default_factory=dict[str, str])
+    chunks: int = 0
+
+
 @dataclass(slots=True)
 class RetrievedRows:
     """The rows of each retriever; None for one that was not asked or failed."""
 
-    lexical: ScoredRows | None = None
-    section: ScoredRows | None = None
+    keywords: KeywordRows | None = None
     dense: ScoredRows | None = None
-    frequencies: dict[str, int] = field(default_factory=dict[str, int])
-    """In how many chunks each word of the question occurs."""
-    meant: dict[str, str] = field(default_factory=dict[str, str])
-    """Corrected spellings of the question's words that occur nowhere."""
-    chunks: int = 0
     names: list[str] = field(default_factory=list[str])
     """The names in the question that some chunk begins with."""
     faults: list[str] = field(default_factory=list[str])
@@ -79,7 +85,7 @@ class RetrievedRows:
 
     @property
     def answered(self) -> bool:
-        return any(rows is not None for rows in (self.lexical, self.section, self.dense))
+        return self.keywords is not None or self.dense is not None
 
     @property
     def is_unread(self) -> bool:
@@ -211,31 +217,24 @@ class Retrievers:
         if not words:
             return
 
-        def look() -> tuple[dict[str, int], dict[str, str], int, ScoredRows, ScoredRows]:
+        def look() -> KeywordRows:
             self._loader.require("words")
             if with_names:
                 found.names = self._index.known_speakers(possible_names(text))
             parts = parts_of(text)
             return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 
-        def ask(
-            parts: dict[str, list[str]], mark: Watermark
-        ) -> tuple[dict[str, int], dict[str, str], int, ScoredRows, ScoredRows]:
+        def ask(parts: dict[str, list[str]], mark: Watermark) -> KeywordRows:
             counted = self._index.frequencies(words[: self._config.counted_terms])
             frequencies = rarest(counted, self._config.rare_terms)
             meant, instead = self._respelled(frequencies, parts)
             chosen = [*frequencies, *instead]
-            return (
-                frequencies,
-                meant,
-                mark.chunks,
-                self._index.lexical(chosen, self._config.candidates, filters),
-                self._index.lexical(chosen, self._config.section_candidates, filters, by="section"),
-            )
+            lexical = self._index.lexical(chosen, self._config.candidates, filters)
+            section = self._index.lexical(chosen, self._config.section_candidates, filters, by="section")
+            return KeywordRows(lexical, section, frequencies, meant, mark.chunks)
 
         try:
-            answer = await self.run(look, "the keyword search")
-            found.frequencies, found.meant, found.chunks, found.lexical, found.section = answer
+            found.keywords = await self.run(look, "the keyword search")
         except McpMemoryError as error:
             found.errors.append(error)
             found.faults.append(f"without the keyword search: {error.message}")

@@ -31,7 +31,7 @@ from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.filters import admits, explain_no_hits, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
-from mcp_memory.search.retrievers import Mode, RetrievedRows, RetrieverConfig, Retrievers
+from mcp_memory.search.retrievers import KeywordRows, Mode, RetrieverConfig, Retrievers
 from mcp_memory.text.language.terms import terms
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ SHORT_CHARS = 1000
 class SearchConfig:
     """How questions are parsed, looked up and ranked, and how much a hit shows."""
 
-    legs: RetrieverConfig = field(default_factory=RetrieverConfig)
+    retrievers: RetrieverConfig = field(default_factory=RetrieverConfig)
     fusion: FusionWeights = field(default_factory=FusionWeights)
     boosts: BoostWeights = field(default_factory=BoostWeights)
     question_chars: int = 10_000
@@ -104,7 +104,7 @@ class Searcher:
         self._model = model
         self._config = config
         self._clock = clock
-        self._retrievers = Retrievers(index, config.legs)
+        self._retrievers = Retrievers(index, config.retrievers)
         self._freshness = freshness
         self._rankers = ThreadPool()
 
@@ -141,36 +141,40 @@ class Searcher:
         may need nothing that is stored. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
-        words = (
-            terms(asked)
-            if len(asked) <= SHORT_CHARS
-            else await self._retrievers.run(lambda: terms(asked), "reading words")
-        )
+        split = partial(terms, asked)
+        words = split() if len(asked) <= SHORT_CHARS else await self._retrievers.run(split, "reading words")
         tries_left = TRIES
         while True:
             tries_left -= 1
             found = await self._retrievers.gather(
                 text, words, filters, mode, embedder=self._model.at_hand, without_model=self._model.reason
             )
-            rows, question = self._rows(found), partial(read_question, asked, self._clock(), found.names)
-            fused = partial(
-                fuse, rows, self._config.fusion, _apart if found.without_words else self._index.section_numbers
+            keywords, dense = found.keywords or KeywordRows(), found.dense or ScoredRows()
+            rows = RetrieverRows(
+                keywords.lexical,
+                keywords.section,
+                dense,
+                dense_is_full=len(dense) >= self._config.retrievers.candidates,
+                ceiling=ceiling(keywords.frequencies.values(), keywords.chunks),
             )
+            question = partial(read_question, asked, self._clock(), found.names)
+            sections = _apart if found.without_words else self._index.section_numbers
+            fused = partial(fuse, rows, self._config.fusion, sections)
             best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
             if whole or not tries_left:
                 break
         if checked.is_stale and self._freshness:
             self._freshness.request_sweep()
         first, best = [row.passage for row in best[:TOGETHER]], best[:limit]
-        named = bool(found.frequencies) and is_named(asked, first)
-        cosine = float(found.dense.scores[0]) if found.dense and not named else None
+        named = bool(keywords.frequencies) and is_named(asked, first)
+        cosine = float(dense.scores[0]) if dense and not named else None
         signs = features(
-            first, found.frequencies, found.chunks, cosine=cosine, has_words=bool(words), meant=found.meant
+            first, keywords.frequencies, keywords.chunks, cosine=cosine, has_words=bool(words), meant=keywords.meant
         )
         signs, weights = self._with_intent(signs, text, is_prompt=is_prompt and not named)
         sure = confidence(signs, weights)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
-        reasons = explained(best, rows, self._config.fusion, found.frequencies, found.meant) if explain else ()
+        reasons = explained(best, rows, self._config.fusion, keywords.frequencies, keywords.meant) if explain else ()
         ranked = map(RankedChunk, (row.passage for row in best), scored(best, sure), reasons or [None] * len(best))
         return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
 
@@ -279,16 +283,6 @@ class Searcher:
         """What the filters exclude from the first `limit` hits. Raises as `search`."""
         wide = await self.rank(query, filters=without_filters(filters), limit=limit, mode=mode)
         return passages_left_out((ranked.passage for ranked in wide.passages), filters)
-
-    def _rows(self, found: RetrievedRows) -> RetrieverRows:
-        dense = found.dense or ScoredRows()
-        return RetrieverRows(
-            found.lexical or ScoredRows(),
-            found.section or ScoredRows(),
-            dense,
-            dense_is_full=len(dense) >= self._config.legs.candidates,
-            ceiling=ceiling(found.frequencies.values(), found.chunks),
-        )
 
 
 def _scores(fused: ScoredRows) -> dict[int, float]:

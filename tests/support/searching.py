@@ -16,5 +16,5 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ALL = Filters(now=NOW)
 
 
-def searcher(index: SqliteIndex, embedder: Embedder | None, **legs: Any) -> Searcher:
-    return Searcher(index, FixedModel(embedder), SearchConfig(legs=RetrieverConfig(**legs)), lambda: NOW)
+def searcher(index: SqliteIndex, embedder: Embedder | None, **retrievers: Any) -> Searcher:
+    return Searcher(index, FixedModel(embedder), SearchConfig(retrievers=RetrieverConfig(**retrievers)), lambda: NOW)
