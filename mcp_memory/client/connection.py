@@ -1,4 +1,4 @@
-"""A connection to a running daemon: found through `daemon.json`, verified, then asked."""
+"""Connects to a running daemon: finds it through `daemon.json`, verifies it, then asks."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SERVICE = "mcp-memory"
 
 
 class Address:
-    """Where a daemon listens, as it wrote into `daemon.json`. `uds` is a socket's path or empty.
+    """Where a daemon listens, as written in `daemon.json`. `uds` is a socket's path or empty.
 
-    No dataclass, nor a named tuple: the import of either would be a fifth of what `headers` takes.
+    No dataclass or named tuple: importing either would be a fifth of what `headers` takes.
     """
 
     def __init__(self, host: str, port: int, uds: str, pid: int, version: str, vault: str) -> None:
@@ -45,12 +45,12 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What an MCP client connects to; behind a Unix socket the host counts for nothing."""
+        """What an MCP client connects to; with a Unix socket, the host doesn't matter."""
         return f"http://{self.authority}{MCP}"
 
     @property
     def authority(self) -> str:
-        """What a request's Host says."""
+        """The Host header of a request."""
         if self.uds:
             return self.host
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -58,7 +58,7 @@ class Address:
 
     @property
     def name(self) -> str:
-        """What the daemon's proof is about."""
+        """What the daemon proves to own."""
         return self.uds or f"{self.host}:{self.port}"
 
     @property
@@ -75,7 +75,7 @@ class Address:
 
     @classmethod
     def read(cls, file: str | Path) -> Address:
-        """Raises NotRunning where no daemon has written its address."""
+        """Raises NotRunning if no daemon has written its address."""
         try:
             with open(file, encoding="utf-8") as text:
                 return cls(**json.load(text))
@@ -84,7 +84,7 @@ class Address:
 
 
 class DaemonConnection:
-    """One daemon. Each call opens a connection of its own and has one deadline for all of it."""
+    """One daemon. Each call opens a connection of its own and has one deadline."""
 
     def __init__(self, address: Address, credentials: Credentials, *, client: str = PERSON) -> None:
         self.address = address
@@ -98,33 +98,30 @@ class DaemonConnection:
     def call(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = 60.0) -> dict[str, Any]:
         """The answer to one operation. Raises the daemon's own error, NotRunning, Busy or DeadlineExceeded."""
         with proved(self.address, self._credentials) as channel:
-            known = self._credentials
-            token = known.persons_token() if self._client == PERSON else known.token(self._client)
-            headers = {
-                "Authorization": f"Bearer {token}",
-                "Content-Type": "application/json",
-            }
+            credentials = self._credentials
+            token = credentials.persons_token() if self._client == PERSON else credentials.token(self._client)
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
             body = json.dumps(dict(arguments)).encode()
             with TranslatedError(deadline_s):
-                status, said = channel.exchange("POST", API + operation, headers, body, monotonic() + deadline_s)
-                answer = json_object(said)
+                status, content = channel.exchange("POST", API + operation, headers, body, monotonic() + deadline_s)
+                answer = json_object(content)
         if status == 200:
             return answer
         raise error_of(status, answer)
 
 
 def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> HttpConnection:
-    """A connection whose other end has proved itself to be this vault's daemon.
+    """A connection whose other end has proved to be this vault's daemon.
 
-    Raises NotRunning when nobody, or somebody else, answers there, Busy for a daemon whose connections are all in use,
+    Raises NotRunning if nothing or another program answers there, Busy for a daemon whose connections are all in use,
     and DeadlineExceeded.
     """
     until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
     with TranslatedError(deadline_s):
         channel = HttpConnection(address.uds or (address.host, address.port), address.authority, until)
         try:
-            status, said = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
-            if status == 200 and json_object(said).get("proof") == credentials.proof(nonce, address.name):
+            status, content = channel.exchange("GET", f"{HEALTH}?nonce={nonce}", {}, b"", until)
+            if status == 200 and json_object(content).get("proof") == credentials.proof(nonce, address.name):
                 return channel
         except BaseException:
             channel.close()
@@ -136,7 +133,7 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
 
 
 class TranslatedError:
-    """What goes wrong on a connection within the block, in the user's words: NotRunning or DeadlineExceeded."""
+    """Turns failures of a connection within the block into NotRunning or DeadlineExceeded."""
 
     def __init__(self, deadline_s: float) -> None:
         self._deadline_s = deadline_s
@@ -153,19 +150,19 @@ class TranslatedError:
             raise NotRunning("no daemon answers for this vault", hint="mcp-memory start") from error
 
 
-def json_object(said: bytes) -> dict[str, Any]:
-    """Raises ValueError and RecursionError for what is no JSON."""
+def json_object(content: bytes) -> dict[str, Any]:
+    """Raises ValueError and RecursionError for what isn't JSON."""
     try:
-        return {**json.loads(said)}
+        return {**json.loads(content)}
     except TypeError:  # a list, a number
         return {}
 
 
 def error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:
-    """What the daemon refused with."""
+    """The error that the daemon answered with."""
     code, message = str(answer.get("code", "")), str(answer.get("message", f"HTTP {status}"))
-    hint = answer.get("hint")
+    hint = str(answer.get("hint") or "") or None
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, McpMemoryError) and kind.code == code:
-            return kind(message, hint=str(hint) if hint else None)
-    return (InvalidInput if status < 500 else McpMemoryError)(message, hint=str(hint) if hint else None)
+            return kind(message, hint=hint)
+    return (InvalidInput if status < 500 else McpMemoryError)(message, hint=hint)

@@ -1,4 +1,4 @@
-"""Connections to the vault's daemon, each of which has proved itself; those that are idle are used again."""
+"""Keeps connections to the vault's daemon, each verified; idle ones are used again."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ MOST_IDLE = 4
 
 
 class ConnectionPool:
-    """Thread-safe. `file` is the daemon's address; `reach` returns once a daemon answers that need not be replaced, and
-    starts one where none does."""
+    """Thread-safe. `file` has the daemon's address; `reach` starts a daemon unless an up-to-date one answers."""
 
     def __init__(self, file: Path, credentials: Credentials, reach: Callable[[], object]) -> None:
         self._file = file
@@ -32,19 +31,23 @@ class ConnectionPool:
         self._reaching = threading.Lock()
 
     def acquire(self) -> HttpConnection:
-        """The caller's alone, until it is given back or closed. Raises NotRunning, DeadlineExceeded, what `reach`
-        raises."""
-        if channel := self._used_before():
-            return channel
+        """A connection for the caller alone, until it is given back or closed. Raises NotRunning, DeadlineExceeded and
+        what `reach` raises."""
+        with self._changing:
+            while self._idle:
+                channel = self._idle.pop()
+                if not channel.has_ended:
+                    return channel
+                channel.close()
         try:
             return self.found()
         except NotRunning:
-            with self._reaching:  # one asks, the others find what it found
+            with self._reaching:  # one thread looks, the others use what it found
                 self._reach()
         return self.found()
 
     def found(self) -> HttpConnection:
-        """A new one; no daemon is started. Raises NotRunning, also where the daemon is to be replaced."""
+        """A new connection; no daemon is started. Raises NotRunning, also if the daemon is to be replaced."""
         address = Address.read(self._file)
         if is_newer(__version__, than=address.version):
             raise NotRunning(f"the daemon is of the older version {address.version}", hint="mcp-memory start")
@@ -56,12 +59,3 @@ class ConnectionPool:
                 self._idle.append(channel)
                 return
         channel.close()
-
-    def _used_before(self) -> HttpConnection | None:
-        with self._changing:
-            while self._idle:
-                channel = self._idle.pop()
-                if not channel.has_ended:
-                    return channel
-                channel.close()
-        return None

@@ -1,7 +1,7 @@
-"""Tokens and the daemon's proof, in one private file of the state folder.
+"""Keeps tokens and the daemon's secret in one private file of the state folder.
 
-Each client name has a bearer token of its own, so that a token tells who wrote. `secret` never leaves the machine:
-with it the daemon proves itself to our own programs, since another program may have taken its port.
+Each client has its own bearer token, which shows who wrote. `secret` never leaves the machine: with it the daemon
+proves itself to our own programs, since another program may have taken its port.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 DEFAULT_CLIENT = "default"
 
 PERSON = "cli"
-"""The client name of what a person types, and of programs that act as the person: they may do what no agent may."""
+"""The client name of commands that you type, and of programs that act for you: they may do what no agent may."""
 
 
 class TokensDamaged(ConfigInvalid):
-    """The file holds no tokens any more."""
+    """The file no longer holds tokens."""
 
 
 class Credentials:
     """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
 
-    A revoked client stays in it with null for a token, else its next question would bring it a new one. Where the
-    file is gone or damaged, a daemon, which `remembers`, goes by what it read last.
+    A revoked client stays in it with null for a token, so that it doesn't get a new one. If the file is gone or
+    damaged, a daemon (`remembers`) uses what it read last.
     """
 
     def __init__(self, file: str | Path, *, remembers: bool = False) -> None:
@@ -43,15 +43,11 @@ class Credentials:
         self._signature: tuple[int, ...] | None = None
 
     def token(self, client: str = DEFAULT_CLIENT) -> str:
-        """This client's token, made at first use.
-
-        Raises InvalidInput for a name that is no plain word, Refused for a client that was revoked and for the person's
-        name, in any case.
-        """
-        return self._token(_of_an_agent(client))
+        """This client's token, made at first use. Raises as `_agent_name`, and Refused for a revoked client."""
+        return self._token(_agent_name(client))
 
     def persons_token(self) -> str:
-        """For what a person types, and for their own programs: no command prints it."""
+        """The token of `PERSON`; no command prints it."""
         return self._token(PERSON)
 
     def has(self, client: str) -> bool:
@@ -59,15 +55,15 @@ class Credentials:
         return _signature(self._file) is not None and bool(self._read_or_make()["tokens"].get(client))
 
     def rotate(self, client: str) -> str:
-        """A new token for this client, also a revoked one, and for the person; the old one is refused from now on."""
-        name, token = client if client == PERSON else _of_an_agent(client), _fresh()
+        """A new token for this client, also a revoked one or `PERSON`; the old one is refused from now on."""
+        name, token = client if client == PERSON else _agent_name(client), _new_token()
         self._change(lambda tokens: tokens.update({name: token}))
         return token
 
     def revoke(self, client: str) -> None:
-        """Refuse this client until it is given a new token by `rotate`. Raises NotFound for one that has none, Refused
-        for the person's name."""
-        _of_an_agent(client)
+        """Refuse this client until `rotate` gives it a new token. Raises as `token`, and NotFound for one that has
+        none."""
+        _agent_name(client)
 
         def revoked(tokens: dict[str, Any]) -> None:
             if tokens.get(client) is None:
@@ -85,12 +81,12 @@ class Credentials:
         return found
 
     def proof(self, nonce: str, address: str) -> str:
-        """What only a program of this user can say about `nonce` at `address` (`host:port` or a socket's path)."""
+        """What only a program of this user can derive from `nonce` and `address` (`host:port` or a socket's path)."""
         secret = str(self._read_or_make()["secret"])
         return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), "sha256").hexdigest()
 
     def remember(self) -> None:
-        """Read the file if it has changed, so that what is remembered is never old. Raises as any use does."""
+        """Read the file if it has changed, so that what is remembered is up to date. Raises as any use does."""
         self._read_or_make()
 
     def put_back(self) -> None:
@@ -99,14 +95,14 @@ class Credentials:
             self._write(self._latest, only_new=True)
 
     def renew(self) -> None:
-        """Where the file is gone, forget what it held: there is a new secret, and no token counts any more."""
+        """If the file is gone, forget what it held: a new secret is made, and no old token counts."""
         self._latest = None
         self._read_or_make()
 
     def _token(self, client: str) -> str:
         tokens = self._read_or_make()["tokens"]
         if client not in tokens:
-            tokens = self._change(lambda tokens: tokens.setdefault(client, _fresh()))
+            tokens = self._change(lambda tokens: tokens.setdefault(client, _new_token()))
         if tokens[client] is None:
             raise Refused(
                 f"the client {client!r} was revoked",
@@ -115,7 +111,7 @@ class Credentials:
         return str(tokens[client])
 
     def _change(self, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """The tokens after `change`, written if it did any; several clients ask for their first token at once."""
+        """The tokens after `change`, written if they differ. Locked, as several clients may ask for their first one."""
         import fcntl
 
         self._read_or_make()
@@ -135,7 +131,7 @@ class Credentials:
     def _read_or_make(self) -> dict[str, Any]:
         signature = _signature(self._file)
         if self._remembers and self._latest and signature in {None, self._signature}:
-            return self._latest  # no open file is needed, so that many connections keep nobody out
+            return self._latest  # needs no file descriptor, so it works with all connections in use
         try:
             table = self._read()
         except TokensDamaged:
@@ -143,7 +139,7 @@ class Credentials:
                 return self._latest
             raise
         except FileNotFoundError:
-            self._write({"secret": _fresh(), "tokens": {}}, only_new=True)
+            self._write({"secret": _new_token(), "tokens": {}}, only_new=True)
             table = self._read()
         self._latest, self._signature = table, signature
         return table
@@ -170,7 +166,7 @@ class Credentials:
         raise TokensDamaged(f"{self._file} is damaged", hint=f"rm {self._file}; clients get new tokens")
 
     def _write(self, table: Mapping[str, object], *, only_new: bool = False) -> None:
-        """Whole or not at all, on disk when this returns; `only_new` leaves a file alone that is there already."""
+        """Whole or not at all, on disk when this returns; `only_new` leaves an existing file alone."""
         from pathlib import Path
 
         from mcp_memory.runtime.private_files import replace_file
@@ -178,13 +174,13 @@ class Credentials:
         try:
             replace_file(Path(self._file), json.dumps(table).encode(), only_new=only_new)
         except FileExistsError:
-            return  # another process made it in this instant: its secret counts
+            return  # another process made it just now: its secret counts
         except OSError as error:
             raise StorageFailed(f"cannot write {self._file}: {error.strerror}") from error
 
 
 def _signature(file: str) -> tuple[int, ...] | None:
-    """Another one whenever the file was written, exchanged or given other rights; None where there is none."""
+    """Differs whenever the file was written, replaced or given other permissions; None if there is none."""
     try:
         facts = os.lstat(file)
     except OSError:
@@ -192,8 +188,8 @@ def _signature(file: str) -> tuple[int, ...] | None:
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode, facts.st_uid
 
 
-def _of_an_agent(client: str) -> str:
-    """Raises InvalidInput for a name that is no plain word, Refused for the person's."""
+def _agent_name(client: str) -> str:
+    """Raises InvalidInput for a name that isn't a plain word, Refused for `PERSON` in any case."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
         raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
     if client.lower() == PERSON:
@@ -201,8 +197,7 @@ def _of_an_agent(client: str) -> str:
     return client
 
 
-def _fresh() -> str:
-    """A new token. Few calls make one, and an agent's start-up waits for the import."""
-    from secrets import token_urlsafe
+def _new_token() -> str:
+    from secrets import token_urlsafe  # rarely needed, and an agent's start-up would wait for the import
 
-    return "mcpm_" + token_urlsafe(32)  # by the prefix it is known as a token wherever it turns up
+    return "mcpm_" + token_urlsafe(32)  # the prefix shows that it is a token wherever it turns up

@@ -1,4 +1,4 @@
-"""A program that is nobody's child: a client that ends all processes below its own, or a whole group, spares it."""
+"""Starts a program detached, so that it survives a client that kills all of its child processes or its group."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 DETACHED = "--detached"
-"""The first word of a command line that `detach` is to carry out."""
+"""The first word of a command line that `detach` runs."""
 
 
 class Detached:
     """`mcp-memory ARGUMENTS`, started with no terminal, descriptor or working folder of ours. `pid` is None until the
-    process is there, `exit_code` until it has ended, and after a signal."""
+    process exists, `exit_code` until it has ended, and after a signal."""
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], output: int = subprocess.DEVNULL) -> None:
-        """What it prints goes to the descriptor `output`. Raises OSError."""
-        # `-m` must find this very package also where it runs from a source tree.
+        """The program's output goes to the descriptor `output`. Raises OSError."""
+        # `-m` must find this package, also when it runs from a source tree.
         package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         path = os.pathsep.join(part for part in (package_root, environ.get("PYTHONPATH")) if part)
-        self._said = b""
-        self._told, telling = os.pipe()
+        self._received = b""
+        self._reports, writing = os.pipe()
         try:
-            os.set_blocking(self._told, False)
+            os.set_blocking(self._reports, False)
             self._first = subprocess.Popen(
                 [sys.executable, "-P", "-m", "mcp_memory", DETACHED, *arguments],
                 stdin=subprocess.DEVNULL,
-                stdout=telling,
+                stdout=writing,
                 stderr=output,
                 cwd="/",
                 env={**environ, "PYTHONPATH": path},
@@ -40,55 +40,55 @@ class Detached:
             self.close()
             raise
         finally:
-            os.close(telling)
+            os.close(writing)
 
     @property
     def pid(self) -> int | None:
-        self._listen()
-        first, end, _ = self._said.partition(b"\n")
+        self._read()
+        first, end, _ = self._received.partition(b"\n")
         return int(first) if end else None
 
     @property
     def exit_code(self) -> int | None:
-        self._listen()
-        lines = self._said.split()
+        self._read()
+        lines = self._received.split()
         return int(lines[1]) if len(lines) > 1 else self._first.poll() or None
 
     @property
     def has_ended(self) -> bool:
-        return not self._listen() and self._first.poll() is not None
+        return not self._read() and self._first.poll() is not None
 
     def close(self) -> None:
-        """Hear no more of it; it goes on."""
-        os.close(self._told)
+        """Stop listening; the program goes on."""
+        os.close(self._reports)
 
-    def _listen(self) -> bool:
-        """Whether there may be more to hear."""
+    def _read(self) -> bool:
+        """Whether there may be more to read."""
         try:
-            while part := os.read(self._told, 4096):
-                self._said += part
+            while part := os.read(self._reports, 4096):
+                self._received += part
         except BlockingIOError:
             return True
         return False
 
 
 def detach(work: Callable[[], int]) -> int:
-    """Do `work` in a process whose parent has ended, and tell whoever reads standard output its id and exit code.
+    """Do `work` in a process whose parent has ended, and write its id and exit code to standard output.
 
     For a process that has no threads yet. Returns what `work` does.
     """
     if os.fork():
         os._exit(0)
-    telling = os.dup(1)
+    reports = os.dup(1)
     os.dup2(2, 1)
-    _tell(telling, os.getpid())
+    _report(reports, os.getpid())
     code = work()
-    _tell(telling, code)
+    _report(reports, code)
     return code
 
 
-def _tell(descriptor: int, number: int) -> None:
+def _report(descriptor: int, number: int) -> None:
     try:
         os.write(descriptor, f"{number}\n".encode())
     except OSError:
-        pass  # who started us has ended
+        pass  # the program that started us has ended

@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection for one request after the other; each has one deadline for all of it.
+"""Speaks HTTP/1.1 on one connection, one request after the other, each with one deadline.
 
-http.client brings along the parsers of mail and TLS: 25 ms of imports, which an agent's start-up would wait for;
-`contextlib` and `typing` would take their time from each prompt.
+http.client imports the parsers of mail and TLS: 25 ms of an agent's start-up. `contextlib` and `typing` would slow down
+each prompt.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Headers = Mapping[str, str]
 """Of an answer: names in lower case."""
 
 MAX_ANSWER_BYTES = 64_000_000
-"""More than any answer of ours: whatever sends more is not our daemon."""
+"""More than any answer of ours: what sends more isn't our daemon."""
 
 READ_BYTES = 65_536
 
 
 class HttpConnection:
-    """Connected once it is made. Not for two threads at once, but for `hang_up`.
+    """Connected once it is made. Not thread-safe, except `hang_up`.
 
-    All raise TimeoutError at the deadline `until` (of time.monotonic), OSError where nobody listens or the peer hangs
-    up, and ValueError for an answer that is not HTTP or too long.
+    All methods raise TimeoutError at the deadline `until` (of time.monotonic), OSError if nothing listens or the peer
+    hangs up, and ValueError for an answer that isn't HTTP or is too long.
     """
 
     def __init__(self, peer: Peer, host: str, until: float) -> None:
-        """`host` is what requests say in their Host header."""
+        """`host`: for the Host header of requests."""
         self._host = host
         self._received = bytearray()
         self._socket = socket.socket(_family(peer), socket.SOCK_STREAM)
@@ -51,7 +51,7 @@ class HttpConnection:
         self._socket.close()
 
     def hang_up(self) -> None:
-        """Whoever waits for an answer here has none any more."""
+        """End every wait for an answer on this connection."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -59,7 +59,7 @@ class HttpConnection:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the peer has hung up between two requests; it has nothing else to say there."""
+        """Whether the peer has hung up between two requests; it sends nothing else then."""
         return bool(select.select([self._socket], [], [], 0)[0])
 
     def exchange(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, bytes]:
@@ -83,7 +83,7 @@ class HttpConnection:
         return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
     def body(self, headers: Headers, until: float) -> bytes:
-        """All of it."""
+        """The whole body."""
         if not _is_chunked(headers):
             return self._take(int(headers.get("content-length", -1)), until)
         body = bytearray()
@@ -94,7 +94,7 @@ class HttpConnection:
         return bytes(body)
 
     def events(self, headers: Headers, silence_s: float) -> Iterator[bytes]:
-        """The data of each server-sent event, as it comes. Here the deadline starts anew with whatever comes."""
+        """The data of each server-sent event, as it comes. Each part that comes restarts the deadline."""
         if not _is_chunked(headers):
             raise ValueError("a stream of events has no length")
         pending = b""
@@ -113,7 +113,7 @@ class HttpConnection:
         return chunk
 
     def _through(self, mark: bytes, until: float) -> bytes:
-        """What comes before the mark, which is passed over."""
+        """What comes before the mark, which is dropped."""
         searched = 0
         while (found := self._received.find(mark, searched)) < 0:
             searched = max(0, len(self._received) - len(mark) + 1)
@@ -139,7 +139,7 @@ class HttpConnection:
         self._received += part
 
     def _within(self, until: float) -> socket.socket:
-        """The socket, for one call. Its own timeout starts anew with each byte; `until` does not."""
+        """The socket, for one call. Its own timeout restarts with each byte; `until` doesn't."""
         left_s = until - monotonic()
         if left_s <= 0:
             raise TimeoutError

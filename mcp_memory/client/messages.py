@@ -1,4 +1,4 @@
-"""A JSON-RPC message of a stdio client: what must be known of it to carry it over HTTP. Pure."""
+"""Reads JSON-RPC messages of a stdio client, as far as forwarding them over HTTP needs. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READS = frozenset({"memory_search", "memory_recall"})
 """The tools that change nothing. All methods but `tools/call` change nothing either."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-"""In `_meta`: from 2026-07-28 on each request says its revision itself."""
+"""In `_meta`: from 2026-07-28 on, each request names its protocol version itself."""
 
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Method → the parameter that the header Mcp-Name repeats."""
@@ -27,7 +27,7 @@ Id = str | int | float
 
 
 class RpcMessage(NamedTuple):
-    """One line. `id` is None for a notification, and for an answer, which the daemon never asks for."""
+    """One line. `id` is None for a notification, and for an answer (the daemon asks for none)."""
 
     line: bytes
     id: Id | None
@@ -40,13 +40,13 @@ class RpcMessage(NamedTuple):
 
     @property
     def cancels(self) -> Id | None:
-        """The id of the request that it takes back."""
+        """The id of the request that it cancels."""
         named = self.params.get("requestId")
         return named if isinstance(named, Id) else None
 
 
 class UnreadableMessage(InvalidInput):
-    """A line that is no message. `answer` is what its sender is told, in the protocol."""
+    """A line that isn't a message. `answer`: the protocol's error for its sender."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -54,22 +54,21 @@ class UnreadableMessage(InvalidInput):
 
 
 def read(line: bytes) -> RpcMessage:
-    """Raises Unreadable."""
+    """Raises UnreadableMessage."""
     try:
-        given: object = json.loads(line)
+        table = _table(json.loads(line))
     except (ValueError, RecursionError) as error:
-        raise UnreadableMessage(-32700, "the line is no JSON") from error
-    table = _table(given)
+        raise UnreadableMessage(-32700, "the line is not JSON") from error
     message_id, method = table.get("id"), table.get("method", "")
     is_named = isinstance(message_id, Id) and not isinstance(message_id, bool)
     is_answer = not method and ("result" in table or "error" in table)
     if not isinstance(method, str) or not (method or is_answer) or not (is_named or "id" not in table):
-        raise UnreadableMessage(-32600, "the line is no JSON-RPC message; one object a line, no batches")
+        raise UnreadableMessage(-32600, "the line is not a JSON-RPC message; one object a line, no batches")
     return RpcMessage(line, None if is_answer else message_id, method, _table(table.get("params")))
 
 
 def headers_of(message: RpcMessage, negotiated: str | None) -> dict[str, str]:
-    """What HTTP says of a message besides. `negotiated`: the revision that the handshake came to."""
+    """The HTTP headers of a message. `negotiated`: the protocol version from the handshake."""
     own = _table(message.params.get("_meta")).get(VERSION_KEY)
     if not isinstance(own, str):
         return {"MCP-Protocol-Version": negotiated} if negotiated and message.method != "initialize" else {}
@@ -79,35 +78,34 @@ def headers_of(message: RpcMessage, negotiated: str | None) -> dict[str, str]:
 
 
 def negotiated_in(answer: bytes) -> str | None:
-    """The revision that this answer to `initialize` names."""
+    """The protocol version that this answer to `initialize` names."""
     version = _table(_table(json.loads(answer)).get("result")).get("protocolVersion")
     return version if isinstance(version, str) else None
 
 
 def answer_from(message: RpcMessage, status: int, body: bytes) -> bytes:
-    """The daemon's answer to a request as one line; where it is none in the protocol, an error made of it."""
+    """The daemon's answer to a request as one line; what isn't a message of the protocol becomes an error."""
     if status == 200 and body.startswith(b"{"):
-        return body.replace(b"\r", b" ").replace(b"\n", b" ")  # JSON has them between its tokens alone
+        return body.replace(b"\r", b" ").replace(b"\n", b" ")  # in JSON, they only stand between tokens
     try:
-        said = _table(json.loads(body))
+        answer = _table(json.loads(body))
     except (ValueError, RecursionError):
-        said = {}
-    if isinstance(said.get("error"), dict):
-        return _dumped({**said, "id": message.id})
-    refused = f"the memory daemon refused the request with HTTP status {status}"
-    return failure(
-        message, InvalidInput(f"{refused}: {said.get('message') or 'it gave no reason'}", hint=said.get("hint"))
-    )
+        answer = {}
+    if isinstance(answer.get("error"), dict):
+        return _dumped({**answer, "id": message.id})
+    reason = answer.get("message") or "it gave no reason"
+    refusal = f"the memory daemon refused the request with HTTP status {status}: {reason}"
+    return failure(message, InvalidInput(refusal, hint=answer.get("hint")))
 
 
 def failure(message: RpcMessage, error: McpMemoryError) -> bytes:
-    """The error in the protocol."""
-    told = {"code": INTERNAL_ERROR, "message": str(error), "data": {"code": error.code}}
-    return _dumped({"jsonrpc": "2.0", "id": message.id, "error": told})
+    """The protocol's form of an error."""
+    fault = {"code": INTERNAL_ERROR, "message": str(error), "data": {"code": error.code}}
+    return _dumped({"jsonrpc": "2.0", "id": message.id, "error": fault})
 
 
 def _header(text: str) -> str:
-    """As the protocol has it: what a header cannot hold is sent as base64 between marks."""
+    """By the rule of the protocol: what a header can't hold is sent as base64 between marks."""
     if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?"):
         return text
     from binascii import b2a_base64

@@ -1,23 +1,28 @@
-"""The bridge: a stdio client's JSON-RPC lines carried to the daemon over streamable HTTP, and back what it says.
+"""Forwards a stdio client's JSON-RPC lines to the daemon over streamable HTTP, and writes back what it answers.
 
-The daemon holds no sessions (see `server.app`): a handshake leaves nothing behind but the revision that it came to, so
-that a daemon that was started anew goes on where the last one ended. Nor does it ask a client anything: what comes
-unasked belongs to a `subscriptions/listen`.
+The daemon holds no sessions (see `server.app`): all that a handshake leaves behind is the protocol version, so that a
+restarted daemon continues where the last one ended. Nor does it ask a client anything: what it sends unasked belongs to
+a `subscriptions/listen`.
 """
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 
 from mcp_memory.client.connection import MCP
 from mcp_memory.client.connection_pool import ConnectionPool
-from mcp_memory.client.http_connection import Headers
+from mcp_memory.client.http_connection import Headers, HttpConnection
 from mcp_memory.client.messages import (
+    ACKNOWLEDGED,
     CANCELLED,
     LISTEN,
     Id,
+    RpcMessage,
     UnreadableMessage,
     answer_from,
     failure,
@@ -25,17 +30,30 @@ from mcp_memory.client.messages import (
     negotiated_in,
     read,
 )
-from mcp_memory.client.pending_call import CallCancelled, PendingCall
-from mcp_memory.client.subscription import Subscription
-from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.errors import Busy, DeadlineExceeded, McpMemoryError, NotRunning
 
 CALL_S = 55.0
-"""Of one call. Most clients give up after 60 s, and then nobody knows what to do next."""
+"""Of one call. Most clients give up after 60 s, without saying what to do next."""
 
 MOST_CALLS = 64
 """At once; further lines wait."""
 
+LISTEN_ANSWER_S = 30.0
+"""Until the daemon accepts or refuses a subscription."""
+
+SILENCE_S = 60.0
+"""The daemon sends something every 15 s; one that has been silent for this long hangs."""
+
+RETRY_S = 1.0
+"""Between two looks for a daemon. A subscription starts none: it may have been stopped on purpose."""
+
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+CHANGES = {
+    "toolsListChanged": "notifications/tools/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+    "resourcesListChanged": "notifications/resources/list_changed",
+}
 
 
 class DaemonLost(NotRunning):
@@ -43,9 +61,53 @@ class DaemonLost(NotRunning):
 
 
 class OutputBroken(McpMemoryError):
-    """A fault of ours."""
+    """A bug of ours."""
 
     code = "internal"
+
+
+class CallCancelled(Exception):
+    """The client has cancelled the request."""
+
+
+class PendingCall:
+    """A message on its way to the daemon: forwarded by one thread, cancelled by another."""
+
+    def __init__(self, message: RpcMessage) -> None:
+        self.message = message
+        self.cancelled = threading.Event()
+        self.over = threading.Event()
+        self.acknowledged = False
+        """Whether the daemon has accepted this subscription once."""
+        self._channel: HttpConnection | None = None
+        self._changing = threading.Lock()
+
+    def cancel(self) -> None:
+        """Close its connection, which tells the daemon too."""
+        with self._changing:
+            self.cancelled.set()
+            if self._channel:
+                self._channel.hang_up()
+
+    @contextmanager
+    def on(self, channel: HttpConnection) -> Generator[None]:
+        """While the call waits on this channel, which is closed if anything fails. Raises CallCancelled."""
+        try:
+            self._hold(channel)
+            yield
+            self._hold(None)
+        except BaseException as error:
+            self._channel = None
+            channel.close()
+            if self.cancelled.is_set():
+                raise CallCancelled from error
+            raise
+
+    def _hold(self, channel: HttpConnection | None) -> None:
+        with self._changing:
+            if self.cancelled.is_set():
+                raise CallCancelled
+            self._channel = channel
 
 
 class StdioProxy:
@@ -58,66 +120,63 @@ class StdioProxy:
         self._headers = headers
         self._write = write
         self._negotiated: str | None = None
-        self._under_way: dict[Id, PendingCall] = {}
+        self._pending: dict[Id, PendingCall] = {}
         self._room = threading.Semaphore(MOST_CALLS)
 
     def forward(self, line: bytes) -> None:
-        """Carry this line; its answer is written when it comes. Waits while too many calls are under way."""
+        """Forward this line; its answer is written when it comes. Waits while too many calls are pending."""
         try:
             message = read(line)
         except UnreadableMessage as error:
             self._write(error.answer)
             return
         if message.method == CANCELLED:
-            if message.cancels is not None and (call := self._under_way.get(message.cancels)):
+            if message.cancels is not None and (call := self._pending.get(message.cancels)):
                 call.cancel()
             return
         call = PendingCall(message)
         if message.id is not None:
-            self._under_way[message.id] = call
+            self._pending[message.id] = call
         if message.method != LISTEN:
             self._room.acquire()
-        threading.Thread(target=self._carry, args=(call,), daemon=True).start()
+        threading.Thread(target=self._answer, args=(call,), daemon=True).start()
 
     def finish(self, within_s: float) -> None:
-        """Returns once all calls are answered, but for those that listen, or when the time is up."""
+        """Returns once all calls but subscriptions are answered, or the time is up."""
         until = monotonic() + within_s
-        for call in list(self._under_way.values()):
+        for call in list(self._pending.values()):
             if call.message.method != LISTEN:
                 call.over.wait(max(0.0, until - monotonic()))
 
-    def _carry(self, call: PendingCall) -> None:
+    def _answer(self, call: PendingCall) -> None:
         try:
-            answer = self._listened(call) if call.message.method == LISTEN else self._asked(call)
+            answer = self._subscribe(call) if call.message.method == LISTEN else self._ask(call)
         except CallCancelled:
             answer = None
         except McpMemoryError as error:
             answer = failure(call.message, error)
-        except Exception as error:  # the client must not wait for an answer that never comes
+        except Exception as error:  # otherwise the client would wait for ever
             answer = failure(call.message, OutputBroken(f"a bug of mcp-memory stdio: {type(error).__name__}"))
         if call.message.method != LISTEN:
             self._room.release()
-        self._end(call, answer)
-
-    def _end(self, call: PendingCall, answer: bytes | None) -> None:
         number = call.message.id
         if number is not None:
             if answer and not call.cancelled.is_set():
                 self._write(answer)
-            if self._under_way.get(number) is call:  # its client may use the number again
-                del self._under_way[number]
+            if self._pending.get(number) is call:  # its client may use the number again
+                del self._pending[number]
         call.over.set()
 
-    def _asked(self, call: PendingCall) -> bytes:
-        """The daemon's answer, asked for once more where it ended meanwhile and that cannot do harm."""
+    def _ask(self, call: PendingCall) -> bytes:
+        """The daemon's answer; asked again if the daemon ended meanwhile and repeating is safe."""
         try:
-            return self._once(call)
+            return self._ask_once(call)
         except DaemonLost:
             if not call.message.is_safe_to_repeat:
                 raise
-        return self._once(call)
+        return self._ask_once(call)
 
-    def _once(self, call: PendingCall) -> bytes:
+    def _ask_once(self, call: PendingCall) -> bytes:
         message, channel = call.message, self._channels.acquire()
         until = monotonic() + CALL_S
         try:
@@ -130,7 +189,7 @@ class StdioProxy:
         except (OSError, ValueError) as error:
             raise DaemonLost(
                 "the memory daemon ended while it worked on this",
-                hint="call again with the same arguments: what is stored already is not stored twice, but for a log "
+                hint="call again with the same arguments: what is stored already is not stored twice, except a log "
                 "entry of an earlier minute",
             ) from error
         self._channels.give_back(channel)
@@ -139,8 +198,53 @@ class StdioProxy:
             self._negotiated = negotiated_in(answer)
         return answer
 
-    def _listened(self, call: PendingCall) -> bytes:
-        return Subscription(call, self._channels, self._headers_of, self._write).run()
+    def _subscribe(self, call: PendingCall) -> bytes:
+        """Write what the daemon sends, across its restarts, until it refuses: that answer. Raises CallCancelled, and
+        before the daemon has accepted once NotRunning and DeadlineExceeded."""
+        refusal = self._listen(call, self._channels.acquire())
+        while refusal is None:
+            if call.cancelled.wait(RETRY_S):
+                raise CallCancelled
+            try:
+                refusal = self._listen(call, self._channels.found())
+            except (NotRunning, Busy, DeadlineExceeded):
+                continue
+        return refusal
+
+    def _listen(self, call: PendingCall, channel: HttpConnection) -> bytes | None:
+        """One stream to its end. None if the daemon had accepted, so that it can be asked again."""
+        message = call.message
+        try:
+            with call.on(channel), channel:
+                until = monotonic() + LISTEN_ANSWER_S
+                status, headers = channel.ask("POST", MCP, self._headers_of(call), message.line, until)
+                if not headers.get("content-type", "").startswith("text/event-stream"):
+                    return answer_from(message, status, channel.body(headers, until))
+                for event in channel.events(headers, SILENCE_S):
+                    notification: dict[str, Any] = json.loads(event)
+                    if "method" not in notification:
+                        return None if call.acknowledged and "result" in notification else event
+                    for line in _lines_for(call, event, notification):
+                        self._write(line)
+        except (OSError, ValueError) as error:
+            if not call.acknowledged:
+                raise NotRunning("the memory daemon ended", hint="listen again") from error
+        return None
 
     def _headers_of(self, call: PendingCall) -> Headers:
         return {**JSON, **self._headers(), **headers_of(call.message, self._negotiated)}
+
+
+def _lines_for(call: PendingCall, event: bytes, notification: dict[str, Any]) -> Iterator[bytes]:
+    """The event itself; instead of a repeated acknowledgement, that anything may have changed meanwhile."""
+    if notification["method"] != ACKNOWLEDGED or not call.acknowledged:
+        call.acknowledged |= notification["method"] == ACKNOWLEDGED
+        yield event
+        return
+    params = notification["params"]
+    meta, wanted = {"_meta": params["_meta"]}, params["notifications"]
+    changed = [(method, meta) for kind, method in CHANGES.items() if wanted.get(kind)]
+    uris = wanted.get("resourceSubscriptions") or ()
+    changed += [("notifications/resources/updated", {"uri": uri, **meta}) for uri in uris]
+    for method, about in changed:
+        yield json.dumps({"jsonrpc": "2.0", "method": method, "params": about}).encode("ascii")

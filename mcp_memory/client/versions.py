@@ -1,4 +1,4 @@
-"""Which of two versions of this program is the newer one. Standard library only: a start-up waits for it."""
+"""Compares two versions of this program. Standard library only, because every start-up waits for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _STAGES = ("dev", "a", "b", "rc", "", "post")
 
 
 def is_newer(version: str, *, than: str) -> bool:
-    """By the order of PEP 440, as far as our releases use it. What is no version is neither newer nor older."""
+    """In the order of PEP 440, as far as our releases use it. What isn't a version is neither newer nor older."""
     ours, theirs = _rank(version), _rank(than)
     return ours is not None and theirs is not None and ours > theirs
 

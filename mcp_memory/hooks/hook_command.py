@@ -14,8 +14,7 @@ from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.delegation import marks_of
 from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
 from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
-from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
-from mcp_memory.settings.raw_settings import RawSettings, read_raw_settings
+from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, RawSettings, read_raw_settings
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:

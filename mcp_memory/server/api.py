@@ -1,5 +1,5 @@
-"""The daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs, `/hook/<event>` for
-what clients run."""
+"""Serves the daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs,
+`/hook/<event>` for hooks."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from mcp_memory.text.escape_invisible import visible, visible_in
 
 log = logging.getLogger(__name__)
 
-_OF_A_PERSON = (
+_PERSONS_OWN = (
     "accept adopt capture compact doctor erase export extract fix forgotten held import inbox log lost recover "
     "restore_all review runs share show transcripts"
 )
-PERSONS_OWN = frozenset(_OF_A_PERSON.split())
-"""What no agent decides, nor sees: its token is refused. You may have removed what the doctor or git quotes, and have
-not yet seen what waits in the inbox; `extract` takes messages as your own words; `show` gives a note without the marks
-that set it apart from instructions."""
+PERSONS_OWN = frozenset(_PERSONS_OWN.split())
+"""Operations that refuse an agent's token. The doctor and git may quote what you removed, the inbox holds what you
+haven't reviewed, `extract` takes messages as your words, and `show` gives a note without the marks around stored data.
+"""
 
 PERSONS_TO_SAY = {
     "append": ("source", "created"),
     "forget": ("source", "personal"),
     "restore": ("source", "personal"),
 }
-"""Who an agent is says its token, and when it writes the clock; and a person's own files are not its to take away."""
+"""Arguments that an agent can't pass: its token says who it is, and your own files are not its to forget."""
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),
@@ -72,7 +72,7 @@ def add_routes(
     *,
     auth: bool,
 ) -> None:
-    """FastMCP does not guard custom routes: each checks the token itself."""
+    """FastMCP doesn't guard custom routes: each checks the token itself."""
 
     @server.custom_route(HEALTH, methods=["GET"])
     async def health(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
@@ -87,8 +87,8 @@ def add_routes(
             raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
         arguments = _arguments(await request.body())
         if name in PERSONS_TO_SAY and client != PERSON:
-            if said := next((each for each in PERSONS_TO_SAY[name] if arguments.get(each) is not None), None):
-                raise Refused(f"{said} is for a person to say", hint="leave it out: your token says who you are")
+            if personal := next((key for key in PERSONS_TO_SAY[name] if arguments.get(key) is not None), None):
+                raise Refused(f"{personal} is for a person to say", hint="leave it out: your token says who you are")
             arguments["source"] = client
         found = await engine.perform(name, arguments)
         if name == "status":
@@ -99,20 +99,16 @@ def add_routes(
         server.custom_route(route + "{name}", methods=["POST"])(_guarded(work, credentials, calls, auth=auth))
 
 
-Work = Callable[[str, Request], Awaitable[Response]]
-"""The answer to a client, by its name."""
-
-
 def _guarded(
-    work: Work, credentials: Credentials, calls: CallLog, *, auth: bool
+    work: Callable[[str, Request], Awaitable[Response]], credentials: Credentials, calls: CallLog, *, auth: bool
 ) -> Callable[[Request], Awaitable[Response]]:
-    """`work` for whoever has a token, its errors said in HTTP; without `auth` whoever has none is the person."""
+    """`work` for any client with a token, its errors turned into HTTP; without `auth`, no token means the person."""
 
     async def answered(request: Request) -> Response:
         try:
             client = credentials.client_of(_bearer(request)) or (None if auth else PERSON)
             if not client:
-                return Response(status_code=401)  # the gate has the words
+                return Response(status_code=401)  # the guard adds the body
             if client != PERSON:
                 calls.saw(client)
             return await work(client, request)
@@ -120,16 +116,16 @@ def _guarded(
             body = {"code": error.code, "message": visible(error.message), "hint": error.hint}
             return JSONResponse(body, next((s for kind, s in _STATUS if isinstance(error, kind)), 500))
         except ClientDisconnect:
-            return JSONResponse({"code": InvalidInput.code, "message": "the body did not arrive whole"}, 400)
+            return JSONResponse({"code": InvalidInput.code, "message": "the body did not arrive completely"}, 400)
         except Exception:
-            log.exception("a bug met in an operation")
+            log.exception("a bug in an operation")
             return JSONResponse({"code": "internal", "message": "a bug of mcp-memory; see the daemon's log"}, 500)
 
     return answered
 
 
 class _Json(JSONResponse):
-    """A file's name may hold bytes that are no UTF-8: ASCII with escapes can carry them."""
+    """In ASCII with escapes, because a file's name may hold bytes that aren't UTF-8."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content).encode("ascii")
@@ -139,9 +135,9 @@ def _arguments(body: bytes) -> dict[str, Any]:
     try:
         arguments: Any = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("the body is no JSON", hint="send one JSON object in UTF-8") from error
+        raise InvalidInput("the body is not JSON", hint="send one JSON object in UTF-8") from error
     if not isinstance(arguments, dict):
-        raise InvalidInput("the body is no JSON object", hint="send the arguments by name")
+        raise InvalidInput("the body is not a JSON object", hint="send the arguments by name")
     return cast("dict[str, Any]", arguments)
 
 

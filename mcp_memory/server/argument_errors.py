@@ -1,6 +1,6 @@
-"""What an agent is told of arguments that do not fit: which one, and what to pass instead. Never a value.
+"""Tells an agent which argument is invalid and what to pass instead, never quoting a value.
 
-FastMCP passes on pydantic's own report, which quotes the value (it may be a note) and links to pydantic's manual.
+FastMCP would pass on pydantic's report, which quotes the value (it may be a note) and links to pydantic's manual.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMES = {"string": "a string", "integer": "a whole number", "boolean": "true or
 
 
 class ArgumentErrors(Middleware):
-    """Turns arguments that do not fit a tool's schema into a tool error that teaches the schema."""
+    """Turns arguments that don't fit a tool's schema into a tool error that explains the schema."""
 
     async def on_call_tool(
         self,
@@ -42,7 +42,7 @@ class ArgumentErrors(Middleware):
 
 
 def _too_many(arguments: Mapping[str, Any]) -> str | None:
-    """Each item that does not fit is reported: a million of them would keep everybody waiting for seconds."""
+    """Every invalid item is reported: a million of them would block the daemon for seconds."""
     if len(arguments) > MOST_ITEMS:
         return f"{len(arguments):,} arguments; no tool takes so many"
     for name, value in arguments.items():
@@ -52,7 +52,7 @@ def _too_many(arguments: Mapping[str, Any]) -> str | None:
 
 
 def complaint(misfit: Misfit, schema: Mapping[str, Any]) -> str:
-    """One sentence for each argument that does not fit `schema`, the tool's own."""
+    """One sentence for each argument that doesn't fit `schema`, the tool's own."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     faults = misfit.errors(include_url=False, include_context=False, include_input=False)
     sentences = (_sentence(str(fault["loc"][0]), fault["type"], properties) for fault in faults)
@@ -62,18 +62,12 @@ def complaint(misfit: Misfit, schema: Mapping[str, Any]) -> str:
 def _sentence(name: str, fault: str, properties: Mapping[str, Mapping[str, Any]]) -> str:
     if name not in properties:
         near = difflib.get_close_matches(name, properties, n=1)
-        return f"no argument {name[:80]!r}; " + (
-            f"did you mean {near[0]}?" if near else f"known: {', '.join(properties)}"
-        )
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(properties)}"
+        return f"no argument {name[:80]!r}; {hint}"
     about = properties[name].get("description", "")
     if fault == "missing_argument":
         return f"{name} is missing: {about}"
-    return f"{name} must be {_wanted(properties[name])}: {about}"
-
-
-def _wanted(schema: Mapping[str, Any]) -> str:
-    kinds: list[Mapping[str, Any]] = schema.get("anyOf", [schema])
-    chosen = next(kind for kind in kinds if kind.get("type") != "null")
-    if "enum" in chosen:
-        return "one of " + ", ".join(chosen["enum"])
-    return _NAMES[chosen["type"]]
+    kinds: list[Mapping[str, Any]] = properties[name].get("anyOf", [properties[name]])
+    kind = next(kind for kind in kinds if kind.get("type") != "null")
+    wanted = f"one of {', '.join(kind['enum'])}" if "enum" in kind else _NAMES[kind["type"]]
+    return f"{name} must be {wanted}: {about}"

@@ -1,4 +1,4 @@
-"""A line of the log for each tool call: who, what, how long, how it ended. Never an argument or a result."""
+"""Logs one line for each tool call: who, what, how long, how it ended. Never an argument or a result."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ TOOLS = frozenset({"memory_search", "memory_recall", "memory_append", "memory_fo
 
 
 class CallLog(Middleware):
-    """Logs at level debug; goes outermost, so that refused arguments count too. Remembers when each client called
-    last, until the daemon ends."""
+    """Logs at level debug; outermost, so that refused arguments count too. Remembers each client's last call until the
+    daemon ends."""
 
     def __init__(self) -> None:
         super().__init__()
         self._latest: dict[str, datetime] = {}
 
     def saw(self, client: str) -> None:
-        """This client has called now."""
+        """Note that this client calls now."""
         self._latest[client] = datetime.now().astimezone()
 
     def payload(self) -> dict[str, str]:
-        """Client → when it called last, the latest first."""
-        latest = sorted(self._latest.items(), key=lambda each: each[1], reverse=True)
+        """Client → time of its last call, the latest first."""
+        latest = sorted(self._latest.items(), key=lambda call: call[1], reverse=True)
         return {client: when.isoformat(timespec="seconds") for client, when in latest}
 
     async def on_call_tool(
@@ -41,7 +41,9 @@ class CallLog(Middleware):
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
         began, outcome = time.perf_counter(), "cancelled"
-        name, client = _who(context)
+        name, token = context.message.name, get_access_token()
+        name = name if name in TOOLS else "unknown tool"  # which may hold anything
+        client = token.client_id if token else "anyone"
         self.saw(client)
         try:
             result = await call_next(context)
@@ -59,9 +61,3 @@ def _code(cause: BaseException | None) -> str:
     if isinstance(cause, McpMemoryError):
         return cause.code
     return "internal" if cause else InvalidInput.code
-
-
-def _who(context: MiddlewareContext[CallToolRequestParams]) -> tuple[str, str]:
-    """A name that is no tool's is whatever the client sent."""
-    name, token = context.message.name, get_access_token()
-    return name if name in TOOLS else "unknown tool", token.client_id if token else "anyone"

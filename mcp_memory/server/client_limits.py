@@ -1,7 +1,7 @@
-"""Shares: how much of the daemon one client has at once. What is beyond waits for its turn, or is told to come again.
+"""Limits how much of the daemon one client uses at once. Further requests wait for their turn or are refused.
 
-Without them one client that is out of hand has all threads and all connections, and nobody else is answered. What a
-person types is not bounded, and for that, and for hooks, the last connections are kept: see `daemon.connections`.
+Otherwise one runaway client could take all threads and connections. Your own commands are not limited; the last
+connections are reserved for them and for hooks: see `daemon.connections`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from mcp_memory.hooks.hook_command import ROUTE
 from mcp_memory.server.http_guard import headers_of, refuse, swallow
 
 AT_ONCE = 4
-"""Requests of one client that are worked on. Each thread more makes all others wait for Python's lock: with 4 heavy
-appends at once instead of 8, another client's search takes 70 ms instead of 160 (two busy processors)."""
+"""Requests of one client that run at once. Each further thread makes all others wait for Python's lock: with 4 heavy
+appends instead of 8, another client's search takes 70 ms instead of 160 (two busy processors)."""
 
 SWALLOWED_BYTES = 2_000_000
 """Of a refused request: larger than any append, so that its client reads why."""
 
 RESERVED = "reserved"
-"""In a request's state: it came on one of the connections that are kept for the person's own programs."""
+"""In a request's state: it came on one of the reserved connections."""
 
 LISTEN = b"subscriptions/listen"
 """In the header Mcp-Method, which the MCP library compares with the body."""
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Share:
-    """What one client has under way."""
+    """The pending requests of one client."""
 
     requests: int = 0
     streams: int = 0
@@ -56,10 +56,10 @@ class _Share:
 
 
 class Shares:
-    """ASGI middleware. A client's hooks have a share of their own: its agent cannot use that up."""
+    """ASGI middleware. A client's hooks have a share of their own, which its agent can't use up."""
 
     def __init__(self, app: ASGIApp, credentials: Credentials, connections: int) -> None:
-        """Of so many `connections` a client has a quarter, half of that for streams."""
+        """A client may use a quarter of these connections, half of that for streams."""
         self._app = app
         self._credentials = credentials
         self._most_requests = max(2, connections // 4)
@@ -81,7 +81,7 @@ class Shares:
         share = self._shares.setdefault((client, is_hook), _Share())
         is_stream = headers.get(b"mcp-method") == [LISTEN]
         if share.requests >= self._most_requests or (is_stream and share.streams >= self._most_streams):
-            log.warning("%s has %d requests under way: one more was refused", client or "nobody", share.requests)
+            log.warning("%s has %d pending requests: one more was refused", client or "nobody", share.requests)
             await swallow(receive, SWALLOWED_BYTES)
             await refuse(send, 429, "too many requests of this client at once: let some end, then try again", Busy.code)
             return
@@ -93,12 +93,11 @@ class Shares:
                 await self._app(scope, receive, send)
 
     def _client_of(self, headers: dict[bytes, list[bytes]]) -> str:
-        """Empty for a request whose token is none of ours, which is refused further in."""
+        """Empty for a request without a valid token, which is refused later."""
         scheme, _, token = headers.get(b"authorization", [b""])[0].partition(b" ")
-        try:
-            known = (
-                self._credentials.client_of(token.strip().decode("latin-1")) if scheme.lower() == b"bearer" else None
-            )
-        except McpMemoryError:  # said where the token is checked
+        if scheme.lower() != b"bearer":
             return ""
-        return known or ""
+        try:
+            return self._credentials.client_of(token.strip().decode("latin-1")) or ""
+        except McpMemoryError:  # reported where the token is checked
+            return ""

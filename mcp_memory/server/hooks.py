@@ -1,5 +1,4 @@
-"""`/hook/<event>`: what a client says goes in, what its agent is to see comes out. `mcp-memory hook` asks it, and
-clients that speak HTTP themselves."""
+"""Serves `/hook/<event>` for `mcp-memory hook` and clients that speak HTTP: returns what the client's agent sees."""
 
 from __future__ import annotations
 
@@ -26,21 +25,19 @@ _log = logging.getLogger(__name__)
 
 
 class HookEndpoint:
-    """`log` is the hooks' log. The command keeps it by itself, and to `config`, too: it alone knows how long its client
-    has waited."""
+    """`log` is the hooks' log. The command writes it and reads `config` by itself: it knows when its client began."""
 
     def __init__(self, engine: Engine, config: HooksConfig, log: Path) -> None:
         self._engine = engine
         self._config = config
         self._log = log
-        self._lookers = ThreadPool()
+        self._threads = ThreadPool()
 
     async def answer(self, client: str, request: Request) -> Response:
-        """Raises Unusable for an event that is not known and for words that cannot be used, and what the engine
-        raises."""
+        """Raises Unusable for an unknown event or unusable input, and what the engine raises."""
         event, within = request.path_params["name"], request.headers.get(WITHIN_MS)
         if within is not None:
-            found = await self._answered(event, client, request, self._whole(within))
+            found = await self._answered(event, client, request, self._within_ms(within))
             return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
         if not self._config.enabled:
             return Response()
@@ -61,30 +58,30 @@ class HookEndpoint:
     async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> HookAnswer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
-        self._engine.wake_model()  # somebody is at work: a prompt that finds the model at rest is told less
+        self._engine.wake_model()  # a prompt that finds it unloaded gets less
         work = self._engine.perform
         return await answer(work, self._project, event, client, data, within_ms, environ, self._owes_start)
 
     async def _project(self, folder: str, deadline_s: float) -> str | None:
-        """A folder may be on a disk that hangs: it must keep no threads from other work."""
-        return await self._lookers.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
+        """The folder may be on a disk that hangs, which must not take threads from other work."""
+        return await self._threads.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
 
     async def _owes_start(self, client: str, session: str) -> bool:
-        """A log that cannot be read owes nothing."""
-        look = partial(owes_start, str(self._log), START, client, session)
+        """False if the log can't be read."""
+        read = partial(owes_start, str(self._log), START, client, session)
         try:
-            return await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="reading the hooks' log")
+            return await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading the hooks' log")
         except (OSError, McpMemoryError) as error:
             _log.warning("the hooks' log cannot be read: %s", type(error).__name__)
             return False
 
     async def _write(self, line: HookLogLine) -> None:
-        """A full disk takes nobody's answer away."""
+        """A full disk must not cost an answer."""
         write = partial(line.write, str(self._log))
         try:
             await in_thread(write, deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log")
         except (OSError, McpMemoryError) as error:
             _log.warning("the hooks' log cannot be written: %s", type(error).__name__)
 
-    def _whole(self, said: str) -> int:
-        return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else self._config.prompt_ms
+    def _within_ms(self, header: str) -> int:
+        return int(header) if header.isascii() and header.isdigit() and len(header) < 9 else self._config.prompt_ms

@@ -1,6 +1,6 @@
-"""The gate in front of every route: Host, Origin and size of a request, before anything reads its body.
+"""Checks Host, Origin and size of every request before anything reads its body.
 
-A web page can make a browser talk to a loopback port (DNS rebinding); its Host or Origin gives it away.
+A web page can make a browser talk to a loopback port (DNS rebinding), but its Host or Origin shows that.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_memory.errors import InvalidInput
 
 UNAUTHORIZED = "the token is missing, unknown or was revoked"
-UNAUTHORIZED_HINT = "mcp-memory doctor --clients tells the person at this machine which command helps"
+UNAUTHORIZED_HINT = "run mcp-memory doctor --clients on this machine; it says which command helps"
 
 SWALLOWED = 4
-"""How many times the largest body of a refused request is still read, so that its client gets the answer."""
+"""Of a refused request, this many times the largest body is still read, so that its client gets the answer."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- no names that a client could ask for
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
 
 
 @dataclass(frozen=True, slots=True)
 class HttpGuardConfig:
-    """`hosts` and `origins` are compared exactly; a request without Origin is no browser's."""
+    """`hosts` and `origins` are compared exactly; a request without Origin doesn't come from a browser."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
@@ -35,7 +35,7 @@ class HttpGuardConfig:
     def for_port(
         cls, port: int, *, host: str, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int
     ) -> HttpGuardConfig:
-        """Loopback names and `host`, where we listen, with this port (0: a Unix socket); and what was configured."""
+        """Loopback names and `host` with this port (0: a Unix socket), and what was configured."""
         names = LOOPBACK if host in EVERYWHERE else (*LOOPBACK, f"[{host}]" if ":" in host else host)
         own = {f"{name}:{port}".lower() for name in names} if port else set(LOOPBACK)
         return cls(
@@ -84,8 +84,8 @@ class HttpGuard:
 class _Capped:
     """One request whose body is counted as it arrives, since a chunked one has no length.
 
-    After too much the app sees its client hang up, and whatever it says to that is dropped. So is what FastMCP says
-    with a 401: it speaks of a sign-in that we do not have.
+    If it is too large, the app sees its client hang up, and its response is dropped. So is FastMCP's body of a 401,
+    which mentions a sign-in that we don't have.
     """
 
     def __init__(self, receive: Receive, send: Send, max_bytes: int) -> None:
@@ -111,15 +111,14 @@ class _Capped:
         self.answered = True
         if message["type"] == "http.response.start" and message["status"] == 401:
             self._refused = True
-            challenge = (b"www-authenticate", b"Bearer")
-            words = (401, UNAUTHORIZED, "unauthorized", challenge)
-            await refuse(self._send, *words, hint=UNAUTHORIZED_HINT, close=False)
+            refusal = (401, UNAUTHORIZED, "unauthorized", (b"www-authenticate", b"Bearer"))
+            await refuse(self._send, *refusal, hint=UNAUTHORIZED_HINT, close=False)
         else:
             await self._send(message)
 
 
 async def swallow(receive: Receive, max_bytes: int) -> None:
-    """Read the body away: a client that is still sending would see a reset connection instead of our answer."""
+    """Read and drop the body: a client that is still sending would see a reset connection instead of our answer."""
     more = True
     while more and max_bytes > 0:
         message = await receive()
@@ -144,9 +143,9 @@ async def refuse(
     hint: str | None = None,
     close: bool = True,
 ) -> None:
-    """Answer in place of the app, and close the connection unless told not to."""
+    """Answer in place of the app, and by default close the connection."""
     body = json.dumps({"code": code, "message": message, "hint": hint}).encode()
-    told = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
-    told += [(b"connection", b"close")] if close else []
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    all_headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+    all_headers += [(b"connection", b"close")] if close else []
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": body})

@@ -6,6 +6,7 @@ from typing import Any
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
+_STRINGS = {"type": "array", "items": _STRING}
 
 
 def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -13,16 +14,18 @@ def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[
     return {"type": "object", "properties": properties, "required": required}
 
 
+def _string(description: str) -> dict[str, Any]:
+    return {**_STRING, "description": description}
+
+
+_PLACE = {"path": _STRING, "start_line": _INTEGER, "end_line": _INTEGER}
+
 _HIT = _object(
     {
-        "id": {"type": "string", "description": "Pass it to memory_recall(ids=…) or memory_forget(id=…)."},
-        "path": _STRING,
-        "start_line": _INTEGER,
-        "end_line": _INTEGER,
-        "heading": _STRING,
-        "title": _STRING,
-        "kind": _STRING,
-        "date": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "id": _string("Pass it to memory_recall(ids=[…]) or memory_forget(id=…)."),
+        **_PLACE,
+        **dict.fromkeys(("heading", "title", "kind"), _STRING),
+        "date": {"anyOf": [_STRING, {"type": "null"}]},
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
         "explain": {"type": "object"},
@@ -30,32 +33,18 @@ _HIT = _object(
     optional=("explain",),
 )
 
-_LEFT_OUT = _object(
-    {
-        "id": _STRING,
-        "path": _STRING,
-        "start_line": _INTEGER,
-        "end_line": _INTEGER,
-        "title": _STRING,
-        "filters": {"type": "array", "items": _STRING},
-    }
-)
-
 SEARCH_SCHEMA = _object(
     {
         "hits": {"type": "array", "items": _HIT},
-        "confidence": {"type": "number", "description": "0 to 1: how likely the answer is among the hits."},
-        "as_of": {"type": "string", "description": "When this was true."},
-        "degraded": {
-            "type": "string",
-            "description": "Why the answer may be incomplete, and which files of hits changed since they were indexed.",
-        },
-        "note": {"type": "string", "description": "A remark: that the answer is weak, or which filter left nothing."},
-        "signs": {"type": "object", "description": "With explain: what the confidence was taken from."},
+        "confidence": {"type": "number", "description": "0 to 1: how likely the hits hold the answer."},
+        "as_of": _string("Time of this answer."),
+        "degraded": _string("Why the answer may be incomplete, and which hits' files changed since they were indexed."),
+        "note": _string("That the answer is weak, or which filter left nothing."),
+        "signs": {"type": "object", "description": "With explain: what the confidence is based on."},
         "left_out": {
             "type": "array",
-            "items": _LEFT_OUT,
-            "description": "With explain: what would be among the hits, but for the filters named.",
+            "items": _object({"id": _STRING, **_PLACE, "title": _STRING, "filters": _STRINGS}),
+            "description": "With explain: what only the named filters excluded.",
         },
     },
     optional=("degraded", "note", "signs", "left_out"),
@@ -65,17 +54,16 @@ APPEND_SCHEMA = _object(
     {
         "id": _STRING,
         "path": _STRING,
-        "etag": {"type": "string", "description": "sha256 of the file's bytes."},
-        "outcome": {"type": "string", "enum": ["created", "duplicate", "superseded", "unknown"]},
+        "etag": _string("sha256 of the file's bytes."),
+        "outcome": {**_STRING, "enum": ["created", "duplicate", "superseded", "unknown"]},
         "indexed": {
-            "type": "string",
+            **_string("keywords: found by its words now, by meaning soon; pending: found after the next sweep."),
             "enum": ["full", "keywords", "pending"],
-            "description": "keywords: its words are found now, its vector follows at once; pending: the next sweep.",
         },
-        "similar": {"type": "array", "items": _STRING, "description": "Ids of notes that say nearly the same."},
+        "similar": {**_STRINGS, "description": "Ids of notes that say nearly the same."},
     }
 )
 
 FORGET_SCHEMA = _object(
-    {"id": _STRING, "path": _STRING, "etag": _STRING, "status": {"type": "string", "enum": ["deleted", "active"]}}
+    {"id": _STRING, "path": _STRING, "etag": _STRING, "status": {**_STRING, "enum": ["deleted", "active"]}}
 )

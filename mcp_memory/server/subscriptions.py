@@ -1,6 +1,6 @@
-"""Live: clients of 2026-07-28 that listen hear which of the resources that they name has changed, whoever changed it.
+"""Notifies clients of protocol 2026-07-28 when a resource that they subscribed to has changed, whoever changed it.
 
-Clients of the handshake era hold no connection on which they could hear of it; they learn at the next hook.
+Older clients hold no connection for that; they learn of it at the next hook.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from mcp_memory.models import NotePath
 NOTE, TREE, STATUS = "memory://note/", "memory://tree", "memory://status"
 
 TOGETHER_S = 0.05
-"""What changes within this time is told at once."""
+"""Changes within this time are sent together."""
 
 MOST_NOTES = 1000
-"""Of one telling by name; where more have changed at once, a listener to the tree still hears of it."""
+"""Named in one go; if more have changed, a subscriber to the tree is still notified."""
 
 
 class Subscriptions:
-    """Between the index and those who listen; `run` and `close` are the daemon's."""
+    """Connects the index with subscribers; the daemon calls `run` and `close`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -45,7 +45,7 @@ class Subscriptions:
         lowlevel.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._handler)
 
     async def run(self) -> None:
-        """Tell what changes, until cancelled."""
+        """Send changes until cancelled."""
         while True:
             await self._changed.wait()
             await anyio.sleep(TOGETHER_S)
@@ -54,7 +54,7 @@ class Subscriptions:
                 await self._bus.publish(ResourceUpdated(uri=uri))
 
     def close(self) -> None:
-        """Tell all who listen that it is over; a connection that is held open would hold up the daemon's end."""
+        """End all subscriptions, because an open connection would delay the daemon's end."""
         self._handler.close()
 
     def _note(self, paths: Sequence[NotePath]) -> None:
@@ -66,12 +66,12 @@ class Subscriptions:
         try:
             ids = await self._engine.ids_at(paths[:MOST_NOTES])
         except McpMemoryError:
-            ids = []  # who named them by path hears of it all the same
+            ids = []  # those who named them by path are still notified
         return [*_notes(paths[:MOST_NOTES]), *_notes(ids), TREE, STATUS]
 
 
 class _Bus:
-    """The library's own does not tell whether anybody listens: looking up what changed is for nobody else."""
+    """Unlike the library's own, says whether anyone listens: without listeners, changes aren't looked up."""
 
     def __init__(self) -> None:
         self._listeners: dict[object, Callable[[ServerEvent], None]] = {}
@@ -84,20 +84,20 @@ class _Bus:
         """Returns what ends it."""
         key = object()
         self._listeners[key] = listener
-        return lambda: _ignored(self._listeners.pop(key, None))
+
+        def end() -> None:
+            self._listeners.pop(key, None)
+
+        return end
 
     async def publish(self, event: ServerEvent) -> None:
         for listener in list(self._listeners.values()):
             listener(event)
-        await anyio.lowlevel.checkpoint()  # else a burst would fill the listeners' queues before any is sent
-
-
-def _ignored(_: object) -> None:
-    return None
+        await anyio.lowlevel.checkpoint()  # otherwise a burst would fill the listeners' queues before any is sent
 
 
 def _notes(names: Sequence[str]) -> Iterator[str]:
-    """A client may name a note with what a URI cannot hold spelled out, or as it is."""
+    """A client may percent-encode the name of a note, or not."""
     for name in names:
         yield NOTE + name
         yield NOTE + quote(name, errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""What the values may be, key by key, beyond their type; errors name the key, the value and what to use."""
+"""Checks settings beyond their type: ranges and known names. Errors name the key, the value and what to use."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "watch.idle_sweep_s": (1, inf),
     "watch.idle_after_s": (0.1, inf),
 }
-"""Key → least and most."""
+"""Key → minimum and maximum."""
 
 PRECISIONS = ("int8", "fp32", "torch")
-"""What the provider sentence-transformers knows; its own module would import too much here."""
+"""Of the provider sentence-transformers, whose own module would import too much here."""
 
 _REGISTRIES = {
     "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),
@@ -78,19 +78,19 @@ _REGISTRIES = {
     "embedder.provider": (EmbedderConfig().provider, "mcp_memory.embedders.choose:EMBEDDERS"),
     "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.choose:SUMMARIZERS"),
 }
-"""Key → the shipped name, and where its registry is."""
+"""Key → the shipped name, and the place of its registry."""
 
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
-    """`tree` holds the effective settings as plain tables. Raises ConfigInvalid for the first value out of bounds."""
-    for key, value in _leaves(tree, ""):
+    """`tree`: the effective settings as plain tables. Raises ConfigInvalid for the first value out of bounds."""
+    for key, value in _values(tree, ""):
         least, most = RANGES.get(re.sub(r"^(recall\.phases)\..*(\.\w+)$", r"\1.*\2", key), (-inf, inf))
         if isinstance(value, (int, float)) and not least <= value <= most:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
             raise invalid_value(key, value, wanted, origin)
-    # Looking for other packages' providers takes time that only an unusual one is worth.
+    # Other packages' providers are only looked for if one is named: that takes time.
     for key, (shipped, place) in _REGISTRIES.items():
         section, _, name = key.partition(".")
         if tree[section][name] != shipped:
@@ -100,21 +100,19 @@ def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
     _one_of("embedder.precision", tree["embedder"]["precision"], PRECISIONS, origin)
     for name in tree["vault"]["sources"]:
         if not WORD.fullmatch(name):
-            raise invalid_value(
-                "vault.sources", name, "named by plain words (letters, digits, '.', '-' and '_')", origin
-            )
+            wanted = "named by plain words (letters, digits, '.', '-' and '_')"
+            raise invalid_value("vault.sources", name, wanted, origin)
         if name == TRANSCRIPTS:
-            raise invalid_value(
-                "vault.sources", name, f"named otherwise: @{TRANSCRIPTS} is what was captured of sessions", origin
-            )
+            wanted = f"named otherwise: @{TRANSCRIPTS} has the captured sessions"
+            raise invalid_value("vault.sources", name, wanted, origin)
     for client in tree["capture"]["folders"]:
         _one_of("capture.folders", client, tuple(SHIPPED_FOLDERS), origin)
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def _values(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            yield from _leaves(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
+            yield from _values(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 

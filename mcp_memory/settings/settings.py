@@ -1,4 +1,4 @@
-"""All settings, section by section, read and checked."""
+"""Reads and checks all settings, section by section."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
 from mcp_memory.settings.limits import check_limits
-from mcp_memory.settings.raw_settings import read_raw_settings
+from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, read_raw_settings
 from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build_dataclass, to_plain
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -29,6 +28,9 @@ from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 
 PREFERRED_PORT = 8423
+
+_ORIGIN = {"file", "environ"}
+"""Fields of `Settings` that are no sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class DaemonConfig:
 
 @dataclass(frozen=True, slots=True)
 class HooksConfig:
-    """Section `[hooks]`. `mcp-memory hook` reads it by itself: this module would take as long as its whole answer."""
+    """Section `[hooks]`. `mcp-memory hook` reads it without this module, which takes as long as its whole answer."""
 
     enabled: bool = True
     session_start_ms: int = SESSION_START_MS
@@ -61,7 +63,7 @@ class HooksConfig:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of it, and where it came from."""
+    """All sections, and where they came from."""
 
     vault: VaultConfig = field(default_factory=VaultConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
@@ -84,32 +86,32 @@ class Settings:
 
     @property
     def vault_path(self) -> Path:
-        """The vault's folder, links resolved, so that one vault has one daemon however it is spelled."""
+        """The vault's folder, links resolved, so that one vault has one daemon however its path is written."""
         return Path(vault_folder(self.vault.path))
 
     @property
     def state(self) -> StateFolder:
-        """The device-local folder of this vault's derived and private files."""
         return StateFolder.for_vault(self.vault_path, self.environ)
 
 
 def load(
     environ: Mapping[str, str], *, file: Path | None = None, flags: Mapping[str, object] | None = None
 ) -> Settings:
-    """Read the settings; `flags` maps dotted keys (`"daemon.port"`) to values, None = not given.
+    """Read the settings; `flags` maps dotted keys (`"daemon.port"`) to values, None = not set.
 
     Raises ConfigInvalid for an unreadable file, an unknown key (the message names the nearest known one) or a
     value of the wrong type or out of bounds.
     """
-    sections = {f.name for f in fields(Settings)} - {"file", "environ", "kinds"}
-    given = read_raw_settings(environ, sections, file=file, flags=flags or {})
-    settings = build_dataclass(Settings, given.tree, "", given.origin, skip={"file", "environ"})
-    settings = _with(settings, vault=replace(settings.vault, sources=_sources(settings, given.file)))
-    checked = _with(settings, file=Path(given.file) if given.file else None, environ=dict(environ))
-    check_limits(as_tree(checked), given.origin)
-    vault_folder(checked.vault.path)  # raises where it can be none
-    _check_daemon(checked.daemon)
-    return checked
+    sections = {field.name for field in fields(Settings)} - {*_ORIGIN, "kinds"}
+    raw = read_raw_settings(environ, sections, file=file, flags=flags or {})
+    settings: Settings = build_dataclass(Settings, raw.tree, "", raw.origin, skip=_ORIGIN)
+    path = Path(raw.file) if raw.file else None
+    vault = replace(settings.vault, sources=_sources(settings, path))
+    settings = replace(settings, vault=vault, file=path, environ=dict(environ))
+    check_limits(as_tree(settings), raw.origin)
+    vault_folder(settings.vault.path)  # raises ConfigInvalid
+    _check_daemon(settings.daemon)
+    return settings
 
 
 def shipped(name: str) -> str:
@@ -126,15 +128,16 @@ def shipped_path(name: str) -> Path:
 
 def as_tree(settings: Settings) -> dict[str, Any]:
     """The effective settings as plain tables, for `config show`."""
-    return {f.name: to_plain(getattr(settings, f.name)) for f in fields(settings) if f.name not in {"file", "environ"}}
+    sections = (field.name for field in fields(settings) if field.name not in _ORIGIN)
+    return {name: to_plain(getattr(settings, name)) for name in sections}
 
 
-def _sources(settings: Settings, file: object) -> dict[str, str]:
-    """Their folders, `~` as the user's home; a relative one is beside the configuration file."""
-    # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
+def _sources(settings: Settings, file: Path | None) -> dict[str, str]:
+    """Their folders, with `~` expanded; a relative one is beside the configuration file."""
+    # Unlike Path.expanduser, this one never raises: for an unknown user, the folder is just missing.
     folders = {name: Path(os.path.expanduser(folder)) for name, folder in settings.vault.sources.items()}  # noqa: PTH111
     return {
-        name: str(folder if folder.is_absolute() or not file else Path(str(file)).absolute().parent / folder)
+        name: str(folder if folder.is_absolute() or not file else file.absolute().parent / folder)
         for name, folder in folders.items()
     }
 
@@ -149,8 +152,3 @@ def _check_daemon(daemon: DaemonConfig) -> None:
         )
     if daemon.allow_remote and daemon.auth == "none":
         raise ConfigInvalid("daemon.allow_remote needs a token", hint='set daemon.auth = "token"')
-
-
-def _with(settings: Settings, **changes: Any) -> Settings:
-    values = {f.name: getattr(settings, f.name) for f in fields(settings)}
-    return Settings(**{**values, **changes})

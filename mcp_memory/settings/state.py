@@ -1,4 +1,4 @@
-"""The state folder: where everything is kept that is not the vault. Private, never synced."""
+"""Names the files of the state folder: everything that isn't the vault. Private, never synced."""
 
 from __future__ import annotations
 
@@ -15,75 +15,34 @@ MARKER = ".mcp-memory/vault.toml"
 
 
 class StateFolder:
-    """Where everything that is not the vault lives. Private (0700), never synced.
+    """The private files of one vault (mode 0700), and `home`, the folder that all vaults of this user share.
 
-    No dataclass: the import of that module would be a fifth of what `headers` takes.
+    No dataclass: importing that module would be a fifth of what `headers` takes.
     """
 
     def __init__(self, root: Path, models: Path) -> None:
         self.root = root
         self.models = models
+        self.home = root.parents[1]
+        self.lock = root / "daemon.lock"
+        self.daemon = root / paths.DAEMON
+        self.tokens = root / paths.TOKENS
+        self.port = root / paths.PORT
+        self.in_force = root / "in-force.json"
+        self.index = root / "index"
+        self.log = root / "log" / "daemon.log"
+        self.hooks = root / paths.HOOKS_LOG
 
     @classmethod
     def for_vault(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
         models = environ.get(PREFIX + "MODELS")
-        home = Path(paths.state_home(environ))
-        root = paths.state_folder(str(vault), environ)
-        return cls(Path(root), Path(paths.absolute(models)) if models else home / "models")
-
-    @property
-    def home(self) -> Path:
-        """The folder that all vaults of this user share."""
-        return self.root.parents[1]
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "daemon.lock"
-
-    @property
-    def daemon(self) -> Path:
-        return self.root / paths.DAEMON
-
-    @property
-    def tokens(self) -> Path:
-        return self.root / paths.TOKENS
-
-    @property
-    def port(self) -> Path:
-        return self.root / paths.PORT
-
-    @property
-    def in_force(self) -> Path:
-        return self.root / "in-force.json"
-
-    @property
-    def index(self) -> Path:
-        return self.root / "index"
-
-    @property
-    def ledger(self) -> Path:
-        return self.root / "ledger.jsonl"
-
-    @property
-    def undo(self) -> Path:
-        return self.root / "undo"
-
-    @property
-    def locks(self) -> Path:
-        return self.root / "locks"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "log" / "daemon.log"
-
-    @property
-    def hooks(self) -> Path:
-        return self.root / paths.HOOKS_LOG
+        root = Path(paths.state_folder(str(vault), environ))
+        return cls(root, Path(paths.absolute(models) if models else f"{paths.state_home(environ)}/models"))
 
     def make(self) -> None:
         """Create the folder, private from the start.
 
-        Raises ConfigInvalid for one that somebody else owns, StorageFailed where it cannot be made.
+        Raises ConfigInvalid for one that another user owns, StorageFailed if it can't be made.
         """
         try:
             for folder in (self.home, self.root.parent, self.root):
@@ -95,7 +54,7 @@ class StateFolder:
                         hint=f"set {PREFIX}STATE to a folder of your own",
                     )
             self.root.chmod(0o700)
-            for folder in (self.undo, self.locks, self.index, self.log.parent):
+            for folder in (self.root / "undo", self.root / "locks", self.index, self.log.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise StorageFailed(
@@ -105,5 +64,5 @@ class StateFolder:
 
 
 def was_served(vault: Path) -> bool:
-    """Whether the folder bears the marker of a vault (`engine.marker`, whose imports would take too long here)."""
+    """Whether the folder has the marker of a vault (importing `vault.marker` would take too long here)."""
     return (vault / MARKER).exists()

@@ -1,4 +1,4 @@
-"""From TOML tables to frozen dataclasses: unknown keys and wrong types become messages that name the key."""
+"""Turns TOML tables into frozen dataclasses; errors name the unknown key or the one of the wrong type."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.settings.raw_settings import Origin, invalid_value
+
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def build_dataclass(
@@ -27,18 +29,16 @@ def build_dataclass(
             hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
             raise ConfigInvalid(f"unknown key {prefix}{key} in {origin(prefix + key)}", hint=hint)
         values[key] = _convert(value, hints[key], f"{prefix}{key}", origin)
-    for f in fields(cls):
-        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
-            raise ConfigInvalid(f"{prefix}{f.name} is missing in {origin(prefix + f.name)}")
+    for field in fields(cls):
+        if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise ConfigInvalid(f"{prefix}{field.name} is missing in {origin(prefix + field.name)}")
     return cls(**values)
 
 
 def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
     kind, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint):
-        if not isinstance(value, dict):
-            raise invalid_value(key, value, "a table", origin)
-        return build_dataclass(cast("type[Any]", hint), cast("dict[str, Any]", value), f"{key}.", origin)
+        return build_dataclass(cast("type[Any]", hint), _table(value, key, origin), f"{key}.", origin)
     if kind in (Union, types.UnionType):
         return _convert(value, next(a for a in args if a is not type(None)), key, origin)
     if kind is Literal:
@@ -54,22 +54,24 @@ def _convert(value: Any, hint: Any, key: str, origin: Origin) -> Any:
             raise invalid_value(key, value, f"a list of {len(args)}", origin)
         return tuple(_convert(i.strip() if isinstance(i, str) else i, args[0], key, origin) for i in listed)
     if kind is not None and issubclass(kind, Mapping):
-        if not isinstance(value, dict):
-            raise invalid_value(key, value, "a table", origin)
-        table = cast("dict[str, Any]", value)
+        table = _table(value, key, origin)
         return {name: _convert(v, args[1], f"{key}.{name}", origin) for name, v in table.items()}
     return _scalar(value, hint, key, origin)
 
 
+def _table(value: Any, key: str, origin: Origin) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise invalid_value(key, value, "a table", origin)
+    return cast("dict[str, Any]", value)
+
+
 def _scalar(value: Any, hint: Any, key: str, origin: Origin) -> Any:
-    """Text from the environment is read as the type that the key has."""
+    """Reads text from the environment as the type of the key."""
     if hint is bool:
-        words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-        if isinstance(value, str) and value.lower() in words:
-            return words[value.lower()]
-        if isinstance(value, bool):
-            return value
-        raise invalid_value(key, value, "true or false", origin)
+        truth = _TRUTH.get(value.lower()) if isinstance(value, str) else value
+        if not isinstance(truth, bool):
+            raise invalid_value(key, value, "true or false", origin)
+        return truth
     if hint in (int, float):
         return _number(value, hint, key, origin)
     if not isinstance(value, (str, Path)):

@@ -15,7 +15,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
 from mcp_memory.client.connection import Address
-from mcp_memory.settings.budgets import PROMPT_MS, SESSION_START_MS
+from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS
 from tests.benchmarks.calls import Timed, in_turns, timed
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.search import SMALL

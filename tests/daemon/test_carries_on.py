@@ -107,14 +107,14 @@ class TestRemoved:
         shutil.rmtree(state.root)
         assert served.place.run("append", "--json", "written in the shell").ok().json["outcome"] == "created"
         assert holder(state) == served.process.pid
-        state.ledger.unlink()
-        eventually(state.ledger.exists)  # a sweep sees to it
-        for part in (state.index, state.locks, state.lock, state.daemon, state.port):
+        (state.root / "ledger.jsonl").unlink()
+        eventually((state.root / "ledger.jsonl").exists)  # a sweep sees to it
+        for part in (state.index, state.root / "locks", state.lock, state.daemon, state.port):
             shutil.rmtree(part) if part.is_dir() else part.unlink()
             assert appended(wire, f"a crimson kettle, {part.name}", kind="fact")
             eventually(lambda part=part: part.exists() and stands_again(served))
             eventually(lambda: found(wire, "teapot") == [receipt["path"]])
-        assert receipt["id"] in state.ledger.read_text()
+        assert receipt["id"] in (state.root / "ledger.jsonl").read_text()
         shutil.rmtree(state.log.parent)
         state.lock.unlink()  # which is worth a line
         eventually(lambda: state.log.exists() and "removed" in state.log.read_text())

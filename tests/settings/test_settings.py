@@ -161,7 +161,7 @@ def test_a_configuration_that_is_no_regular_file_keeps_nobody_waiting(tmp_path: 
     asking = "import os, sys; from mcp_memory.settings.settings import load; load({}, file=sys.argv[1])"
     for file in (tmp_path / "fifo", Path("/dev/null"), tmp_path):
         done = subprocess.run([sys.executable, "-c", asking, file], capture_output=True, text=True, timeout=60)
-        assert f"cannot read {file}: it is no regular file" in done.stderr
+        assert f"cannot read {file}: it is not a regular file" in done.stderr
 
 
 def test_where_things_are(tmp_path: Path):
@@ -256,7 +256,7 @@ def test_precisions_are_those_of_the_embedder():
 
 
 def test_every_limit_is_of_a_key_and_holds_for_its_default():
-    known = dict(limits._leaves(as_tree(Settings()), ""))
+    known = dict(limits._values(as_tree(Settings()), ""))
     assert [key for key in limits.RANGES if key.replace("*", "plan") not in known] == []
     limits.check_limits(as_tree(Settings()), str)
 
