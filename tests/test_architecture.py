@@ -210,6 +210,18 @@ def chain_of(task: Task[Any], frame: FrameType | None, last: str) -> list[str]:
 
 
 @pytest.mark.fast
+def test_nothing_outside_the_engine_reaches_into_its_parts():
+    wrong = [
+        f"{file}:{number}"
+        for file in lines()
+        if file.parts[:2] != ("mcp_memory", "engine")
+        for number, line in enumerate((CHECKOUT / file).read_text().splitlines(), 1)
+        if re.search(r"engine\.parts\b|engine\.parts import", line)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.fast
 def test_no_test_module_imports_from_another():
     """What several share is in tests/support or a conftest.py."""
     wrong = [

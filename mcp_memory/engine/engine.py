@@ -11,12 +11,11 @@ from mcp_memory.engine.append import append_note
 from mcp_memory.engine.forget import forget_note
 from mcp_memory.engine.handlers import OPERATIONS
 from mcp_memory.engine.parts import EngineParts
-from mcp_memory.engine.request_parsing import request_from
+from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
-from mcp_memory.recall.request import recall_plan
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
@@ -99,14 +98,12 @@ class Engine:
         parts, answerer = self.parts, self.parts.answerer
         parts.watcher.touch()
         parts.model.call()
-        arguments = asdict(request)
-        project = arguments.pop("project")
-        plan = recall_plan(parts.config.recall, **arguments)
+        plan = recall_plan(parts.config.recall, request)
         if plan.targets:
             return await parts.note_lookup.reach(
-                plan.targets, lambda wanted: answerer.notes(wanted, plan.lines, plan.budget_tokens)
+                plan.targets, lambda wanted: answerer.notes(wanted, request.lines, plan.budget_tokens)
             )
-        filters = parts.filters(kinds=plan.kinds, project=project)
+        filters = parts.filters(kinds=plan.kinds, project=request.project)
         if plan.question is None:
             return (await answerer.start(filters.project, plan.budget_tokens, filters.kinds)).text
         stale = parts.freshness.describe_lag()

@@ -1,15 +1,22 @@
-"""Reads the fields of requests, and makes requests from JSON."""
+"""Reads the fields of requests, makes requests from JSON, and checks those for a recall."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from mcp_memory.engine.requests import INTERNAL, Mode
+from mcp_memory.engine.requests import INTERNAL, Mode, RecallRequest
 from mcp_memory.errors import InvalidInput
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
+from mcp_memory.search.filters import checked_query
+
+MOST_NOTES = 100
+"""Of one recall by ids."""
+
+LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 
 
 class Field(NamedTuple):
@@ -21,6 +28,17 @@ class Field(NamedTuple):
     is_internal: bool
     is_required: bool
     default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPlan:
+    """Notes by `targets` (ids and paths), or what fits `question`, or with neither what a session starts with."""
+
+    budget_tokens: int
+    targets: Sequence[str] = ()
+    question: str | None = None
+    kinds: Sequence[str] | None = None
+    least_confidence: float = 0.0
 
 
 R = TypeVar("R")
@@ -77,3 +95,31 @@ def _check_of(hint: Any) -> tuple[str, Callable[[Any], bool]]:
     if NoneType in get_args(hint):
         (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
     return _CHECKS[hint]
+
+
+def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
+    """Raises InvalidInput that says what to pass instead."""
+    query, ids, path = request.query, request.ids, request.path
+    phase = _phase(config, request.phase)
+    is_start = not (query or ids or path or phase)
+    default = config.start_budget_tokens if is_start else (phase or config).budget_tokens
+    budget = default if request.budget_tokens is None else request.budget_tokens
+    if not LEAST_TOKENS <= budget <= MOST_TOKENS:
+        raise InvalidInput(f"budget_tokens is {budget}", hint="pass 100 to 200000; 2000 is a good start")
+    if request.lines and (ids or not path):
+        raise InvalidInput("lines goes with path alone", hint="pass the path of one note")
+    if targets := list(dict.fromkeys([*(ids or ()), *([path] if path else ())])):
+        if query or phase or request.kinds:
+            raise InvalidInput("ids and path take no query, phase or kinds", hint="call twice")
+        if len(targets) > MOST_NOTES:
+            raise InvalidInput(f"{len(targets)} notes at once", hint=f"at most {MOST_NOTES}")
+        return RecallPlan(budget, targets)
+    phase = phase or PhaseConfig()
+    question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
+    return RecallPlan(budget, (), question, request.kinds or phase.kinds or None, phase.least_confidence)
+
+
+def _phase(config: RecallConfig, name: str | None) -> PhaseConfig | None:
+    if name and name not in config.phases:
+        raise InvalidInput(f"unknown phase {name[:100]!r}", hint=f"known phases: {', '.join(config.phases)}")
+    return config.phases[name] if name else None

@@ -10,7 +10,7 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine import requests
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
-from mcp_memory.recall.flush import FLUSH
+from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
 

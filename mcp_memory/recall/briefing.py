@@ -1,16 +1,16 @@
-"""Prepares what an agent gets without asking, when a session starts and with each prompt.
+"""Prepares what an agent gets without asking, at the start of a session and with each prompt.
 
-A session hears each passage once, until its context is emptied, and once who wrote it, if another session did since it
-began. The same notes give the same text, so that a model's prompt cache holds: no time of day is in it, and of
-freshness only what is stale.
+A session gets each passage once, until its context is emptied, and is told once if another session wrote it since. The
+same notes give the same text, so that a model's prompt cache holds: it contains no time of day, and of freshness only
+what is stale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 
@@ -18,7 +18,6 @@ from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.freshness import Freshness
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
-from mcp_memory.recall.announcements import Announcer, line_of
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
@@ -27,25 +26,41 @@ from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
 from mcp_memory.search.note_lookup import named_by
+from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.tokens import count_tokens
 
 PROMPT = "prompt"
-"""The phase of `[recall.phases]` whose budget and bar count for a prompt."""
+"""The phase of `[recall.phases]` that a prompt uses."""
 
 ANSWER_S = 0.15
-"""What a prompt's passages take at most on a busy machine; a model at rest is waited for only with the time beyond."""
+"""What a prompt's passages take at most on a busy machine; only the time beyond is for loading the model."""
 
 LOOK_S = 5.0
 
 
-class MakeFilters(Protocol):
-    def __call__(self, **wanted: Any) -> Filters: ...
+FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
+would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
+numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
+twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
+"""What an agent is asked before its context is compacted."""
+
+
+class Announcer(Protocol):
+    """Called in worker threads."""
+
+    def announcements(self, project: str | None) -> list[NoteRecord]:
+        """The notes that were stored without asking you and not yet announced to a session of this project."""
+        ...
+
+    def mark_announced(self, ids: Sequence[NoteId]) -> None:
+        """A session start has named these notes. Raises StorageFailed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """`text` is empty where there is nothing to say; `notes` are the ids of what it quotes. `degraded`: why it may know
-    less than it could, as with the model at rest."""
+    """`text` may be empty; `notes` are the ids of what it quotes. `degraded`: why less was found than possible, such as
+    an unloaded model."""
 
     text: str = ""
     notes: tuple[NoteId, ...] = ()
@@ -57,111 +72,111 @@ class Briefing:
 
 
 class Briefer:
-    """A session is named by any text. Nothing counts as given that was not ready before the deadline."""
+    """A session is named by any text. What isn't ready before the deadline doesn't count as seen."""
 
     def __init__(
         self,
         recaller: RecallAnswerer,
         index: Index,
         model: EmbedderLifecycle,
-        given: SeenPassages,
-        news: CrossSessionUpdates,
+        seen: SeenPassages,
+        updates: CrossSessionUpdates,
         config: RecallConfig,
-        filters: MakeFilters,
+        filters: Callable[..., Filters],
         freshness: Freshness,
         digest: Announcer,
     ) -> None:
         self._recaller = recaller
         self._index = index
         self._model = model
-        self._given = given
-        self._news = news
+        self._seen = seen
+        self._updates = updates
         self._config = config
         self._filters = filters
         self._freshness = freshness
         self._digest = digest
 
     async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
-        """What every session should know. Its context is taken to be empty: it may be given everything again.
+        """What every session should know. Its context counts as empty, so anything may be shown again.
 
         Raises DeadlineExceeded.
         """
         self._model.call()
         with _within(deadline_s):
             await self.reset(session)
-            self._news.begin(session)
+            self._updates.begin(session)
             wanted = self._filters(project=project)
             recalled = await self._recaller.start(wanted.project, self._config.start_budget_tokens)
-            passages, notes = await in_thread(lambda: self._behind(recalled), deadline_s=LOOK_S, what="looking it up")
+            passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             news = await in_thread(
                 lambda: self._digest.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
             room = recalled.frame.room(self._config.start_budget_tokens)
             named: list[NoteId] = []
             for note in news:
-                longer = with_notice(recalled.assembly, line_of(note, is_quoted=note.id in notes), room)
+                line = _announcement(note, is_quoted=note.id in notes)
+                longer = with_notice(recalled.assembly, line, room)
                 if longer is not recalled.assembly:
                     recalled = replace(recalled, assembly=longer)
                     named.append(note.id)
-            told = await self._told(session, recalled, passages, notes)
-            await in_thread(lambda: self._digest.mark_announced(named), deadline_s=LOOK_S, what="noting what was told")
-            return told
+            briefing = await self._briefing(session, recalled, passages, notes)
+            await in_thread(lambda: self._digest.mark_announced(named), deadline_s=LOOK_S, what="noting what was shown")
+            return briefing
 
     async def prompt(
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True
     ) -> Briefing:
-        """What fits the prompt and is new to the session; nothing where it probably wants nothing that is stored.
+        """What fits the prompt and is new to the session; nothing if the prompt probably needs no memory.
 
-        `lasting`: it stays in the session's context, and so is not given again. Raises DeadlineExceeded.
+        `lasting`: it stays in the session's context, and so isn't shown again. Raises DeadlineExceeded.
         """
         phase = self._config.phases[PROMPT]
         with _within(deadline_s):
             await self._model.returned(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
-            given = await in_thread(
-                lambda: self._given.seen_by(session), deadline_s=LOOK_S, what="reading what was given"
+            seen = await in_thread(
+                lambda: self._seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown"
             )
             stale = self._freshness.describe_lag()
-            news_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._news.unseen_by(session) else 0
+            update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._updates.unseen_by(session) else 0
             recalled = await self._recaller.question(
                 prompt,
                 self._filters(kinds=phase.kinds, project=project),
-                phase.budget_tokens - news_tokens,
+                phase.budget_tokens - update_tokens,
                 [stale] if stale else [],
                 phase.least_confidence,
-                lambda passage: mark_of(passage) in given,
+                lambda passage: mark_of(passage) in seen,
             )
-            if line := self._news.line(session, recalled.passages):
+            if line := self._updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
             lasts = recalled.passages if lasting else ()
-            briefing = await self._told(session, recalled, lasts, notes)
-            self._news.mark_seen(session, lasts)
+            briefing = await self._briefing(session, recalled, lasts, notes)
+            self._updates.mark_seen(session, lasts)
             return briefing
 
     async def reset(self, session: str) -> None:
-        """Its context is empty, or it is over."""
-        await in_thread(lambda: self._given.reset(session), deadline_s=LOOK_S, what="forgetting what was given")
+        """The session's context is empty, or it ended."""
+        await in_thread(lambda: self._seen.reset(session), deadline_s=LOOK_S, what="forgetting what was shown")
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
-        """The notes that were quoted, by the ids of briefings; forgotten ones and candidates are left out."""
+        """The notes by the ids of briefings, without forgotten ones and candidates."""
         return await in_thread(
-            lambda: {each: note for each in ids if (note := self._note(each))}, deadline_s=LOOK_S, what="looking it up"
+            lambda: {name: note for name in ids if (note := self._note(name))}, deadline_s=LOOK_S, what="looking it up"
         )
 
-    async def _told(
+    async def _briefing(
         self, session: str, recalled: RecalledText, passages: Iterable[Passage], notes: Iterable[NoteId]
     ) -> Briefing:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
-        await in_thread(lambda: self._given.add(session, marks), deadline_s=LOOK_S, what="keeping what was given")
-        return Briefing(
-            replace(recalled, frame=replace(recalled.frame, as_of=None)).text, tuple(notes), recalled.degraded
-        )
+        await in_thread(lambda: self._seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
+        recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))
+        return Briefing(recalled.text, tuple(notes), recalled.degraded)
 
-    def _behind(self, recalled: RecalledText) -> tuple[list[Passage], list[NoteId]]:
-        """The passages that stand in notes as they are quoted, and these notes."""
+    def _quoted(self, recalled: RecalledText) -> tuple[list[Passage], list[NoteId]]:
+        """The passages that the excerpts contain, and the notes of the excerpts."""
         quoted: dict[NotePath, list[str]] = {}
         for excerpt in recalled.assembly.excerpts:
             quoted.setdefault(excerpt.path, []).append(excerpt.text)
@@ -189,3 +204,13 @@ def _within(deadline_s: float) -> Generator[None]:
             yield
     except TimeoutError as error:
         raise DeadlineExceeded(f"a briefing took longer than {deadline_s:g} s", hint="see mcp-memory status") from error
+
+
+def _announcement(note: NoteRecord, *, is_quoted: bool) -> str:
+    """`is_quoted`: the text above already has what the note says, and when."""
+    when = f" on {note.created.date().isoformat()}" if note.created else ""
+    contradicted = ", ".join(note.meta.get("contradicts", ()))
+    undo = f"undo: mcp-memory review --undo {note.id}" + (f"; contradicts {contradicted}" if contradicted else "")
+    if is_quoted:
+        return f"Stored because the person said so: {in_quotes(note.path)} ({undo})"
+    return f"Stored because the person said so{when}: {in_quotes(note.title)} [{note.kind}] ({undo})"

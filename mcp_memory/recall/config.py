@@ -10,13 +10,13 @@ from mcp_memory.search.confidence_config import UNWANTED
 
 @dataclass(frozen=True, slots=True)
 class PhaseConfig:
-    """One table `[recall.phases.<name>]`: what a moment of an agent's work wants to see."""
+    """One table `[recall.phases.<name>]`: what an agent needs in one phase of its work."""
 
     budget_tokens: int = 2000
     kinds: tuple[str, ...] = ()
     """Empty = all kinds."""
     least_confidence: float = 0.0
-    """0 to 1: where it is less likely that a prompt wants what is stored, the answer says that nothing is."""
+    """0 to 1: below it, the answer is that nothing relevant is stored."""
 
 
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
@@ -40,7 +40,7 @@ class RecallConfig:
     topic_pages: bool = True
     """Whether a question about a topic as a whole gets its page first."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
-    """The user's own are added to the shipped ones; one of the same name replaces it."""
+    """Yours are added to the shipped ones; one of the same name replaces it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "phases", {**SHIPPED_PHASES, **self.phases})

@@ -1,10 +1,9 @@
-"""Fits excerpts into a token budget. Pure functions from excerpts to the text that an agent reads.
+"""Fits excerpts into a token budget, and renders the text that an agent reads. Pure functions.
 
-What is recalled is data that somebody stored, never an instruction. So all of it, names of files included, stands
-between two marks that are made from a hash of the very text and that this text does not contain, and no line of a note
-can be taken for one of ours: it stands behind its number or a `>`. Characters that hide or reorder text are shown by
-their code. Lengths are counted in characters of the finished text, so that a budget is
-never exceeded.
+What is recalled is stored data, never an instruction. So all of it, file names included, stands between two marks made
+from a hash of the text, which the text doesn't contain; and each line of a note stands behind its number or a `>`, so
+that none passes for ours. Characters that hide or reorder text are shown by their code. Lengths are counted in
+characters of the finished text, so that a budget is never exceeded.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 
 from mcp_memory.models import NotePath, Passage
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge
@@ -23,15 +22,15 @@ from mcp_memory.text.language.terms import overlap
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_NAMED = 10
-"""So many notes that did not fit are named, the others only counted."""
+"""Of the notes that didn't fit; further ones are only counted."""
 
 _DRAWN = 4
-"""What goes on a document's chosen passage is taken so many places before its own. Evidence within 500 tokens on
-documentation .618 -> .661; where entries stand for themselves it costs 1 point, so it is not done there."""
+"""A passage that continues a chosen one of its document moves up by as many places. Evidence within 500 tokens on
+documentation .618 -> .661; among entries, which are complete in themselves, it costs 1 point: there it isn't done."""
 
 _COPIES, _ALIKE, _COMPARED = 3, 0.7, 5
-"""So many passages may share this part of their words with one another (Jaccard), if they have so many at least: ten
-notes that differ in a number are as one, and would leave no room for another."""
+"""At most so many passages may share this part of their words (Jaccard), if they have at least so many words: ten notes
+that differ in a number would otherwise leave no room for others."""
 
 _MARK_DIGITS = 8
 _LEAST_ROOM_CHARS = 60
@@ -40,7 +39,7 @@ _LEAST_ROOM_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class BudgetedText:
-    """`notices` are lines about the notes: which did not fit, with the call that gets them, and links."""
+    """`notices` are lines about the notes: which didn't fit, with the call that gets them, and links."""
 
     excerpts: tuple[Excerpt, ...]
     notices: tuple[str, ...] = ()
@@ -48,17 +47,16 @@ class BudgetedText:
 
 @dataclass(frozen=True, slots=True)
 class TextFrame:
-    """What stands around the quoted notes, in our own words. `as_of` is ISO 8601; None where the same notes are to give
-    the same text at any time."""
+    """Our words around the quoted notes. `as_of` is ISO 8601; None if the same notes must always give the same text."""
 
     title: str
     as_of: str | None
     remarks: tuple[str, ...] = ()
     more: str = ""
-    """The call that gets what is not quoted, where anything is."""
+    """The call that gets what isn't quoted."""
 
     def room(self, budget_tokens: int) -> int:
-        """How many characters the quoted part may have."""
+        """The most characters of the quoted part."""
         return budget_tokens * CHARS_PER_TOKEN - len(_framed(self, "", "x" * _MARK_DIGITS))
 
     def within(self, budget_tokens: int) -> TextFrame:
@@ -76,48 +74,47 @@ class TextFrame:
 def choose(
     passages: Sequence[Passage], room_chars: int, known: Callable[[Passage], bool]
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
-    """The best passages that fit, and which they are; without those that are `known` to the reader. These take their
-    room all the same: in their place there would only be what fits the question less."""
+    """The text of the best passages that fit, and these passages, without those that the reader has `known`. Known ones
+    still take their room: what could replace them fits the question less."""
     packed = pack(continued(varied(passages)), room_chars)
     if not packed:
-        # An answer that says nothing although something is known would be worse than a passage that is cut.
-        best = tuple(each for each in passages[:1] if not known(each))
-        return fit([excerpt_of(each) for each in best], room_chars), best
-    quoted = tuple(each for each in passages if any(excerpt.quotes(each) for excerpt in packed))
-    new = tuple(each for each in quoted if not known(each))
+        # A passage that is cut is better than an empty answer.
+        best = tuple(passage for passage in passages[:1] if not known(passage))
+        return fit(list(map(excerpt_of, best)), room_chars), best
+    quoted = tuple(passage for passage in passages if any(excerpt.quotes(passage) for excerpt in packed))
+    new = tuple(passage for passage in quoted if not known(passage))
     return BudgetedText(tuple(packed if new == quoted else pack(continued(varied(new)), room_chars))), new
 
 
 def varied(passages: Iterable[Passage]) -> Iterator[Passage]:
-    """The same, but that of those that say nearly the same only the best few stand before all others."""
-    told: list[frozenset[str]] = []
+    """The same passages, but of those that say nearly the same, all except the best few come last."""
+    earlier: list[frozenset[str]] = []
     copies: list[Passage] = []
     for passage in passages:
         words = frozenset(passage.chunk.text.lower().split())
-        if len(words) >= _COMPARED and sum(overlap(words, each) >= _ALIKE for each in told) >= _COPIES:
+        if len(words) >= _COMPARED and sum(overlap(words, others) >= _ALIKE for others in earlier) >= _COPIES:
             copies.append(passage)
         else:
-            told.append(words)
+            earlier.append(words)
             yield passage
     yield from copies
 
 
 def continued(passages: Iterable[Passage]) -> Iterator[Passage]:
-    """The same in the order given, but that a document's text is read on: who is told the beginning of a section wants
-    what stands right behind it, and it costs no header. An entry of a log and a turn of a conversation end where they
-    end."""
+    """The same passages, but what continues a document's section moves up behind its beginning, where it costs no
+    header. Log entries and turns of a conversation are complete in themselves."""
     ahead = iter(passages)
     rest = list(islice(ahead, _DRAWN + 1))
     ends: set[tuple[NotePath, int, int]] = set()
     while rest:
-        passage = rest.pop(next((at for at, each in enumerate(rest) if _goes_on(each, ends)), 0))
+        passage = rest.pop(next((at for at, other in enumerate(rest) if _continues(other, ends)), 0))
         rest += islice(ahead, 1)
         ends.add((passage.note.path, passage.chunk.section, passage.chunk.end_line))
         yield passage
 
 
-def _goes_on(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
-    """With one empty line between them at most."""
+def _continues(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
+    """With at most one empty line in between."""
     path, chunk = passage.note.path, passage.chunk
     if not any((path, chunk.section, chunk.start_line - lines) in ends for lines in (0, 1, 2)):
         return False
@@ -125,8 +122,8 @@ def _goes_on(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
 
 
 def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:
-    """The best passages, in the order given, that fit; one that does not fit is passed over for the next. Neighbours
-    are joined and no line comes twice; notes are in the order of their best passage."""
+    """The passages that fit, in this order; one that doesn't fit is skipped. Neighbors are joined and no line comes
+    twice; notes are in the order of their best passage."""
     left = room_chars
     notes: dict[NotePath, tuple[list[Excerpt], int]] = {}
     for passage in passages:
@@ -143,33 +140,29 @@ def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:
 
 
 def fit(excerpts: Sequence[Excerpt], room_chars: int) -> BudgetedText:
-    """Whole excerpts while they fit, the first one too long cut at a line, a log's at an entry; the rest is named,
-    never silently cut."""
+    """Whole excerpts while they fit; the first that doesn't is cut at a line (a log's at an entry), and the rest is
+    named."""
     if length(excerpts) <= room_chars:
         return BudgetedText(tuple(excerpts))
-    # Of a log both what stands before and what stands behind may be left out.
+    # Both the beginning and the end of a log may be left out.
     sides = ((excerpt, 2 if excerpt.entries else 1) for excerpt in excerpts)
-    names = max((count * len(_call(each, each.end_line, each.end_line)) for each, count in sides), default=0)
+    names = max((count * len(_call(part, part.end_line, part.end_line)) for part, count in sides), default=0)
     reserved = min(names + len(_uncounted(len(excerpts))) + 2, room_chars // 2)
     left = room_chars - reserved
     fitted: list[Excerpt] = []
     left_out: list[str] = []
     cut = False
     for excerpt in excerpts:
-        whole = length([*fitted, excerpt]) - length(fitted)
-        if whole <= left:
-            fitted.append(excerpt)
-            left -= whole
-            continue
-        room = left - (whole - len(quoted_on(excerpt.text)))
-        shown = None if cut else (_latest(excerpt, room) if excerpt.entries else _head(excerpt, room))
-        cut = True
-        if shown:
-            left -= length([*fitted, shown]) - length(fitted)
-            fitted.append(shown)
+        shown, whole = excerpt, length([*fitted, excerpt]) - length(fitted)
+        if whole > left:
+            room = left - (whole - len(quoted_on(excerpt.text)))
+            shown = None if cut else (_latest(excerpt, room) if excerpt.entries else _head(excerpt, room))
+            cut = True
         if not shown:
             left_out.append(_call(excerpt, excerpt.start_line))
             continue
+        left -= length([*fitted, shown]) - length(fitted)
+        fitted.append(shown)
         if shown.end_line < excerpt.end_line:
             left_out.append(_call(excerpt, shown.end_line + 1))
         if shown.start_line > excerpt.start_line:
@@ -184,12 +177,12 @@ def with_notice(assembly: BudgetedText, notice: str, room_chars: int) -> Budgete
 
 
 def length(excerpts: Sequence[Excerpt]) -> int:
-    """In characters, as they are shown, with a line break behind each."""
+    """In characters as shown, each with a line break."""
     return sum(len(line) + 1 for line in _blocks(excerpts))
 
 
 def size(assembly: BudgetedText) -> int:
-    """In characters, notices and all, with a line break behind each."""
+    """In characters, including notices, each with a line break."""
     return length(assembly.excerpts) + sum(len(notice) + 1 for notice in assembly.notices)
 
 
@@ -216,15 +209,15 @@ def _quoted(assembly: BudgetedText) -> str:
 
 
 def _blocks(excerpts: Sequence[Excerpt]) -> list[str]:
-    """A line for each note, and its excerpts; where another heading of it begins, that is said, too."""
+    """A line for each note, and its excerpts, with the heading where it changes."""
     blocks: list[str] = []
     path, heading = None, ""
     for excerpt in excerpts:
-        place = _lines(excerpt)
+        first, last = excerpt.start_line, excerpt.end_line
+        place = str(first) if first == last else f"{first}-{last}"
         if excerpt.path != path:
-            blocks.append(
-                "### " + " · ".join(filter(None, map(in_line, (excerpt.path, excerpt.heading, excerpt.about))))
-            )
+            facts = map(in_line, (excerpt.path, excerpt.heading, excerpt.about))
+            blocks.append(f"### {' · '.join(filter(None, facts))}")
         elif excerpt.heading and excerpt.heading != heading:
             place = f"{place} · {in_line(excerpt.heading)}"
         path, heading = excerpt.path, excerpt.heading
@@ -234,14 +227,9 @@ def _blocks(excerpts: Sequence[Excerpt]) -> list[str]:
 
 def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
     """The first lines that fit; of one huge line, as much as fits."""
-    taken: list[str] = []
-    left = room_chars
     lines = excerpt.text.split("\n")
-    for line in lines:
-        if _size(line) > left:
-            break
-        taken.append(line)
-        left -= _size(line)
+    used = accumulate(map(_size, lines))
+    taken = [line for line, chars in zip(lines, used, strict=True) if chars <= room_chars]
     if any(line.strip() for line in taken):
         return replace(excerpt, text="\n".join(taken), end_line=excerpt.start_line + len(taken) - 1)
     start = lines[0][: max(0, room_chars - 2)]
@@ -291,11 +279,5 @@ def _uncounted(notes: int) -> str:
 
 
 def _size(line: str) -> int:
-    """In characters, as it is quoted, with a line break."""
+    """In characters as quoted, with a line break."""
     return len(visible(line)) + len(QUOTED) + 1
-
-
-def _lines(excerpt: Excerpt) -> str:
-    if excerpt.start_line == excerpt.end_line:
-        return str(excerpt.start_line)
-    return f"{excerpt.start_line}-{excerpt.end_line}"

@@ -1,7 +1,7 @@
-"""Tracks what other sessions have stored since a session began, so that it is told who wrote what it gets.
+"""Tracks what other sessions stored since a session began, so that it learns who wrote what it gets.
 
-In the order of storing, no clock decides. Of the running daemon alone: what was stored before counts as known, since it
-is recalled like everything else.
+The order of storing counts, not a clock. Covers the running daemon only: what was stored before is recalled like
+everything else.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_STORED = 1000
 MOST_SESSIONS = 1000
 
 MOST_TOLD = 3
-"""In one line; further ones are in the passages all the same."""
+"""In one line; further ones are among the passages anyway."""
 
 ROOM_TOKENS = 100
-"""Of the budget of a prompt, for this line where there may be one."""
+"""Of a prompt's budget, reserved if there may be such a line."""
 
 TITLE_CHARS = 80
 SESSION_CHARS = 24
@@ -29,30 +29,29 @@ SESSION_CHARS = 24
 
 @dataclass(frozen=True, slots=True)
 class StoredNote:
-    """`source` is the client that wrote, by its token; `session` its session where it says one."""
+    """`source`: the client that wrote, by its token; `session`: its session, if it named one."""
 
     number: int
     source: str | None
     session: str | None
 
     def is_by(self, session: str) -> bool:
-        """Whether this session, `client/id`, may have written it. One of the same client that does not say which of
-        its sessions it is may be this one."""
+        """Whether this session, `client/id`, may have written it. If the same client wrote it without naming a session,
+        it may be this one."""
         if self.session:
             return session == f"{self.source}/{self.session}" or (not self.source and session.endswith(self.session))
         return not self.source or session.startswith(f"{self.source}/")
 
     @property
     def author(self) -> str:
-        said = self.session or ""
-        short = said if len(said) <= SESSION_CHARS else f"{said[:SESSION_CHARS]}…"
-        return ", session ".join(part for part in (self.source or "another client", short) if part)
+        session = _cut(self.session or "", SESSION_CHARS)
+        return ", session ".join(filter(None, (self.source or "another client", session)))
 
 
 @dataclass(slots=True)
 class _Reader:
     began: int
-    told: set[NoteId] = field(default_factory=set[NoteId])
+    seen: set[NoteId] = field(default_factory=set[NoteId])
 
 
 class CrossSessionUpdates:
@@ -69,16 +68,16 @@ class CrossSessionUpdates:
         self._stored.append((note, StoredNote(self._count, source, session)))
 
     def begin(self, session: str) -> None:
-        """What has been stored so far is no news to it."""
+        """What was stored so far is not news to this session."""
         self._readers.store(session, _Reader(self._count))
 
     def unseen_by(self, session: str) -> dict[NoteId, StoredNote]:
-        """What others have stored since it began and it has not been told of. One that nobody began begins now."""
+        """What others stored since it began and it hasn't seen. An unknown session begins now."""
         reader = self._readers.get(session) or self._readers.store(session, _Reader(self._count))
         return {
             note: stored
             for note, stored in self._stored
-            if stored.number > reader.began and note not in reader.told and not stored.is_by(session)
+            if stored.number > reader.began and note not in reader.seen and not stored.is_by(session)
         }
 
     def line(self, session: str, passages: Sequence[Passage]) -> str | None:
@@ -92,15 +91,18 @@ class CrossSessionUpdates:
         return f"New since this session began: {'; '.join(named)}." if named else None
 
     def mark_seen(self, session: str, passages: Sequence[Passage]) -> None:
-        """None of these is news to it any more."""
+        """These are no longer news to the session."""
         if reader := self._readers.get(session):
-            reader.told.update(passage.shown_id for passage in passages)
+            reader.seen.update(passage.shown_id for passage in passages)
 
 
 def _named(passage: Passage, stored: StoredNote) -> str:
     note = passage.note
     title = passage.chunk.headings[-1] if note.is_log and passage.chunk.headings else note.title
-    short = in_quotes(title if len(title) <= TITLE_CHARS else f"{title[:TITLE_CHARS]}…")
     when = note.updated or note.created
     day = f"{when.date().isoformat()}, " if when else ""
-    return f"{short} ({day}by {in_line(stored.author)})"
+    return f"{in_quotes(_cut(title, TITLE_CHARS))} ({day}by {in_line(stored.author)})"
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]}…"

@@ -1,8 +1,8 @@
 """Tracks which passages each session has already seen, so none is injected twice.
 
-A passage is remembered by its note's id and its words, as one hash: compaction moves notes, and no text belongs here.
-One small file a session in the state folder, so that a restart of the daemon forgets nothing; not synced, since a
-power cut ends the sessions too.
+A passage is remembered as one hash of its note's id and its words: compaction moves notes, and texts don't belong here.
+Each session has a small file in the state folder, which survives a restart; it isn't synced, since a power cut ends the
+sessions too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.private_files import append_line
 
 KEPT_S = 14 * 86_400.0
-"""After so long without a word, a session is taken for over."""
+"""After this long without activity, a session counts as ended."""
 
 MOST_SESSIONS = 1000
 """The newest; each is a file of some kilobytes."""
 
 MOST_PASSAGES = 10_000
-"""Of one session, more than any context holds: then it is taken to have lost them all."""
+"""More than any context holds: beyond this, a session counts as having lost them all."""
 
 _IN_MEMORY = 64
 _LINE = re.compile(r"[0-9a-f]{16}")
@@ -36,15 +36,14 @@ log = logging.getLogger(__name__)
 
 
 def mark_of(passage: Passage) -> str:
-    """16 hexadecimal digits that stand for these words of this note."""
-    said = f"{passage.note.id}\0{passage.chunk.text}"
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """16 hexadecimal digits for these words of this note."""
+    return _digest(f"{passage.note.id}\0{passage.chunk.text}")[:16]
 
 
 class SeenPassages:
     """Marks by session; a session is named by any text. Thread-safe.
 
-    A disk that fails is no reason to tell an agent less: marks then hold in memory, and a restart may repeat some.
+    If the disk fails, marks are kept in memory, and a restart may repeat some.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +52,7 @@ class SeenPassages:
         self._sessions: LruCache[Path, frozenset[str]] = LruCache(_IN_MEMORY)
 
     def seen_by(self, session: str) -> frozenset[str]:
-        """What it has been given since it began, or since its context was last emptied."""
+        """What it has seen since it began, or since its context was last emptied."""
         with self._lock:
             return self._known(self._file(session))
 
@@ -72,7 +71,7 @@ class SeenPassages:
                 append_line(file, "\n".join(new).encode(), synced=False)
 
     def reset(self, session: str) -> None:
-        """Its context is empty, or it is over. Takes out sessions that are long over, too."""
+        """Its context is empty, or it ended. Also removes sessions that ended long ago."""
         with self._lock:
             self._drop(self._file(session))
             self._expire()
@@ -88,18 +87,22 @@ class SeenPassages:
 
     def _expire(self) -> None:
         with _in_memory_alone():
-            newest = sorted(((each.stat().st_mtime, each) for each in self._folder.glob("*")), reverse=True)
+            newest = sorted(((file.stat().st_mtime, file) for file in self._folder.glob("*")), reverse=True)
             oldest = time() - KEPT_S
             for number, (written, file) in enumerate(newest):
                 if number >= MOST_SESSIONS or written < oldest:
                     self._drop(file)
 
     def _file(self, session: str) -> Path:
-        return self._folder / hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self._folder / _digest(session)[:32]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _read(file: Path) -> frozenset[str]:
-    """Nothing where there is no file; a line that was cut short counts for nothing."""
+    """Empty if there is no file; a line that was cut short is ignored."""
     lines: list[str] = []
     with _in_memory_alone(), suppress(FileNotFoundError):
         lines = file.read_text(encoding="ascii", errors="replace").splitlines()
@@ -111,4 +114,4 @@ def _in_memory_alone() -> Generator[None]:
     try:
         yield
     except OSError as error:
-        log.warning("what sessions were given is kept in memory alone: %s", error.strerror)
+        log.warning("what sessions have seen is kept only in memory: %s", error.strerror)

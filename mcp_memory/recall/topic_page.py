@@ -43,30 +43,29 @@ class TopicPage:
 
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
-    """As much of a page as fits: all of its lines, or every second one, or every third …, since they are in the order
-    of the notes; and the call that gets the links to these. Nothing, where not one line fits."""
+    """As much of a page as fits: all of its lines, or every second, or every third …, since they follow the order of
+    its notes; and the call that gets the whole page. Empty if not one line fits."""
     whole = page.excerpt
     call = f"The whole page, with links to its notes: memory_recall path={json.dumps(whole.path, ensure_ascii=False)}"
-    said = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
-    for step in range(1, len(said) + 1):
-        lines = said if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
-        some = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(call),))
-        if size(some) <= room_chars:
-            return some
+    filled = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
+    for step in range(1, len(filled) + 1):
+        lines = filled if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
+        text = BudgetedText(tuple(stretches(whole, dict(list(lines.items())[::step]))), (visible(call),))
+        if size(text) <= room_chars:
+            return text
     return BudgetedText(())
 
 
 def is_called(title: str, subject: frozenset[str]) -> bool:
-    """Whether a topic of this title is what is asked about: one of the phrases that the title lists is, and the rest of
-    the question is said by the others. So nothing that is asked about is lost from its page; and a word of a phrase is
-    not enough, for it may be that of a much larger subject."""
+    """Whether a question is about a topic of this title: it contains a whole phrase of the title, and the other phrases
+    cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger subject."""
     phrases = [telling(phrase) for phrase in title.split(",")]
     named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
     return named and subject <= frozenset[str]().union(*phrases)
 
 
 class TopicPages:
-    """Looks at the index and at files: for worker threads."""
+    """Reads the index and files: for worker threads."""
 
     def __init__(self, vault: Vault, index: Index) -> None:
         self._vault = vault
@@ -74,11 +73,9 @@ class TopicPages:
         self._root = vault.layout.in_home(TOPICS)
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        """Of the topics that are called so, and which a walk comes by, the nearest. None where there is none, and where
-        its page is stale, or made from what the filters leave out or somebody forgot. `subject` are folded words;
-        `meaning` the question's vector.
-
-        Raises what reading a file raises.
+        """The page of the nearest topic with this name that the beam search finds. None if there is none, or its page
+        is stale or made from notes that are filtered out or forgotten. `subject`: folded words; `meaning`: the
+        question's vector. Raises what reading a file raises.
         """
         made = self._records(self._root, {NoteState.SUMMARY})
         pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
@@ -100,8 +97,8 @@ class TopicPages:
     def _shown(self, page: NoteRecord, filters: Filters) -> TopicPage | None:
         topic = self._topic(page, filters.now)
         topics = list(topic.walk())
-        notes = [note for each in topics for note in each.leaves]
-        if not topic.ours or any(each.stale for each in topics) or not all(map(filters.admits, notes)):
+        notes = [note for below in topics for note in below.leaves]
+        if not topic.ours or any(below.stale for below in topics) or not all(map(filters.admits, notes)):
             return None
         file = self._vault.read(page.path)
         if file.record.etag != page.etag or quotes_forgotten(file.text, self._vault, self._index):
@@ -109,7 +106,7 @@ class TopicPages:
         return TopicPage(topic.folder, _excerpt(file, topic))
 
     def is_overtaken(self, page: NoteRecord) -> bool:
-        """Whether it may still say what pages below it said before they were made anew."""
+        """Whether it may still quote pages below it from before they were rewritten."""
         if page.path.startswith("@") or not page.path.endswith(f"/{PAGE}"):
             return False
         topic = self._topic(page)
@@ -128,7 +125,7 @@ class TopicPages:
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:
-    """The nearest folder above that has a page; empty at the top."""
+    """The closest folder above with a page; empty at the top."""
     above = folder.rpartition("/")[0]
     while above and above not in pages:
         above = above.rpartition("/")[0]
@@ -136,20 +133,20 @@ def _above(folder: str, pages: dict[str, NoteRecord]) -> str:
 
 
 def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
-    said = summary_text(file.body)
-    before = file.text.count("\n", 0, file.body_start + file.body.find(said))
+    text = summary_text(file.body)
+    before = file.text.count("\n", 0, file.body_start + file.body.find(text))
     days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
     about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
-    return Excerpt(file.record.path, before + 1, before + 1 + said.count("\n"), said, topic.title, about)
+    return Excerpt(file.record.path, before + 1, before + 1 + text.count("\n"), text, topic.title, about)
 
 
 BEAM = 8
-"""So many topics of a level are gone below. With 2, 4 and 8, a question about a topic by its title is told of 80, 80
-and 82 % of its notes within 500 tokens on a developer's notes, of 64, 64 and 69 % on documentation; by search alone of
-54 and 26 %. Where the answer to any other question stands is not for a walk to say: of the evidence that search finds
-within 500 tokens, 1 to 8 points lie outside of what 8 lead to, and 4 to 18 outside of 4."""
+"""The number of topics of a level that are followed. With 2, 4 and 8, a question about a topic by its title gets 80, 80
+and 82 % of its notes within 500 tokens on a developer's notes, 64, 64 and 69 % on documentation; by search alone 54 and
+26 %. For other questions this search isn't suited: of the evidence that search finds within 500 tokens, 1 to 8 points
+lie outside of what 8 topics lead to, and 4 to 18 outside of 4."""
 MOST_READ = 256
-"""Vectors, of one walk."""
+"""Vectors, of one beam search."""
 
 
 def find_topic(
@@ -161,11 +158,10 @@ def find_topic(
     beam: int = BEAM,
     most: int = MOST_READ,
 ) -> str | None:
-    """The topic nearest to the question among those that fit and that the walk comes by; of equals the first by name.
+    """The topic nearest to the question among those that fit, by beam search; of equals the first by name.
 
-    `below` names the topics right below one. `near` tells how near each of them is, at the price of a vector each; of
-    more than `most` in all, those that fit are looked at first. The walk ends at the bottom, or where something fits
-    and nothing nearer does on the level below.
+    `below` names a topic's direct sub-topics; `near` says how near each is, and reads a vector for each. Of more than
+    `most` in all, those that fit are read first. Ends at the bottom, or when a level has no nearer topic that fits.
     """
     level, found, found_near, left = sorted(top), None, 0.0, most
     while level and left > 0:
@@ -178,5 +174,5 @@ def find_topic(
             found, found_near = fitting, nearness[fitting]
         elif found is not None:
             break
-        level = sorted(each for topic in nearest for each in below(topic))
+        level = sorted(name for topic in nearest for name in below(topic))
     return found

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from mcp_memory.recall.flush import FLUSH
+from mcp_memory.recall.briefing import FLUSH
 from tests.clients.agents import (
     OPENCLAW_S,
     Agent,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.integrations.clients import HOOK_EVENTS
-from mcp_memory.recall.flush import FLUSH
+from mcp_memory.recall.briefing import FLUSH
 from tests.clients.agents import Agent, claude_environ, codex_model, doctored, first_request, patient
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
