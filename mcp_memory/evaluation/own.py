@@ -29,7 +29,7 @@ from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import home_of
 from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.reader import Reader
+from mcp_memory.vault.note_store import NoteStore
 
 TITLE, SHORTENED, REWORDED = "title", "shortened", "reworded"
 
@@ -61,25 +61,26 @@ def own_questions(config: EngineConfig, most: int, seed: int = 1) -> QuestionSet
     return QuestionSet("own", vault, [question for known in found.values() for question in known])
 
 
-def _open_reader(config: EngineConfig) -> tuple[Reader, Filters]:
+def _open_reader(config: EngineConfig) -> tuple[NoteStore, Filters]:
     """Returns a reader like the engine's, and the filters of a search without any."""
     now, kinds = after_last_log(config.root), NoteKinds(config.kinds)
     zone, forgotten = now.tzinfo or UTC, config.state / "undo"
     with naming_the_cause(str(config.root)):
         layout = Layout(home_of(config.root), zone)
-    reader = Reader(
+    reader = NoteStore(
         open_storage(config.root, name=config.vault.storage, read_only=True),
         {},
         layout=layout,
         kinds=kinds,
         max_note_bytes=config.vault.max_note_bytes,
+        clock=lambda: now,
         tombstones=Tombstones(forgotten) if forgotten.is_dir() else None,
     )
     return reader, filters_from(now=now, tz=zone)
 
 
 def _asked(
-    path: NotePath, reader: Reader, filters: Filters, chance: random.Random
+    path: NotePath, reader: NoteStore, filters: Filters, chance: random.Random
 ) -> Iterator[tuple[str, str, GoldSpan]]:
     try:
         file = reader.read(path)

@@ -1,33 +1,29 @@
-"""Daily logs: entries that many writers add at once, each whole and once."""
+"""Adds entries to daily logs, which many writers do at once: each entry whole and once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import NotePath, Outcome
-from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.note_file import NoteFile, editable_text
-from mcp_memory.vault.reader import Reader
+from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.retirement import ATTEMPTS, Retirement
 
 SAME_MINUTE_S = 60.0
 
 FULL_BYTES = 128 * 1024
-"""A log of this size, some 500 entries, is continued in another file: for each entry its whole file is written and cut
-into chunks anew."""
+"""A log of this size, some 500 entries, is continued in another file, since each new entry rewrites and rechunks its
+whole file."""
 
-_GAP = 3
-"""So many parts of a day may be missing before a later one."""
-
-_GLUE_BYTES = 100
-"""What an entry may need besides itself: a line break or two, the end of an open fence."""
+_GAP = 3  # so many parts of a day may be missing before a later one
+_GLUE_BYTES = 100  # what an entry may need besides itself: a line break or two, the end of an open fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +36,24 @@ class _Part:
 
 
 class DailyLog:
-    """Adds entries to `memory/YYYY-MM-DD.md`, or where the layout says, and to further parts of a long day's log.
-    Thread-safe, except that the same content must come in one thread at a time."""
+    """Adds entries to `memory/YYYY-MM-DD.md`, or where the layout puts it, and to further parts of a long day's log.
 
-    def __init__(
-        self,
-        backend: StorageBackend,
-        reader: Reader,
-        journal: AppendJournal,
-        retirement: Retirement,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._backend = backend
-        self._reader = reader
+    Thread-safe, except that the same content must come in one thread at a time.
+    """
+
+    def __init__(self, notes: NoteStore, journal: AppendJournal, retirement: Retirement) -> None:
+        self._notes = notes
         self._journal = journal
         self._retirement = retirement
-        self._clock = clock
 
     def append(self, draft: Draft) -> WriteResult:
         """Raises Refused for a log that holds no text, StorageFailed."""
-        now = self._clock()
+        now = self._notes.clock()
         labels = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)))
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, labels)
         path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
-        file = self._file(path)
-        if again := self._recent_entry(draft, now) or self._remembered_entry(file, entry_hash(text)):
+        file = self._notes.find(path)
+        if again := self._recent_entry(draft, now) or self._forgotten_entry(file, entry_hash(text)):
             return again
         before = file.record.etag if file else None
         added = JournaledAppend(
@@ -80,43 +69,40 @@ class DailyLog:
         return stored
 
     def parts(self, day: date) -> list[NotePath]:
-        """The files of a day's log that are there, in their order."""
+        """The existing files of a day's log, in order."""
         found: list[NotePath] = []
-        with suppress(McpMemoryError):  # what can be seen of them
+        with suppress(McpMemoryError):  # keeps those that could be read
             found.extend(part.path for part in self._parts(day))
         return found
 
     def add(self, path: NotePath, text: str) -> WriteResult:
-        """Write an entry at the end of a log, whatever stands there already. Raises as `append`."""
+        """Writes an entry at the end of a log, whatever is in it. Raises as `append`."""
         for _ in range(ATTEMPTS):
             try:
-                blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
+                blob = self._notes.read_bytes(path)
                 before, etag = editable_text(path, blob.data), blob.etag
             except NotFound:
-                before, etag = logs.new_log(logs.is_log_path(path) or self._clock().date()), None
+                before, etag = logs.new_log(logs.is_log_path(path) or self._notes.clock().date()), None
             data = logs.append_entry(before, text).encode("utf-8", "surrogateescape")
-            if len(data) > self._reader.max_note_bytes:
+            if len(data) > self._notes.max_note_bytes:
                 raise Refused(f"{path} is full", hint="store this as a note")
             try:
-                written = self._backend.write(path, data, etag)
+                return WriteResult(self._notes.write(path, data, etag), Outcome.CREATED, entry_hash(text))
             except PreconditionFailed:
                 continue
             except AlreadyExists:
-                if self._file(path) is None:
-                    raise  # not a faster writer: another name stands where ours would
-                continue
-            file = self._reader.note(path, data, written.etag, written.stat)
-            return WriteResult(file, Outcome.CREATED, entry_hash(text), written.conflict)
+                if self._notes.find(path) is None:
+                    raise  # not a faster writer: another name is in the way
         raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
 
     def _parts(self, day: date) -> Iterator[_Part]:
-        """In their order. Somebody may have taken one away. Raises as reading does."""
+        """In order; some may have been removed. Raises as reading does."""
         number = missing = 0
         while missing <= _GAP:
             number += 1
-            path = self._reader.layout.log_of(day, number)
+            path = self._notes.layout.log_of(day, number)
             try:
-                size_bytes = self._backend.stat(path).size_bytes
+                size_bytes = self._notes.stat(path).size_bytes
             except NotFound:
                 missing += 1
                 continue
@@ -124,23 +110,15 @@ class DailyLog:
             yield _Part(number, path, size_bytes)
 
     def _open_log(self, day: date, more_bytes: int) -> NotePath:
-        """Where the next entry goes."""
-        *_, last = _Part(1, self._reader.layout.log_of(day), 0), *self._parts(day)
-        limit = self._reader.max_note_bytes
+        """The file for the next entry."""
+        layout, limit = self._notes.layout, self._notes.max_note_bytes
+        *_, last = _Part(1, layout.log_of(day), 0), *self._parts(day)
         is_full = last.size_bytes >= min(FULL_BYTES, limit // 2)
         fits = last.size_bytes + more_bytes + _GLUE_BYTES <= limit
-        return (
-            self._reader.layout.log_of(day, last.number + 1) if last.size_bytes and (is_full or not fits) else last.path
-        )
-
-    def _file(self, path: NotePath) -> NoteFile | None:
-        try:
-            return self._reader.read(path)
-        except NotFound:
-            return None
+        return layout.log_of(day, last.number + 1) if last.size_bytes and (is_full or not fits) else last.path
 
     def _mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
-        # The entry's own outcome is decided. Without the mark it is listed as cut short, should it ever be lost.
+        # The append's own outcome is decided. Without the mark the entry would be listed as cut short if it is lost.
         with suppress(StorageFailed):
             self._journal.mark(added, fate)
 
@@ -149,14 +127,14 @@ class DailyLog:
         for known in self._journal.recent(draft.content_hash, now.timestamp() - SAME_MINUTE_S):
             if (known.session, known.project) != (draft.session, draft.project) or known.at > now.timestamp():
                 continue
-            file = self._file(known.path)
+            file = self._notes.find(known.path)
             if file and known.entry not in file.forgotten_entries and file.has_entry(known.entry):
                 return WriteResult(file, Outcome.DUPLICATE, known.entry)
         return None
 
-    def _remembered_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
-        """The very entry that was forgotten in this minute, said again: it is shown again, since its twin would
-        have the same hash and be as forgotten."""
+    def _forgotten_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
+        """An entry that was forgotten in this very minute is restored when it is appended again: a second one would
+        have the same hash and be forgotten too."""
         if file is None or entry not in file.forgotten_entries or not file.has_entry(entry):
             return None
         return WriteResult(self._retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)

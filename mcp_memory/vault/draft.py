@@ -1,4 +1,4 @@
-"""Checks and renders a note that is about to be written. Pure."""
+"""Checks and renders a new note. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
-from mcp_memory.models import NoteId, NotePath, Outcome
+from mcp_memory.models import NoteId, Outcome
 from mcp_memory.text.dates import due_date, parse_when
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
@@ -23,7 +23,7 @@ COMMITMENT = "commitment"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What the caller wants remembered. `path` is where exactly, if not where its kind lands."""
+    """A note to be stored."""
 
     content: str
     kind: NoteKind
@@ -33,18 +33,12 @@ class Draft:
     session: str | None = None
     source: str | None = None
     expires_at: datetime | None = None
-    path: str | None = None
-    created: datetime | None = None
-    """When what it tells of was said, if that was not now."""
-    once: bool = False
-    """Whether content that was stored before counts as stored, also where it has been forgotten or replaced since; but
-    not where it was said again after that."""
-    folder: str | None = None
-    """Below the managed folder, if not its kind's."""
-    id: NoteId | None = None
-    """A new one where none is given."""
-    more: Mapping[str, frontmatter.Value] = field(default_factory=dict[str, frontmatter.Value])
-    """Further keys of its frontmatter."""
+    path: str | None = None  # if it is not to land where its kind does
+    created: datetime | None = None  # when its content was said, if not now
+    once: bool = False  # don't store content again that was forgotten or replaced, unless it was said after that
+    folder: str | None = None  # below the managed folder, if not its kind's
+    id: NoteId | None = None  # None for a new one
+    more: Mapping[str, frontmatter.Value] = field(default_factory=dict[str, frontmatter.Value])  # further frontmatter
 
     @property
     def content_hash(self) -> str:
@@ -52,7 +46,7 @@ class Draft:
 
     @property
     def heading(self) -> str:
-        """The title that was given, or one derived from the content; a log entry of one line needs none."""
+        """The title, or one derived from the content; a log entry of one line needs none."""
         if self.title is None and self.kind.name == LOG and "\n" not in self.content.strip():
             return ""
         return self.title or derive_title(self.content)
@@ -60,12 +54,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """A note as it stands after a write; `entry` is the hash of the log entry that was written."""
+    """A note after a write; `entry` is the hash of the log entry that was written."""
 
     file: NoteFile
     outcome: Outcome
     entry: str | None = None
-    conflict: NotePath | None = None
 
 
 def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
@@ -74,9 +67,7 @@ def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
     if not content.strip():
         raise InvalidInput("content is empty", hint="pass the text to remember")
     if len(content) > max_bytes or len(content.encode("utf-8", "surrogatepass")) > max_bytes:
-        raise InvalidInput(
-            f"content is larger than {max_bytes:,} bytes", hint="store the gist, and the place where the rest is"
-        )
+        raise InvalidInput(f"content is larger than {max_bytes:,} bytes", hint="store a summary, and where the rest is")
     if bad := _control_character(content):
         raise InvalidInput(f"content holds {bad}", hint="pass plain text; binary data does not belong in a note")
     if draft.title is not None:
@@ -92,7 +83,7 @@ def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
     if not secrets_allowed and (found := find_secret("\n".join(text for text in texts if text))):
         raise Refused(
             f"this seems to hold a secret ({found})",
-            hint="name where the secret is kept instead of storing it; a person may set vault.secrets = 'allow'",
+            hint="store where the secret is kept, not the secret itself; the user may set vault.secrets = 'allow'",
         )
 
 
@@ -109,7 +100,7 @@ def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
 
 
 def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | None) -> bytes:
-    """The file's bytes: frontmatter, an empty line, the content as it was given."""
+    """The file's bytes: frontmatter, an empty line, the unchanged content."""
     expires = draft.expires_at or _after_its_day(draft, now)
     if expires is None and draft.kind.ttl_days:
         expires = now.replace(microsecond=0) + timedelta(days=draft.kind.ttl_days)
@@ -132,7 +123,7 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
 
 
 def _after_its_day(draft: Draft, now: datetime) -> datetime | None:
-    """A commitment counts until the day is over that it names, counted from when it was said."""
+    """The end of the day that a commitment names, counted from when it was said."""
     if draft.kind.name != COMMITMENT:
         return None
     due = due_date(f"{draft.title or ''}\n{draft.content}", (draft.created or now).date())
@@ -158,7 +149,7 @@ def expiry(text: str | None, tz: tzinfo) -> datetime | None:
 
 
 def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
-    """Raises InvalidInput, also for what is still to come; another machine's clock may be ahead by CLOCKS_DIFFER."""
+    """Raises InvalidInput, also for the future; another machine's clock may be ahead by CLOCKS_DIFFER."""
     moment = _time("created", text, tz)
     if moment and moment > now + CLOCKS_DIFFER:
         raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")

@@ -1,7 +1,7 @@
-"""The marker `.mcp-memory/vault.toml`: says that a folder is a vault, who it is and where home is.
+"""Reads and writes the marker `.mcp-memory/vault.toml`, with a vault's id and managed folder (`home`).
 
-A vault whose marker has vanished (an unmounted disk, a half-synced folder) is never taken for an empty one: the state
-folder keeps a copy, and as long as only that is there nothing is pruned and nothing is written.
+A vault whose marker has gone (an unmounted disk, a half-synced folder) is never taken for an empty one: the state
+folder keeps a copy, and while only that exists, nothing is pruned or written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from ulid import ULID
 
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import replace_file, sync_folder
 from mcp_memory.runtime.renames import KernelRenames, publish_free, sync
+from mcp_memory.storage.folders import opened_root
 from mcp_memory.storage.path_rules import validate_existing
 
 FOLDER, FILE = ".mcp-memory", "vault.toml"
@@ -53,22 +55,20 @@ _DAMAGED = "restore it from a backup, or delete it"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`made`: this call created the vault's marker. `writable`: the folder can be written. `present`: the vault has
-    its marker on disk; false where it could not be written, or where the vault is not there now."""
+    """What the marker says, and its state."""
 
     id: str
     home: str
-    made: bool = False
-    writable: bool = True
-    present: bool = True
+    made: bool = False  # by this call
+    writable: bool = True  # the folder
+    present: bool = True  # on disk: False if it couldn't be written, or if the vault is away
 
 
 def open_marker(root: Path, copy: Path | None = None) -> Marker:
-    """Read the marker, or make it: home is the root of a new or empty folder, else `Agent/`.
+    """Reads the marker, or makes it: the managed folder is the root of a new or empty folder, else `Agent/`.
 
-    `copy` is our own copy in the state folder; where only that is left, nothing is made. Raises ConfigInvalid for a
-    marker of a later format or without sense, StorageFailed when the folder cannot be made. A folder that cannot be
-    written gets a marker in memory only.
+    `copy` is our own copy in the state folder; if only that is left, nothing is made. A folder that can't be written
+    gets a marker in memory only. Raises ConfigInvalid for a damaged marker or one of a later format, StorageFailed.
     """
     try:
         marker = _parse(root / MARKER)
@@ -84,8 +84,8 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
 
 
 def plant(root: Path, data: bytes) -> bool:
-    """Make a vault of a new or empty folder with the marker of an exported one, so that home is where it was; False
-    where something is in it. Raises ConfigInvalid for a marker that is none, StorageFailed."""
+    """Makes a vault of a new or empty folder with the marker of an exported one, so that the managed folder stays the
+    same; False if the folder is not empty. Raises ConfigInvalid for a damaged marker, StorageFailed."""
     marker = _parsed(data.decode("utf-8", "replace"), root / MARKER)
     with naming_the_cause(str(root)):
         if root.exists() and any(root.iterdir()):
@@ -96,7 +96,7 @@ def plant(root: Path, data: bytes) -> bool:
 
 
 def home_of(root: Path) -> str:
-    """Where home is, or would be once the folder is a vault; nothing is written. Raises ConfigInvalid, OSError."""
+    """The managed folder, as it is or would be once this folder is a vault. Raises ConfigInvalid, OSError."""
     try:
         return _parse(root / MARKER).home
     except FileNotFoundError:
@@ -104,15 +104,15 @@ def home_of(root: Path) -> str:
 
 
 def home_in(data: bytes) -> str:
-    """Where home is, by the bytes of a marker. Raises ConfigInvalid."""
+    """The managed folder in a marker's bytes. Raises ConfigInvalid."""
     return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
 
 
 class MarkerGuard:
-    """Keeps writes out of a folder that is not the vault now. For worker threads.
+    """Prevents writes to a folder that is not the vault now. For worker threads.
 
-    A vault that has always been read-only has no marker that could vanish; it is marked by the first write that it
-    lets through. `on_marked` is called once there is one to miss.
+    A vault that has always been read-only has no marker; the first write that succeeds adds one. `on_marked` is called
+    once there is a marker that could vanish.
     """
 
     def __init__(self, root: Path, marker: Marker, copy: Path, *, on_marked: Callable[[], None]) -> None:
@@ -126,19 +126,16 @@ class MarkerGuard:
 
     @property
     def read_only(self) -> bool:
-        """Whether the folder is there and cannot be written now; that may change while we run."""
+        """Whether the folder exists and can't be written now; that may change while we run."""
         return self._root.is_dir() and not os.access(self._root, os.W_OK)
 
     @property
     def vanished(self) -> bool:
-        """Whether the marker that was there is gone: then an absent file proves nothing."""
+        """Whether the marker has gone: then an absent file proves nothing."""
         return self._marked and not (self._root / MARKER).is_file()
 
     def must_be_there(self) -> None:
-        """A note written below the mount point of a disk that is not there now would be lost when it comes back.
-
-        Raises StorageFailed.
-        """
+        """Raises StorageFailed if the vault is away: a note written into an empty mount point would be lost later."""
         if not self._marked:
             self._mark()
             _remember(self._copy, replace(self._marker, present=True))
@@ -151,10 +148,7 @@ class MarkerGuard:
             )
 
     def accept(self) -> None:
-        """A person says that this folder is the vault, although its marker is gone: it gets the same one again.
-
-        Raises StorageFailed.
-        """
+        """Writes the same marker again: you say that this folder is the vault. Raises StorageFailed."""
         if self._marked:
             self._mark()
 
@@ -206,7 +200,7 @@ def _parsed(text: str, file: Path) -> Marker:
 
 
 def _remembered(copy: Path) -> Marker | None:
-    with suppress(FileNotFoundError, ConfigInvalid):  # a damaged copy tells nothing
+    with suppress(FileNotFoundError, ConfigInvalid):  # a damaged copy counts as none
         return _parse(copy)
     return None
 
@@ -214,16 +208,13 @@ def _remembered(copy: Path) -> Marker | None:
 def _remember(copy: Path, marker: Marker) -> None:
     try:
         if _remembered(copy) != replace(marker, made=False):
-            draft = copy.with_suffix(f".{ULID()}")
-            draft.write_text(_text(marker), encoding="utf-8")
-            draft.chmod(0o600)
-            draft.replace(copy)
+            replace_file(copy, _text(marker).encode())
     except OSError as error:
         raise StorageFailed(f"cannot write the state folder {copy.parent}: {error.strerror}") from error
 
 
 def _publish(root: Path, marker: Marker) -> None:
-    """Exclusive, so that two processes make one marker. Raises FileExistsError, OSError."""
+    """Never replaces a marker, so that two processes make one. Raises FileExistsError, OSError."""
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".{FILE}.{ULID()}"
@@ -231,15 +222,11 @@ def _publish(root: Path, marker: Marker) -> None:
         with draft.open("x", encoding="utf-8") as out:
             out.write(_text(marker))
             out.flush()
-            os.fsync(out.fileno())
-        opened = [os.open(each, os.O_RDONLY | os.O_DIRECTORY) for each in (folder, root)]
-        try:
-            publish_free(KernelRenames(), opened[0], draft.name, FILE)
-            for descriptor in opened:
-                sync(descriptor)
-        finally:
-            for descriptor in opened:
-                os.close(descriptor)
+            sync(out.fileno())
+        with opened_root(folder) as opened:
+            publish_free(KernelRenames(), opened, draft.name, FILE)
+        sync_folder(folder)
+        sync_folder(root)
     finally:
         draft.unlink(missing_ok=True)
 

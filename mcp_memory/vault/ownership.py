@@ -1,9 +1,10 @@
-"""Decides who may change a note: by its path and by the ledger, never by what the file says about itself."""
+"""Decides who may change a note, by its path and the ledger, never by what the file says about itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,12 +14,12 @@ from mcp_memory.topics.page import is_page
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
 from mcp_memory.vault.note_file import ALWAYS_LOAD, Layout, NoteFile
-from mcp_memory.vault.reader import Reader
+from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.retirement import superseded_by
 
 
 class OwnershipTier(StrEnum):
-    """Rising autonomy."""
+    """Who a note belongs to, from the least to the most that agents may do with it."""
 
     SOURCE = "source"
     PERSONAL = "personal"
@@ -41,58 +42,55 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
 
 
 def may_retire(path: str, tier: OwnershipTier, *, layout: Layout, by_person: bool = False) -> None:
-    """Raises Refused with the reason where a tool may not forget or supersede this note; a person may do so with their
-    own notes, and with what is always loaded."""
+    """Raises Refused if a tool may not forget or supersede this note; you may do so with personal notes, and with those
+    that are always loaded."""
     inner = layout.below_home(path) or ""
     if tier is OwnershipTier.SOURCE:
-        raise Refused(f"{path} belongs to a read-only source", hint="change it where it comes from")
+        raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
     if tier is OwnershipTier.PERSONAL and not by_person:
         raise Refused(
             f"{path} is a personal note: this installation did not write it",
-            hint="a person can edit the file, or forget it at the command line"
+            hint="the user can edit the file, or forget it at the command line"
             + (f", or hand it over: mcp-memory adopt {path}" if layout.below_home(path) is not None else ""),
         )
     if inner.startswith(f"{ALWAYS_LOAD}/") and not by_person:
-        raise Refused(f"{path} is always loaded; only a person changes it", hint="edit or move the file by hand")
+        raise Refused(f"{path} is always loaded; agents may not change it", hint="edit or move the file by hand")
     if is_page(inner):
-        raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction makes the page anew")
+        raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction rewrites the page")
     if path == "MEMORY.md":
-        raise Refused("MEMORY.md is curated by a person", hint="edit the file by hand")
+        raise Refused("MEMORY.md is curated by hand", hint="edit the file")
 
 
 class Provenance:
-    """Which notes this installation wrote or took over, and where they are now, by the ledger. Thread-safe."""
+    """Knows from the ledger which notes this installation wrote or adopted, and where they are now. Thread-safe."""
 
-    def __init__(self, ledger: Ledger, reader: Reader, clock: Callable[[], datetime]) -> None:
+    def __init__(self, notes: NoteStore, ledger: Ledger) -> None:
+        self._notes = notes
         self._ledger = ledger
-        self._reader = reader
-        self._clock = clock
 
     def announce(self, draft: Draft, note_id: NoteId, path: NotePath, now: datetime) -> None:
-        """To be called before a draft is published. Raises StorageFailed."""
+        """Call it before a draft is published. Raises StorageFailed."""
         content, kind, at = draft.content_hash, draft.kind.name, now.timestamp()
         self._ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
-        """Vouch from now on for a note in the managed folder that this installation did not write; None where it needs
+        """Vouches from now on for a note in the managed folder that this installation did not write; None if it needs
         no adoption. Raises Refused for a note elsewhere, StorageFailed."""
         record, path = file.record, file.record.path
-        layout = self._reader.layout
+        layout = self._notes.layout
         if path.startswith("@") or layout.below_home(path) is None:
             raise Refused(
                 f"{path} is outside the managed folder", hint=f"move it below {layout.home or 'the vault'} first"
             )
         if record.is_log or self.vouches(path, record.id):
-            return None  # a log is everybody's, wherever it lies
+            return None  # every agent may add to a log, wherever it is
         if not dry_run:
-            content, at = record.content_hash, self._clock().timestamp()
-            entry = LedgerEntry(record.id, path, content, record.kind, record.project, None, at, standing="adopted")
-            self._ledger.record(entry)
+            self._ledger.record(replace(LedgerEntry.of(record, self._notes.clock()), standing="adopted"))
         return record.id
 
     def adopted_places(self, file: NoteFile) -> list[tuple[NotePath, NoteId]]:
-        """The places to `revoke` so that the note is no longer the agents'; none where we wrote it or never
-        adopted it. A place that the note has left goes along; one that holds a copy of it does not."""
+        """The places to `revoke` so that the note is no longer the agents'; none if we wrote it or never adopted it.
+        Includes places that the note has left, but not those that hold a copy of it."""
         path, note_id = file.record.path, file.record.id
         standings = self._ledger.standings(note_id)
         if not self.vouches(path, note_id) or standings.get(path, max_standing(standings.values())) == "written":
@@ -104,15 +102,15 @@ class Provenance:
         ]
 
     def revoke(self, places: Iterable[tuple[NotePath, NoteId]]) -> None:
-        """From now on adoption vouches for these no longer. Raises StorageFailed."""
-        at = self._clock().timestamp()
+        """Ends the adoption of these. Raises StorageFailed."""
+        at = self._notes.clock().timestamp()
         self._ledger.record(
             *(LedgerEntry(note_id, path, "", "", None, None, at, standing="revoked") for path, note_id in places)
         )
 
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
-        """Whether the ledger knows the note: its id, at the place where it was put, or moved from there, unless that
-        was revoked. A file with the id of a note that is still in its place is a copy, whoever made it."""
+        """Whether the note is ours by the ledger: its id was put at this place, or at another that it has left. A file
+        with the id of a note that is still in its place is a copy."""
         places = self._ledger.standings(note_id)
         if path in places:
             return places[path] != "revoked"
@@ -120,23 +118,22 @@ class Provenance:
         return bool(known) and not any(self._holds(place, note_id) for place in known)
 
     def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
-        """The ids under which we know what is (`file`) or was at `path`; not those of a note that is a copy of
-        another, nor of one that has moved away. `is_known`: whether a note with this id is anywhere."""
+        """The ids under which we know the note that is (`file`) or was at `path`, without copies and notes that have
+        moved away. `is_known`: whether a note with this id is anywhere."""
         if file:
             return {file.record.id} if self.vouches(path, file.record.id) else set()
         return {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
 
     def find_note(self, note_id: NoteId) -> NoteFile | None:
-        """The note where we have put it last, if it is there."""
+        """The note at the last place where we put it and it still is."""
         for place in reversed(self._ledger.places_of(note_id)):
             with suppress(McpMemoryError):
-                if (file := self._reader.read(place)).record.id == note_id:
+                if (file := self._notes.read(place)).record.id == note_id:
                     return file
         return None
 
     def find_successor(self, file: NoteFile) -> NoteFile | None:
-        """The note that replaces a superseded one now: the last that exists in the chain of those that superseded it.
-        None for a note that nothing superseded, or nothing that is left."""
+        """The last existing note in the chain of those that superseded this one; None if there is none."""
         head, seen = file, {file.record.id}
         while (later := superseded_by(head)) and head.record.state is NoteState.ARCHIVED:
             notes = (self.find_note(note_id) for note_id in reversed(later) if note_id not in seen)
@@ -149,6 +146,6 @@ class Provenance:
 
     def _holds(self, path: NotePath, note_id: NoteId) -> bool:
         try:
-            return self._reader.read(path).record.id == note_id
+            return self._notes.read(path).record.id == note_id
         except (NotFound, Refused, PathRefused, StorageFailed):
             return False

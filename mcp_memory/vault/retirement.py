@@ -11,15 +11,13 @@ from typing import cast
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed, StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState, Status
-from mcp_memory.storage.base import StorageBackend
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text
-from mcp_memory.vault.reader import Reader
+from mcp_memory.vault.note_store import NoteStore
 
-ATTEMPTS = 200
-"""How often a compare-and-swap is tried again when other writers are faster."""
+ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 
 Changes = Mapping[str, frontmatter.Value | None]
 
@@ -27,29 +25,24 @@ _NOT_DELETED: Changes = dict.fromkeys(("status", "deleted_at", "deleted_by", "de
 
 
 class Retirement:
-    """Keeps what a restore needs before it changes a note. Does not ask whether a note may be retired. Thread-safe.
+    """Keeps what a restore needs before it changes a note. Doesn't check whether a note may be retired. Thread-safe.
 
     Every public method raises NotFound, Refused for a file that holds no text, PreconditionFailed and StorageFailed.
     """
 
-    def __init__(
-        self, backend: StorageBackend, reader: Reader, tombstones: Tombstones, now: Callable[[], datetime]
-    ) -> None:
-        """`now` gives the time to the second, as frontmatter has it."""
-        self._backend = backend
-        self._reader = reader
+    def __init__(self, notes: NoteStore, tombstones: Tombstones) -> None:
+        self._notes = notes
         self._tombstones = tombstones
-        self._now = now
 
     def forget(self, file: NoteFile, entry: str | None, reason: str | None, by: Caller) -> NoteFile:
         """Idempotent. Also raises InvalidInput for a whole log."""
-        path = file.record.path
+        path, now = file.record.path, self._now()
         if not file.record.is_log:
             if file.record.state is NoteState.DELETED and not self._tombstones.hides(file.record.etag):
                 return file
             marks: Changes = {
                 "status": Status.DELETED.value,
-                "deleted_at": self._now(),
+                "deleted_at": now,
                 "deleted_by": by.client,
                 "deleted_in": by.session,
                 "deleted_because": reason,
@@ -60,54 +53,54 @@ class Retirement:
             raise NotFound(f"no entry {entry} in {path}")
         is_known = entry in self._tombstones.entries(path)
         if not is_known:
-            self._tombstones.keep_entry(Tombstone(path, entry, self._now(), by.client, by.session, reason))
+            self._tombstones.keep_entry(Tombstone(path, entry, now, by.client, by.session, reason))
         try:
-            return self._patch(path, lambda now: {"forgotten": list(dict.fromkeys([*now.forgotten_entries, entry]))})
+            return self._patch(path, lambda log: {"forgotten": list(dict.fromkeys([*log.forgotten_entries, entry]))})
         except McpMemoryError:
-            with suppress(StorageFailed):  # the caller hears of the first refusal
+            with suppress(StorageFailed):  # raise the first error
                 if not is_known:
                     self._tombstones.release_entry(path, entry)
             raise
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
-        """Undo a forget, to the very byte where nothing else changed. Also raises InvalidInput for a whole log."""
+        """Undoes a forget, to the very byte if nothing else has changed. Also raises InvalidInput for a whole log."""
         path = file.record.path
         if file.record.is_log:
             return self.restore_entry(path, _require_entry(path, entry))
         if file.record.state is not NoteState.DELETED:
             return file
-        # If another program has written to it since, only our marks are taken out.
+        # If another program has written to it since, only our marks are removed.
         restored = self._put_bytes_back(file) or self._patch(path, lambda _: _NOT_DELETED, restores=True)
-        with suppress(StorageFailed):  # they hide nothing any more
+        with suppress(StorageFailed):  # it hides nothing any more
             self._tombstones.release(file.record.etag, restored.record.etag)
         return restored
 
     def restore_entry(self, path: NotePath, entry: str) -> NoteFile:
-        """Show a log's forgotten entry again."""
+        """Shows a log's forgotten entry again."""
         known = self._tombstones.read_entry(path, entry) if entry in self._tombstones.entries(path) else None
         if known:
             self._tombstones.release_entry(path, entry)  # first: the log's own list counts until it is written
         try:
             return self._patch(
-                path, lambda now: {"forgotten": [each for each in now.forgotten_entries if each != entry] or None}
+                path, lambda log: {"forgotten": [known for known in log.forgotten_entries if known != entry] or None}
             )
         except McpMemoryError:
             if known:
-                with suppress(StorageFailed):  # the caller hears of the first refusal
+                with suppress(StorageFailed):  # raise the first error
                     self._tombstones.keep_entry(known)
             raise
 
     def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
-        """Mark a note as replaced by another; it stays. Idempotent."""
+        """Marks a note as replaced by another; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by))
 
     def check_supersede(self, file: NoteFile) -> None:
         """Raises what `supersede` would raise, and writes nothing."""
-        blob = self._backend.read(file.record.path, limit_bytes=self._reader.max_note_bytes)
+        blob = self._notes.read_bytes(file.record.path)
         frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?")))
 
     def list_tombstones(self, file: NoteFile) -> list[Tombstone]:
-        """Of a note, if it is forgotten, or of the forgotten entries that a log still holds."""
+        """The tombstone of a forgotten note, or those of the forgotten entries that a log still holds."""
         if not file.record.is_log:
             return [read_tombstone(file)] if file.record.state is NoteState.DELETED else []
         entries = {entry.hash: entry for entry in logs.entries(file.text, file.body_start)}
@@ -118,8 +111,11 @@ class Retirement:
             found.append(replace(self._tombstones.read_entry(file.record.path, hash_), title=title))
         return found
 
+    def _now(self) -> datetime:
+        return self._notes.clock().replace(microsecond=0)  # as frontmatter has it
+
     def _supersede_marks(self, file: NoteFile, by: NoteId) -> Changes:
-        """Nothing where the note has these marks already, so that a retry changes nothing."""
+        """Empty if the note has these marks, so that a retry changes nothing."""
         known = superseded_by(file)
         if by in known and file.record.state is NoteState.ARCHIVED:
             return {}
@@ -128,11 +124,11 @@ class Retirement:
     def _patch(
         self, path: NotePath, changes: Callable[[NoteFile], Changes], *, forgets: bool = False, restores: bool = False
     ) -> NoteFile:
-        """Tried again when another writer was faster; `changes` is asked anew each time. `_put_bytes_back` can undo
-        what this `forgets`; what it `restores` is hidden no longer."""
+        """Tries again with new `changes` if another writer was faster. `_put_bytes_back` can undo what this `forgets`;
+        what it `restores` is no longer hidden."""
         for _ in range(ATTEMPTS):
-            blob = self._backend.read(path, limit_bytes=self._reader.max_note_bytes)
-            file = self._reader.note(path, blob.data, blob.etag, blob.stat)
+            blob = self._notes.read_bytes(path)
+            file = self._notes.note(path, blob.data, blob.etag, blob.stat)
             before = editable_text(path, blob.data)
             after = _without_empty_head(frontmatter.patch(before, changes(file)))
             data = after.encode("utf-8", "surrogateescape")
@@ -144,38 +140,35 @@ class Retirement:
             if forgets:
                 self._tombstones.keep(etag, blob.etag, blob.data)
             try:
-                written = self._backend.write(path, data, blob.etag)
+                return self._notes.write(path, data, blob.etag)
             except McpMemoryError as error:
                 if forgets:
-                    with suppress(StorageFailed):  # the caller hears of the first refusal
+                    with suppress(StorageFailed):  # raise the first error
                         self._tombstones.release(etag)
                 if restores:
                     self._tombstones.hide(blob.etag, etag)
-                if isinstance(error, PreconditionFailed):
-                    continue
-                raise
-            return self._reader.note(path, data, written.etag, written.stat)
+                if not isinstance(error, PreconditionFailed):
+                    raise
         raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
 
     def _put_bytes_back(self, file: NoteFile) -> NoteFile | None:
-        """The bytes from before the note was forgotten; None where they are unknown or the note has changed since."""
+        """Restores the bytes from before the forget; None if they are unknown or the note has changed since."""
         path = file.record.path
         before = self._tombstones.find(file.record.etag)
         if before is None:
             return None
         self._tombstones.show(file.record.etag)
         try:
-            written = self._backend.write(path, before, file.record.etag)
+            return self._notes.write(path, before, file.record.etag)
         except McpMemoryError as error:
             self._tombstones.hide(file.record.etag)
             if isinstance(error, PreconditionFailed):
                 return None
             raise
-        return self._reader.note(path, before, written.etag, written.stat)
 
 
 def read_tombstone(file: NoteFile) -> Tombstone:
-    """What a forgotten note's file says; only its path where another program put the unmarked bytes back."""
+    """What a forgotten note's file says; only its path if another program put the unmarked bytes back."""
     meta = frontmatter.parse(file.text).meta
     client, session, reason = (
         None if meta.get(key) is None else str(meta[key]) for key in ("deleted_by", "deleted_in", "deleted_because")
@@ -185,14 +178,14 @@ def read_tombstone(file: NoteFile) -> Tombstone:
 
 
 def superseded_by(file: NoteFile) -> list[NoteId]:
-    """The notes that it names, the latest last."""
+    """The notes that the file names as its successors, the latest last."""
     value = frontmatter.parse(file.text).meta.get("superseded_by")
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     return [NoteId(str(item)) for item in items if item]
 
 
 def retired_at(file: NoteFile) -> datetime | None:
-    """When it was forgotten or replaced, or expired; None where the file does not say."""
+    """When the note was forgotten, replaced or expired; None if the file does not say."""
     meta, record = frontmatter.parse(file.text).meta, file.record
     if record.state is NoteState.DELETED:
         return as_datetime(meta.get("deleted_at"), UTC)
@@ -200,7 +193,7 @@ def retired_at(file: NoteFile) -> datetime | None:
 
 
 def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
-    """A log's bytes without this entry, and without its hash among the forgotten ones.
+    """A log's bytes without this entry and its hash in `forgotten`.
 
     Raises NotFound, Refused for a file that holds no text.
     """
@@ -225,7 +218,7 @@ def _require_entry(path: NotePath, entry: str | None) -> str:
 
 
 def _without_empty_head(text: str) -> str:
-    """Drops frontmatter that holds nothing any more: the file may have had none before we marked it."""
+    """Drops empty frontmatter: the file may have had none before we marked it."""
     head = frontmatter.split_head(text)
     if not head.exists or text[head.start : head.end].strip():
         return text

@@ -1,4 +1,4 @@
-"""Reads and writes the notes of a vault; nothing else writes them.
+"""Reads and writes the notes of a vault. No other code writes them.
 
 Verbs are synchronous and thread-safe; the engine runs them in worker threads.
 """
@@ -26,14 +26,14 @@ from mcp_memory.vault.marker import WELCOME, MarkerGuard
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_file import Layout, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
+from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
-from mcp_memory.vault.reader import Reader
 from mcp_memory.vault.retirement import Retirement, remove_entry
 from mcp_memory.vault.topic_files import TopicFiles
 
 
 class Vault:
-    """One writable back end at the root, read-only ones under `@name/`; `guard` says whether it may be written."""
+    """One writable back end at the root, and read-only ones under `@name/`; `guard` says whether it may be written."""
 
     def __init__(
         self,
@@ -50,10 +50,8 @@ class Vault:
         leftovers: Sequence[Problem] = (),
         roots: Mapping[str, Path] | None = None,
     ) -> None:
-        self.warnings = tuple(warnings)
-        """What this file system cannot do, in plain words."""
-        self.leftovers = tuple(leftovers)
-        """Temporary files of interrupted writes; never removed, since they may hold somebody's save."""
+        self.warnings = tuple(warnings)  # guarantees that this file system can't give
+        self.leftovers = tuple(leftovers)  # files of interrupted writes; never removed: they may hold an editor's save
         self.layout = layout
         self.kinds = kinds
         self.ledger = journals.ledger
@@ -64,33 +62,31 @@ class Vault:
         self._roots = dict(roots or {})
         self._journals = journals
         self._tombstones = journals.tombstones
-        self._reader = reader = Reader(
+        self._notes = notes = NoteStore(
             backend,
             sources,
             layout=layout,
             kinds=kinds,
             max_note_bytes=config.max_note_bytes,
+            clock=clock,
             tombstones=journals.tombstones,
+            guard=guard,
         )
-        self.provenance = Provenance(self.ledger, reader, clock)
-        self._publisher = NotePublisher(backend, reader, self.ledger, self.provenance, clock)
-        self._retirement = Retirement(backend, reader, self._tombstones, lambda: clock().replace(microsecond=0))
-        self._daily_log = DailyLog(backend, reader, journals.appends, self._retirement, clock)
-        self.filing = TopicFiles(backend, reader, self.ledger, self.provenance, clock, self._require_vault)
-        self.importing = NoteImporter(
-            backend, reader, self.ledger, clock, self._require_vault, secrets_allowed=self.secrets_allowed
-        )
-        self.shared = SharedFiles(reader, journals.appends, self._daily_log, lambda: not self.is_away)
-        # One lock a content, so that two sessions that say the same thing make one note.
+        self.provenance = Provenance(notes, self.ledger)
+        self._publisher = NotePublisher(notes, self.ledger, self.provenance)
+        self._retirement = Retirement(notes, self._tombstones)
+        self._daily_log = DailyLog(notes, journals.appends, self._retirement)
+        self.filing = TopicFiles(notes, self.ledger, self.provenance)
+        self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
+        self.shared = SharedFiles(notes, journals.appends, self._daily_log)
+        # By content, so that two sessions that append the same make one note.
         self._appending = [threading.Lock() for _ in range(64)]
-        # And one for all that replaces a note, so that of two at once the second hears of the first.
+        # For all appends that supersede, so that of two at once the second learns of the first.
         self._superseding = threading.Lock()
-
-    # -- reading -----------------------------------------------------------------------------------------------
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written now. Looks at the disk: for worker threads."""
+        """Whether nothing can be written now. Reads the disk: for worker threads."""
         return self._backend.read_only or (self._guard is not None and self._guard.read_only)
 
     @property
@@ -99,86 +95,83 @@ class Vault:
 
     @property
     def is_away(self) -> bool:
-        """Whether the folder that should be here is not: absent files prove nothing. Looks at the disk."""
-        return self._guard is not None and self._guard.vanished
+        return self._notes.is_away
 
     def roots(self) -> dict[str, Path]:
-        """The absolute root folders by the prefix of their paths: `""` is the vault's own, `@name/` a source's."""
+        """The absolute root folders by the prefix of their paths: `""` for the vault, `@name/` for a source."""
         return dict(self._roots)
 
     def absolute(self, folder: str) -> str:
-        """Of a folder as the listing names it: in the vault, or `@name/…` in a source."""
+        """The absolute path of a folder of the vault, or of a source (`@name/…`)."""
         if folder.startswith("@"):
             name, _, inside = folder.partition("/")
             return f"{self._roots[f'{name}/']}/{inside}".rstrip("/")
         return f"{self._roots['']}/{folder}".rstrip("/")
 
     def list(self) -> Listing:
-        """The vault's files and those of every source, under their `@name/` paths; see `Listing.missing`."""
-        return self._reader.list()
+        """As `NoteStore.list`."""
+        return self._notes.list()
 
     def read(self, path: NotePath) -> NoteFile:
-        """Raises NotFound, PathRefused, StorageFailed, and Refused for a file over the size limit."""
-        return self._reader.read(path)
+        """Raises NotFound, PathRefused, StorageFailed."""
+        return self._notes.read(path)
 
     def logs_of(self, day: date) -> Sequence[NotePath]:
-        """The files of our daily log of that day, in their order."""
+        """The files of our daily log of that day, in order."""
         return self._daily_log.parts(day)
 
     def is_current(self, file: NoteFile) -> bool:
         """Whether the file on disk is the one that was read. Raises as `read`."""
-        return self._reader.stat(file.record.path).signature == file.record.signature
+        return self.signature(file.record.path) == file.record.signature
 
     def signature(self, path: NotePath) -> str:
         """Of the file on disk now. Raises as `read`."""
-        return self._reader.stat(path).signature
+        return self._notes.stat(path).signature
 
     def glance(self, path: NotePath) -> str | None:
-        """As `signature`, for much less, and None where that is not enough."""
-        return self._reader.glance(path)
+        """As `signature`, but cheap, and None if it fails."""
+        return self._notes.glance(path)
 
     def is_gone(self, path: NotePath) -> bool:
-        """Whether there is surely no note any more, rather than one that cannot be looked at now."""
-        return self._reader.is_gone(path)
+        """Whether the note surely doesn't exist, rather than can't be read now."""
+        return self._notes.is_gone(path)
 
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
         return tier_of(path, layout=self.layout, vouched=self.provenance.vouches(path, note_id))
 
-    # -- writing -----------------------------------------------------------------------------------------------
-
     def append(self, draft: Draft, *, supersedes: NotePath | None = None, same: Sequence[NotePath] = ()) -> WriteResult:
-        """Write one note or log entry, durably; the same content again returns the first.
+        """Stores one note or log entry durably; the same content again returns the first.
 
-        `supersedes` is the path of the note that the new one replaces; it stays, marked. `same`: where the index
-        knows this content from, say after a move. Raises InvalidInput, Refused, AlreadyExists (for `draft.path`),
-        NotFound (for `supersedes`), StorageFailed.
+        `supersedes` is the path of the note that the new one replaces; it stays, marked. `same`: where the index has
+        this content. Raises InvalidInput, Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`),
+        StorageFailed.
         """
-        self._require_vault()
+        self._notes.require_vault()
         drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
         with self._superseding if supersedes else nullcontext():
-            return self._appended(draft, supersedes, same)
+            return self._append(draft, supersedes, same)
 
     def forget(
         self, path: NotePath, entry: str | None = None, reason: str | None = None, by: Caller = UNKNOWN
     ) -> NoteFile:
-        """Mark a note deleted, or list a log entry's hash under `forgotten`; the bytes stay. Idempotent.
+        """Marks a note as deleted, or lists a log entry's hash under `forgotten`; the bytes stay. Idempotent.
 
-        Raises NotFound, Refused (somebody else's note), InvalidInput (a whole log).
+        Raises NotFound, Refused (not the agents' note), InvalidInput (a whole log).
         """
-        self._require_vault()
+        self._notes.require_vault()
         return self._retirement.forget(self._retirable(path, by), entry, reason, by)
 
     def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
-        """Undo a forget: the very bytes from before where nothing else changed since, else the marks go. Idempotent.
+        """Undoes a forget: restores the old bytes, or only removes the marks if the note has changed since. Idempotent.
 
         Raises as `forget`.
         """
-        self._require_vault()
+        self._notes.require_vault()
         return self._retirement.restore(self._retirable(path, by), entry)
 
     def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
-        """Of these notes, as far as they are forgotten, and of all forgotten log entries that are there; what cannot
-        be read now is left out. Reads files: for a worker thread."""
+        """Of the forgotten ones among these notes, and of all forgotten log entries; without those that can't be read
+        now. Reads files: for a worker thread."""
         found: list[Tombstone] = []
         for path in dict.fromkeys([*deleted, *self._tombstones.logs()]):
             with suppress(McpMemoryError):
@@ -186,43 +179,45 @@ class Vault:
         return found
 
     def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
-        """Mark a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
-        self._require_vault()
+        """Marks a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
+        self._notes.require_vault()
         self._replaceable(path)
         return self._retirement.supersede(path, by)
 
     def write_readme(self) -> None:
-        """Explain a new vault to whoever opens its folder, unless there is a README already."""
+        """Adds a README that explains a new vault, unless there is one."""
         with suppress(AlreadyExists):
             self._backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
 
     def accept(self) -> None:
-        """Write the marker again where it is gone: you say that this folder is the vault. Raises StorageFailed."""
+        """Writes the marker again if it has gone: you say that this folder is the vault. Raises StorageFailed."""
         if self._guard:
             self._guard.accept()
 
     def settle(self) -> list[NotePath]:
-        """Look again at what our writes displaced; the paths of new conflict copies."""
+        """Checks again what our writes displaced; returns the paths of new conflict copies."""
         return self._backend.settle()
 
     def describe_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
-        """What the state folder holds about a note or log entry, in a line each."""
+        """What the state folder holds about a note or log entry, a line for each place."""
         return self._journals.describe(path, entry, ids)
 
     def erase(self, path: NotePath, entry: str | None = None) -> None:
-        """A person wants a file, or the entry of a log, gone for good, whoever it belongs to; `erase_traces` does the
-        rest. Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed."""
-        self._require_vault()
+        """Deletes a file or a log entry for good, whoever it belongs to; `erase_traces` does the rest.
+
+        Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
+        """
+        self._notes.require_vault()
         blob = self._backend.read(path)
         self._backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Raises StorageFailed."""
-        self._backend.erase_displaced(path)  # also where a file that was overwritten holds it no longer
+        self._backend.erase_displaced(path)  # even if the file itself no longer holds it
         self._journals.erase(path, entry, ids)
 
     def standing_leftovers(self) -> list[Problem]:
-        """Those that are still there."""
+        """The leftovers that still exist."""
         root = self._roots.get("")
         return [left for left in self.leftovers if root is None or (root / left.path).exists()]
 
@@ -231,23 +226,21 @@ class Vault:
         return self._tombstones.original(file.record.etag)
 
     def agrees_with_tombstones(self, record: NoteRecord) -> bool:
-        """Whether the record says of what was forgotten what is kept of it for a restore."""
+        """Whether everything that a tombstone hides is forgotten in the record."""
         if self._tombstones.hides(record.etag) and record.state is not NoteState.DELETED:
             return False
         return self._tombstones.entries(record.path) <= set(record.meta.get("forgotten", ()))
 
     @property
     def damaged_tombstones(self) -> Sequence[Problem]:
-        """Files of what was forgotten that cannot be read."""
+        """Tombstones that cannot be read."""
         return list(self._tombstones.problems)
 
     def prune_tombstones(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
-        """Drop what no restore can need any more, given all that is in the vault; how much that was."""
+        """Removes what no restore can need any more, given all that is in the vault; returns how much."""
         return self._tombstones.prune(standing, paths, self._clock().date())
 
-    # -- below -------------------------------------------------------------------------------------------------
-
-    def _appended(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> WriteResult:
+    def _append(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> WriteResult:
         old = self._replaceable(supersedes) if supersedes else None
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
             if draft.kind.name == LOG:
@@ -270,18 +263,18 @@ class Vault:
             stored = again or self._publisher.publish(draft, old.record.id if old else None)
         if supersedes and old and old.record.id != stored.file.record.id:
             try:
-                self._require_vault()
+                self._notes.require_vault()
                 self._retirement.supersede(supersedes, stored.file.record.id)
             except McpMemoryError:
                 if stored.outcome is Outcome.CREATED:
-                    with suppress(McpMemoryError):  # somebody has written to it already: it is theirs
+                    with suppress(McpMemoryError):  # unless another program has written to it already
                         self._backend.remove_generated(stored.file.record.path, stored.file.record.etag)
                 raise
             return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
         return stored
 
     def _replaceable(self, path: NotePath) -> NoteFile:
-        """Raises before anything is written where the note could not be marked as superseded."""
+        """Raises before anything is written if the note could not be marked as superseded."""
         file = self._retirable(path)
         if file.record.is_log:
             raise InvalidInput(f"{path} is a daily log", hint="forget the entry, then append the new one")
@@ -294,7 +287,3 @@ class Vault:
         file = self.read(path)
         may_retire(path, self.tier(path, file.record.id), layout=self.layout, by_person=by.is_person)
         return file
-
-    def _require_vault(self) -> None:
-        if self._guard:
-            self._guard.must_be_there()

@@ -56,7 +56,7 @@ def test_no_route_makes_a_file_that_is_read_as_orders(daemon: Running):
 def test_the_command_line_is_told_who_writes_such_a_file(daemon: Running):
     said = daemon.place.run("append", "Obey.", "--path", "AGENTS.md")
     assert said.code == 1
-    assert "agents read AGENTS.md as orders: only a person writes it" in said.err
+    assert "agents read AGENTS.md as instructions and may not write it" in said.err
     assert not (daemon.place.vault / "AGENTS.md").exists()
 
 

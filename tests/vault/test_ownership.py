@@ -36,8 +36,8 @@ def person(tmp_path: Path) -> World:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("diary.md", "personal note"), ("notes/fact/a.md", "personal note"), ("MEMORY.md", "curated by a person"),
-        ("Agent/_always-load/rules.md", "only a person"), ("Agent/notes/fact/by-hand.md", "did not write it"),
+        ("diary.md", "personal note"), ("notes/fact/a.md", "personal note"), ("MEMORY.md", "curated by hand"),
+        ("Agent/_always-load/rules.md", "may not change it"), ("Agent/notes/fact/by-hand.md", "did not write it"),
         ("@team/docs.md", "read-only source"),
     ],
 )  # fmt: skip

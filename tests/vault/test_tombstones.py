@@ -53,7 +53,7 @@ def test_it_is_known_after_a_restart_until_it_is_released(tmp_path: Path) -> Non
 
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageFailed, match="restore"):
+    with pytest.raises(StorageFailed, match="gone: it is not there"):
         Tombstones(tmp_path / "gone")
 
 

@@ -1,1 +1,1 @@
-"""What the state folder remembers about notes, apart from the vault: which we wrote, forgot, and appended."""
+"""What the state folder knows about notes: which we wrote, forgot, and added to shared files."""

@@ -1,8 +1,8 @@
-"""The recovery journal: every entry that we add to a shared file, kept apart from it for a while.
+"""Keeps a copy of every entry that we add to a shared file, for a while.
 
-An editor or a sync client that had loaded a daily log before an append and saves it afterwards takes our entry away,
-long after we have answered. What it took is here. One file a day, one JSON object a line: the entry, on disk before
-the log is written, then what became of it.
+An editor or a sync client that loaded a daily log before an append and saves it afterwards removes our entry, long
+after we have answered. One file a day, one JSON object a line: the entry, on disk before the log is written, then its
+outcome.
 """
 
 from __future__ import annotations
@@ -16,48 +16,40 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NotePath
+from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
 
-KEPT_DAYS = 30
-"""The last so many days on which anything was added: counted, since a wrong clock must not let anything go early."""
-
-MOST_BYTES = 64_000_000
-"""Of the whole journal; beyond it the oldest day goes first."""
+KEPT_DAYS = 30  # days with additions: a wrong clock must not remove anything early
+MOST_BYTES = 64_000_000  # of the whole journal; beyond it the oldest day goes first
 
 
 class AppendOutcome(StrEnum):
-    """What became of an entry, as far as we know."""
+    """What happened to an entry, as far as we know."""
 
-    ANNOUNCED = "announced"
-    """About to be written."""
-    CUT_SHORT = "cut short"
-    """It never got further in the process that announced it, so nobody was answered."""
+    ANNOUNCED = "announced"  # about to be written
+    CUT_SHORT = "cut short"  # its process ended before it was written, so the append was not answered
     LANDED = "landed"
-    OVERWRITTEN = "overwritten"
-    """The file was seen again as it had been before."""
-    DISMISSED = "dismissed"
-    """Taken back by us, or gone for good as a person said."""
+    OVERWRITTEN = "overwritten"  # the file was found as it had been before
+    DISMISSED = "dismissed"  # taken back by us, or removed on purpose
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledAppend:
-    """`entry` is the entry's hash, `before` the file that it was added to (None: there was none), `at` in seconds since
-    the epoch, `content` the hash of what was to be remembered."""
+    """An entry and its outcome."""
 
     path: NotePath
-    entry: str
-    before: Etag | None
-    at: float
-    content: str
+    entry: str  # its hash
+    before: Etag | None  # of the file that it was added to; None for a new file
+    at: float  # seconds since the epoch
+    content: str  # the hash of its content
     project: str | None = None
     session: str | None = None
     fate: AppendOutcome = AppendOutcome.ANNOUNCED
 
 
 class AppendJournal:
-    """Knows all entries, and reads their texts from disk when somebody asks. Thread-safe."""
+    """Has all entries in memory, and reads their texts from disk. Thread-safe."""
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         """Raises StorageFailed for a journal that cannot be read."""
@@ -69,9 +61,9 @@ class AppendJournal:
         self._load()
 
     def announce(self, added: JournaledAppend, text: str) -> None:
-        """To be called before the entry is published. Raises StorageFailed; then nothing was recorded.
+        """Call it before the entry is published. Raises StorageFailed; then nothing was recorded.
 
-        It is synced: the power may fail seconds after a stale save, and that save is then on disk.
+        Synced, because the power may fail seconds after a stale save, and that save is on disk then.
         """
         facts = {name: getattr(added, name) for name in ("path", "entry", "before", "at", "content")}
         more = {name: value for name in ("project", "session") if (value := getattr(added, name))}
@@ -80,8 +72,7 @@ class AppendJournal:
             self._remember(added)
 
     def mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
-        """Not synced: what a power cut takes is that an entry is listed although it needs nobody. Raises StorageFailed
-        where it cannot be written at all."""
+        """Not synced: after a power cut, an entry may be listed needlessly. Raises StorageFailed."""
         with self._lock:
             known = self._added.get(added.path, {}).get(added.entry, added)
             if known.fate is not fate:
@@ -98,7 +89,7 @@ class AppendJournal:
             return list(self._added.get(path, {}).values())
 
     def recent(self, content: str, since: float) -> list[JournaledAppend]:
-        """What was added with this content from then on (seconds since the epoch), in any file."""
+        """Entries with this content since then (seconds since the epoch), in any file, oldest first."""
         with self._lock:
             places = self._by_content.get(content, set())
             found = [known for path, entry in places if (known := self._added.get(path, {}).get(entry))]
@@ -110,34 +101,24 @@ class AppendJournal:
             return {line["entry"]: line["text"] for line in self._lines() if line["path"] == path and "text" in line}
 
     def erase(self, path: NotePath, entry: str | None = None) -> int:
-        """Take out an entry, or all of a file, for good; returns how many. Raises StorageFailed."""
-
-        def stays(line: dict[str, Any]) -> bool:
-            return line["path"] != path or (entry is not None and line["entry"] != entry)
-
-        with self._lock:
+        """Removes an entry, or all of a file, for good; returns how many. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self._folder)):
+            for file in self._files():
+                lines = list(_lines_of(file))
+                kept = [line for line in lines if line["path"] != path or entry not in {None, line["entry"]}]
+                if len(kept) != len(lines):
+                    replace_file(file, b"".join(_encoded(line) + b"\n" for line in kept))
             known = self._added.get(path, {})
-            gone = [each for each in known if entry in {None, each}]
-            try:
-                for file in self._files():
-                    lines = list(_lines_of(file))
-                    kept = [line for line in lines if stays(line)]
-                    if len(kept) != len(lines):
-                        replace_file(file, b"".join(_encoded(line) + b"\n" for line in kept))
-            except OSError as error:
-                raise _failed(error, self._folder) from error
-            self._added[path] = {each: added for each, added in known.items() if each not in gone}
-            return len(gone)
+            self._added[path] = {name: added for name, added in known.items() if entry not in {None, name}}
+            return len(known) - len(self._added[path])
 
     def _append(self, line: dict[str, Any], at: float, *, synced: bool) -> None:
         file = self._folder / f"{datetime.fromtimestamp(at, UTC).date()}.jsonl"
-        try:
+        with naming_the_cause(str(self._folder)):
             is_new = not file.exists()
             append_line(file, _encoded(line), synced=synced)
             if is_new:
                 self._prune()
-        except OSError as error:
-            raise _failed(error, self._folder) from error
 
     def _prune(self) -> None:
         files = self._files()
@@ -167,18 +148,16 @@ class AppendJournal:
         self._by_content.setdefault(added.content, set()).add((added.path, added.entry))
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        try:
+        with naming_the_cause(str(self._folder)):
             for file in self._files():
                 yield from _lines_of(file)
-        except OSError as error:
-            raise _failed(error, self._folder) from error
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.jsonl"))
 
 
 def _lines_of(file: Path) -> Iterator[dict[str, Any]]:
-    """The lines that are whole: a crash may have left half a one. Raises OSError."""
+    """The whole lines: a crash may have left half a line. Raises OSError."""
     with file.open(encoding="utf-8", errors="replace") as lines:
         for text in lines:
             try:
@@ -191,7 +170,3 @@ def _lines_of(file: Path) -> Iterator[dict[str, Any]]:
 
 def _encoded(line: Mapping[str, Any]) -> bytes:
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _failed(error: OSError, folder: Path) -> StorageFailed:
-    return StorageFailed(f"cannot use the recovery journal: {error.strerror}", hint=str(folder))

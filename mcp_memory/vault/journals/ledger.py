@@ -1,7 +1,7 @@
-"""The ledger: which notes this installation wrote. Local, append-only, one JSON object a line.
+"""Records which notes this installation wrote: local, append-only, one JSON object a line.
 
-It decides ownership, since an `id` in a frontmatter can be forged, and it makes appends idempotent: a line is
-written before its note is published, so a retry after an unanswered append finds out what became of it.
+The ledger decides ownership, since an `id` in a frontmatter can be forged. It also makes appends idempotent: a line is
+written before its note is published, so the retry of an unanswered append finds the note.
 """
 
 from __future__ import annotations
@@ -11,42 +11,46 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from mcp_memory.errors import StorageFailed
-from mcp_memory.models import NoteId, NotePath
+from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
 
 Standing = Literal["revoked", "adopted", "written"]
-"""Why a note at a place counts as the agents', or that it no longer does."""
+"""Why a note at a place is the agents', or that it no longer is."""
 
 
 def max_standing(known: Iterable[Standing]) -> Standing:
-    """What is known of a note by what is known of its places, the strongest; of one without any, `written`."""
-    there = set(known)
-    if not there or "written" in there:
+    """The strongest standing of a note's places; `written` without any."""
+    standings = set(known)
+    if not standings or "written" in standings:
         return "written"
-    return "adopted" if "adopted" in there else "revoked"
+    return "adopted" if "adopted" in standings else "revoked"
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """`at` is in seconds since the epoch; `left` is the place that the note was moved from, if it was."""
+    """One line of the ledger."""
 
     id: NoteId
     path: NotePath
-    content: str
+    content: str  # its hash
     kind: str
     project: str | None
     session: str | None
-    at: float
-    left: NotePath | None = None
-    now: str | None = None
-    """What `content` has become, where links in it were rewritten since."""
-    standing: Standing = "written"
-    """Of a note that we move or whose links we rewrite, `written` says nothing new: it stays what it was."""
+    at: float  # seconds since the epoch
+    left: NotePath | None = None  # the place that the note was moved from
+    now: str | None = None  # the hash after links in the content were rewritten
+    standing: Standing = "written"  # after a move or rewritten links, `written` leaves the standing as it was
+
+    @classmethod
+    def of(cls, note: NoteRecord, at: datetime) -> LedgerEntry:
+        """The entry for a note that is written at that time."""
+        return cls(note.id, note.path, note.content_hash, note.kind, note.project, None, at.timestamp())
 
 
 @dataclass(slots=True)
@@ -78,39 +82,38 @@ class Ledger:
         return len(self._paths)
 
     def places_of(self, note_id: NoteId) -> list[NotePath]:
-        """Where the note was written, adopted or filed, the latest place last, without those that it left by our hand;
-        it may have been moved since."""
+        """Where the note was written, adopted or filed, the latest place last, without those that we moved it from. It
+        may have been moved since."""
         return [path for path, standing in self.standings(note_id).items() if standing != "revoked"]
 
     def standings(self, note_id: NoteId) -> dict[NotePath, Standing]:
-        """The same, with what is said of each place; also of those where an adoption was revoked."""
+        """The same with the standing of each place; also places where an adoption was revoked."""
         return dict(self._paths.get(note_id, {}))
 
     def adopted(self) -> list[tuple[NotePath, NoteId]]:
-        """All places of notes that count as ours by adoption alone."""
+        """All places of notes that are ours only by adoption."""
         ids = list(self._paths)
-        return [(path, each) for each in ids for path, how in self.standings(each).items() if how == "adopted"]
+        return [(path, note) for note in ids for path, how in self.standings(note).items() if how == "adopted"]
 
     def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
         """Every time this content was about to be written, oldest first."""
         return list(self._by_content.get((content, kind, project), ()))
 
     def first(self, note_id: NoteId, content: str) -> str:
-        """What a note said when it was written, by what it says now: that, unless we rewrote links in it."""
+        """The hash of a note's content when it was written, by the present one; they differ if we rewrote links."""
         return self._first.get((note_id, content), content)
 
     def record(self, *entries: LedgerEntry) -> None:
         """Raises StorageFailed; then nothing was recorded in memory either.
 
-        Whoever has the lock takes along who waits for it: on a slow disk many notes cost two syncs and not one each.
+        The thread with the lock also writes the entries of those that wait: on a slow disk many notes cost two syncs.
         """
         mine = [_Recording(entry) for entry in entries]
         self._waiting.extend(mine)
         with self._lock:
-            if not all(each.done for each in mine):
-                batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                self._record(batch)
-        if error := next((each.error for each in mine if each.error), None):
+            if not all(recording.done for recording in mine):
+                self._record([self._waiting.popleft() for _ in range(len(self._waiting))])
+        if error := next((recording.error for recording in mine if recording.error), None):
             raise error
 
     def _record(self, batch: Sequence[_Recording]) -> None:
@@ -118,20 +121,19 @@ class Ledger:
             with naming_the_cause(str(self.file)):
                 if not self.file.exists():
                     self._write(self._entries)
-                append_line(self.file, b"\n".join(_line(each.entry) for each in batch))
-        except Exception as error:  # each of those who wait raises it
-            for each in batch:
-                each.error = error
+                append_line(self.file, b"\n".join(_line(recording.entry) for recording in batch))
+        except Exception as error:  # raised in each waiting thread
+            for recording in batch:
+                recording.error = error
         else:
-            for each in batch:
-                self._remember(each.entry)
+            for recording in batch:
+                self._remember(recording.entry)
         finally:
-            for each in batch:
-                each.done = True
+            for recording in batch:
+                recording.done = True
 
     def put_back(self) -> None:
-        """Write the file again where somebody removed it: nothing else could tell what it says. Raises
-        StorageFailed."""
+        """Writes the file again if it was removed: its content is nowhere else. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             if self._paths and not self.file.exists():
                 self._write(self._entries)
@@ -141,25 +143,22 @@ class Ledger:
         return frozenset(self._at.get(path, ()))
 
     def kinds_at(self, path: NotePath) -> frozenset[str]:
-        """Of what kinds they were, without those whose adoption was revoked."""
-        there = self._at.get(path, {})
-        return frozenset(kind for each, kind in there.items() if self._paths[each].get(path) != "revoked")
+        """Their kinds, without those whose adoption was revoked."""
+        notes = self._at.get(path, {})
+        return frozenset(kind for note, kind in notes.items() if self._paths[note].get(path) != "revoked")
 
     def count_lines(self, ids: Collection[NoteId]) -> int:
         """How many lines there are about these notes."""
         return sum(entry.id in ids for entry in self._entries)
 
     def erase(self, ids: Collection[NoteId]) -> None:
-        """Take those lines out: a path holds words of its note. Raises StorageFailed."""
+        """Removes those lines: a path has words of its note. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             kept = [entry for entry in self._entries if entry.id not in ids]
             if len(kept) != len(self._entries):
                 self._write(kept)
-                self._entries.clear()
-                self._paths.clear()
-                self._at.clear()
-                self._by_content.clear()
-                self._first.clear()
+                for known in (self._entries, self._paths, self._at, self._by_content, self._first):
+                    known.clear()
                 for entry in kept:
                     self._remember(entry)
 
@@ -179,7 +178,7 @@ class Ledger:
         except OSError as error:
             raise StorageFailed(
                 f"cannot read the ledger {self.file}: {error.strerror}",
-                hint="let the user that runs mcp-memory read and write it; it tells which notes are the agents'",
+                hint="let the user that runs mcp-memory read and write it; it says which notes are the agents'",
             ) from error
 
     def _remember(self, entry: LedgerEntry) -> None:
@@ -188,7 +187,7 @@ class Ledger:
         before: list[Standing] = [places.pop(path) for path in (entry.left, entry.path) if path and path in places]
         if entry.standing != "written":
             places[entry.path] = entry.standing
-        else:  # one that a person moved by hand before we did is what it was elsewhere
+        else:  # a note that was moved by hand before keeps its standing
             places[entry.path] = before[0] if before else max_standing(places.values())
         if entry.standing == "revoked":
             return

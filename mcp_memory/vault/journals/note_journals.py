@@ -1,4 +1,4 @@
-"""Opens the ledger, the tombstones and the append journal, and erases what they hold about a note."""
+"""Opens the ledger, the tombstones and the append journal, and erases what they have about a note."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ class NoteJournals:
         self.appends = AppendJournal(state / "recovery")
 
     def describe(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
-        """What they hold about a whole note (`entry` is None), also after its file has gone, or about a log entry: a
+        """What they have about a whole note (`entry` is None), also after its file has gone, or about a log entry: a
         line for each place. `ids` are those under which the whole note was known. Raises StorageFailed."""
         found: list[str] = []
-        if entries := [each for each in self.appends.entries_of(path) if entry in {None, each.entry}]:
-            found.append(f"what the recovery journal has of it: {counted(len(entries), 'entry', 'entries')}")
-        if any(entry in {None, each} for each in self.tombstones.entries(path)):
+        if entries := [added for added in self.appends.entries_of(path) if entry in {None, added.entry}]:
+            found.append(f"in the append journal: {counted(len(entries), 'entry', 'entries')}")
+        if any(entry in {None, forgotten} for forgotten in self.tombstones.entries(path)):
             found.append("its mark as forgotten")
         if etags := self.tombstones.etags_of(ids):
             found.append(f"the bytes kept for a restore: {counted(len(etags), 'file')}")
         if lines := self.ledger.count_lines(ids):
-            found.append(f"what the ledger says of it: {counted(lines, 'line')}")
+            found.append(f"in the ledger: {counted(lines, 'line')}")
         return found
 
     def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """The ledger comes last: it tells the ids of a note whose file has gone. Raises StorageFailed."""
         self.appends.erase(path, entry)
-        for each in self.tombstones.entries(path):
-            if entry in {None, each}:
-                self.tombstones.release_entry(path, each)
+        for forgotten in self.tombstones.entries(path):
+            if entry in {None, forgotten}:
+                self.tombstones.release_entry(path, forgotten)
         self.tombstones.release(*self.tombstones.etags_of(ids))
         self.ledger.erase(ids)

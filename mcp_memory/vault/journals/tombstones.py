@@ -1,4 +1,4 @@
-"""Stores what a restore puts back, and remembers what stays forgotten when another program brings it back.
+"""Keeps the bytes for a restore, and remembers what is forgotten even if another program brings it back.
 
 A forgotten note is marked in its own file. A sync client or a stale save may put the unmarked bytes back; they are
 known here by their etag, and an entry of a log by its hash, so that they stay out of every answer.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Collection, Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -18,27 +18,27 @@ from typing import Any
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, Problem
+from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file, sync_folder
 from mcp_memory.text.markdown import frontmatter
 
 GRACE_DAYS = 30
-"""Kept so long after the forgotten note's file has gone, since a sync client or a backup may bring it back. While
-the file stands it is kept for ever: a restore promises the very bytes. The days are those on which we looked: a clock
-that is a year ahead for an hour makes nothing old."""
+"""How long bytes are kept after the forgotten note's file has gone, since a sync client or a backup may bring it back.
+While the file exists they are kept for ever. Only days on which we checked count: a wrong clock makes nothing old."""
 
-ENTRY, GONE, SHOWN, DAYS = ".entry", ".gone", ".shown", "days"
-"""What a forgotten entry's file ends with, a mark that nothing needs the file beside it any more, the bytes of a note
-that is about to be restored, and which days there were."""
+ENTRY = ".entry"  # suffix of a forgotten entry's file
+GONE = ".gone"  # of a mark that nothing needs the file beside it any more
+SHOWN = ".shown"  # of the bytes of a note that is about to be restored
+DAYS = "days"  # the file that lists the days on which we checked
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a client by its name, and its session, as far as they are known. A person at the command line may
-    change what no agent may."""
+    """Who makes a call, as far as that is known."""
 
     client: str | None = None
     session: str | None = None
-    is_person: bool = False
+    is_person: bool = False  # at the command line, with more rights than an agent
 
 
 UNKNOWN = Caller()
@@ -46,10 +46,10 @@ UNKNOWN = Caller()
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What is known of a forgotten note or entry (`entry`: its hash): when, by which client, in which session, why."""
+    """When, why and by whom a note or entry was forgotten."""
 
     path: NotePath
-    entry: str | None
+    entry: str | None  # its hash
     at: datetime | None = None
     client: str | None = None
     session: str | None = None
@@ -64,11 +64,11 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenNote:
-    """A forgotten note: the etags of the marked file and of the bytes before. `shown`: those bytes count again."""
+    """The bytes of a forgotten note."""
 
-    after: Etag
-    before: Etag
-    shown: bool = False
+    after: Etag  # of the marked file
+    before: Etag  # of the bytes before
+    shown: bool = False  # those bytes count again
 
     @property
     def name(self) -> str:
@@ -85,14 +85,13 @@ class Tombstones:
         self._notes: dict[Etag, ForgottenNote] = {}
         self._hidden: set[Etag] = set()
         self._entries: dict[NotePath, set[str]] = {}
-        self.problems: list[Problem] = []
-        """Files of ours that cannot be read."""
-        with _naming(folder):
+        self.problems: list[Problem] = []  # files of ours that can't be read
+        with naming_the_cause(str(self._folder)):
             self._load()
 
     def keep(self, after: Etag, before: Etag, data: bytes) -> None:
-        """To be called before the marked file is published: a crash in between leaves a note forgotten that nobody was
-        told of, never one without the way back. Raises StorageFailed."""
+        """Call it before the marked file is published: a crash in between must not leave a forgotten note that can't be
+        restored. Raises StorageFailed."""
         forgotten = ForgottenNote(after, before)
         self._write(forgotten.name, data)
         with self._lock:
@@ -110,7 +109,7 @@ class Tombstones:
             self._entries.setdefault(path, set()).add(entry)
 
     def read_entry(self, path: NotePath, entry: str) -> Tombstone:
-        """What was noted when a log entry was forgotten; its place alone where that cannot be read."""
+        """The tombstone of a log entry; without details if its file can't be read."""
         try:
             text = (self._folder / _entry_name(path, entry)).read_text(encoding="utf-8")
             facts: dict[str, Any] = json.loads(text.partition("\n")[2])
@@ -120,12 +119,12 @@ class Tombstones:
             return Tombstone(path, entry)
 
     def logs(self) -> list[NotePath]:
-        """Those of which entries were forgotten."""
+        """The logs with forgotten entries."""
         with self._lock:
             return sorted(path for path, entries in self._entries.items() if entries)
 
     def find(self, after: Etag) -> bytes | None:
-        """What stood there before; None where that is not known."""
+        """The bytes from before the forget; None if they are unknown."""
         forgotten = self._notes.get(after)
         try:
             return (self._folder / forgotten.name).read_bytes() if forgotten else None
@@ -148,51 +147,47 @@ class Tombstones:
             return frozenset(self._entries.get(path, ()))
 
     def show(self, *etags: Etag) -> None:
-        """Files with these bytes, marked or not, are not hidden any more, also after a power cut; to be called before
-        such a file is published, as long as it bears its own mark. Raises StorageFailed; then they are as hidden as
-        before."""
+        """Stops hiding files with these bytes, marked or not, durably. Call it before the restored file is published,
+        while the note still has its own mark. Raises StorageFailed; then they are hidden as before."""
         with self._lock:
-            found = [each for each in self._with(etags) if not each.shown]
-            done: list[ForgottenNote] = []
+            found = [note for note in self._with(etags) if not note.shown]
             try:
-                with _naming(self._folder):
-                    for each in found:
-                        done.append(each)
-                        self._rename(each, replace(each, shown=True))
+                with naming_the_cause(str(self._folder)):
+                    for note in found:
+                        self._rename(note, replace(note, shown=True))
                     if found:
                         self._sync()
             except StorageFailed:
-                for each in done:
+                for note in found:
                     with suppress(OSError):
-                        self._rename(replace(each, shown=True), each)
+                        self._rename(replace(note, shown=True), note)
                 raise
-            self._know(replace(each, shown=True) for each in found)
+            self._update(replace(note, shown=True) for note in found)
 
     def hide(self, *etags: Etag) -> None:
-        """They are hidden again: no file was published after all. What the disk refuses waits for the next forget, and
-        the note's own mark counts until then."""
+        """Hides them again, if no file was published after all. If the disk refuses, the note's own mark counts until
+        the next forget."""
         with self._lock:
-            found = [each for each in self._with(etags) if each.shown]
-            for each in found:
+            for note in [note for note in self._with(etags) if note.shown]:
                 with suppress(OSError):
-                    self._rename(each, replace(each, shown=False))
-                    self._know([replace(each, shown=False)])
+                    self._rename(note, replace(note, shown=False))
+                    self._update([replace(note, shown=False)])
 
     def release(self, *etags: Etag) -> None:
-        """Files with these bytes, marked or not, are forgotten no longer. Raises StorageFailed."""
+        """Removes the tombstones of files with these bytes, marked or not. Raises StorageFailed."""
         with self._lock:
             for forgotten in self._with(etags):
                 self._remove(forgotten.name)
                 del self._notes[forgotten.after]
-            self._know()
+            self._update()
 
     def release_entry(self, path: NotePath, entry: str) -> None:
-        """Also after a power cut. Raises StorageFailed; then it is as forgotten as before."""
+        """Removes an entry's tombstone, durably. Raises StorageFailed; then the entry is forgotten as before."""
         with self._lock:
             name = _entry_name(path, entry)
             self._remove(name)
             try:
-                with _naming(self._folder):
+                with naming_the_cause(str(self._folder)):
                     self._sync()
             except StorageFailed:
                 with suppress(StorageFailed):
@@ -201,18 +196,18 @@ class Tombstones:
             self._entries.get(path, set()).discard(entry)
 
     def etags_of(self, ids: Collection[NoteId]) -> list[Etag]:
-        """Under which etags bytes of these notes are kept."""
+        """The etags under which bytes of these notes are kept."""
         with self._lock:
             kept = list(self._notes)
         return [after for after in kept if (data := self.find(after)) is not None and _has_id(data, ids)]
 
     def prune(self, standing: Collection[Etag], paths: Collection[str], today: date) -> int:
-        """Removes what no file in the vault has needed (by its bytes, or a log by its path) for the grace; how many
-        files that were."""
+        """Removes what no file in the vault has needed (by its bytes, or a log by its path) for GRACE_DAYS; returns the
+        number of files."""
         pruned = 0
-        needed = {each.name for each in self._notes.values() if not {each.after, each.before}.isdisjoint(standing)}
+        needed = {note.name for note in self._with(standing)}
         needed |= {_entry_name(path, entry) for path in self._entries if path in paths for entry in self._entries[path]}
-        with self._lock, suppress(OSError, ValueError):  # nothing depends on it: what fails goes another time
+        with self._lock, suppress(OSError, ValueError):  # the rest is removed another time
             names = {file.name for file in self._folder.iterdir()} - {DAYS}
             if not names:
                 return 0
@@ -234,14 +229,14 @@ class Tombstones:
         return pruned
 
     def _gone_since(self, name: str) -> int | None:
-        """On which of our days; None where no mark says so, or it was never written to the end. Raises OSError."""
+        """The number of the day; None without a mark, or if it is incomplete. Raises OSError."""
         try:
             return int((self._folder / (name + GONE)).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
 
     def _day(self, today: date) -> int:
-        """The number of days on which we looked, this one included."""
+        """The number of days on which we checked, this one included."""
         file = self._folder / DAYS
         known = file.read_text(errors="replace").split() if file.exists() else []
         if today.isoformat() not in known:
@@ -264,17 +259,17 @@ class Tombstones:
                 is_shown = file.suffix == SHOWN
                 if not is_shown or after not in self._notes:
                     self._notes[Etag(after)] = ForgottenNote(Etag(after), Etag(before), is_shown)
-        self._know()
+        self._update()
 
     def _with(self, etags: Collection[Etag]) -> list[ForgottenNote]:
-        return [each for each in self._notes.values() if not {each.after, each.before}.isdisjoint(etags)]
+        return [note for note in self._notes.values() if not {note.after, note.before}.isdisjoint(etags)]
 
-    def _know(self, changed: Iterable[ForgottenNote] = ()) -> None:
-        self._notes |= {each.after: each for each in changed}
-        self._hidden = {each.before for each in self._notes.values() if not each.shown}
+    def _update(self, changed: Iterable[ForgottenNote] = ()) -> None:
+        self._notes |= {note.after: note for note in changed}
+        self._hidden = {note.before for note in self._notes.values() if not note.shown}
 
     def _rename(self, old: ForgottenNote, new: ForgottenNote) -> None:
-        with suppress(FileNotFoundError):  # somebody emptied the state folder
+        with suppress(FileNotFoundError):  # the state folder was emptied
             (self._folder / old.name).rename(self._folder / new.name)
 
     def _sync(self) -> None:
@@ -282,11 +277,11 @@ class Tombstones:
             sync_folder(self._folder)
 
     def _write(self, name: str, data: bytes) -> None:
-        with _naming(self._folder):
+        with naming_the_cause(str(self._folder)):
             replace_file(self._folder / name, data)
 
     def _remove(self, name: str) -> None:
-        with _naming(self._folder):
+        with naming_the_cause(str(self._folder)):
             (self._folder / name).unlink(missing_ok=True)
 
 
@@ -297,12 +292,3 @@ def _has_id(data: bytes, ids: Collection[NoteId]) -> bool:
 
 def _entry_name(path: NotePath, entry: str) -> str:
     return f"{entry}.{hashlib.sha256(path.encode()).hexdigest()[:16]}{ENTRY}"
-
-
-@contextmanager
-def _naming(folder: Path) -> Generator[None]:
-    """Turns every OSError of the block into StorageFailed."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageFailed(f"cannot keep what a restore needs: {error.strerror}", hint=str(folder)) from error

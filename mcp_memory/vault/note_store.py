@@ -1,22 +1,24 @@
-"""Reads a vault and its sources as one tree: the vault at the root, each source under `@name/`."""
+"""Reads the notes of a vault and its sources as one tree (each source under `@name/`), and writes the vault's files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from mcp_memory.errors import NotFound, PathRefused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, NoteState, Problem
-from mcp_memory.storage.base import Listing, StorageBackend
+from mcp_memory.storage.base import Blob, Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.tombstones import Tombstones
+from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import Layout, NoteFile, read_note
 
 
-class Reader:
-    """Knows which back end a path belongs to, and makes notes of bytes. Thread-safe."""
+class NoteStore:
+    """Knows which back end a path belongs to, and parses bytes as notes. Thread-safe."""
 
     def __init__(
         self,
@@ -26,22 +28,36 @@ class Reader:
         layout: Layout,
         kinds: NoteKinds,
         max_note_bytes: int,
+        clock: Callable[[], datetime],
         tombstones: Tombstones | None,
+        guard: MarkerGuard | None = None,
     ) -> None:
-        """Without `tombstones` nothing is known to be forgotten but what files say of themselves."""
+        """Without `tombstones`, only the files themselves say what is forgotten."""
+        self.backend = backend
         self.layout = layout
         self.kinds = kinds
-        self._backend = backend
-        self._sources = dict(sources)
         self.max_note_bytes = max_note_bytes
+        self.clock = clock
+        self._sources = dict(sources)
         self._tombstones = tombstones
+        self._guard = guard
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the vault's folder is missing: then an absent file proves nothing. Reads the disk."""
+        return self._guard is not None and self._guard.vanished
+
+    def require_vault(self) -> None:
+        """Call it before writing. Raises StorageFailed if the vault's folder is away."""
+        if self._guard:
+            self._guard.must_be_there()
 
     def list(self) -> Listing:
         """The vault's files and those of every source.
 
-        `complete` speaks of the vault alone; a source that could not be listed is in `missing`, and a problem.
+        `complete` is about the vault alone; a source that can't be listed is in `missing`, and a problem.
         """
-        own = self._backend.list()
+        own = self.backend.list()
         files = {path: stat for path, stat in own.files.items() if not path.startswith("@")}
         problems = list(own.problems)
         problems += [
@@ -49,26 +65,27 @@ class Reader:
             for path in own.files
             if path.startswith("@")
         ]
-        folders = {folder: each for folder, each in own.folders.items() if not folder.startswith("@")}
+        folders = {path: found for path, found in own.folders.items() if not path.startswith("@")}
         ignored, missing = own.ignored, set[str]()
         for name, backend in self._sources.items():
             below = backend.list()
             for path, stat in below.files.items():
                 full = NotePath(f"@{name}/{path}")
                 files[full] = replace(stat, path=full)
-            folders |= {NotePath(f"@{name}/{folder}".rstrip("/")): each for folder, each in below.folders.items()}
+            folders |= {NotePath(f"@{name}/{path}".rstrip("/")): found for path, found in below.folders.items()}
             ignored += below.ignored
             if below.complete:
-                problems += [replace(each, path=f"@{name}/{each.path}") for each in below.problems]
+                problems += [replace(problem, path=f"@{name}/{problem.path}") for problem in below.problems]
             else:
                 missing.add(f"@{name}/")
-                cause = below.problems[-1].reason if below.problems else "not readable"
-                where = below.problems[-1].path if below.problems else name
-                problems.append(Problem(f"@{name}", f"source {where} not listed: {cause}; see [vault.sources]"))
+                last = below.problems[-1] if below.problems else Problem(name, "not readable")
+                problems.append(
+                    Problem(f"@{name}", f"source {last.path} not listed: {last.reason}; see [vault.sources]")
+                )
         return Listing(files, problems, ignored, own.complete, folders, frozenset(missing))
 
     def read(self, path: NotePath) -> NoteFile:
-        """The note; of a file over the size limit what its beginning holds, and `problem` says so.
+        """The note; of a file over the size limit its beginning, with a `problem` that says so.
 
         Raises NotFound, PathRefused, StorageFailed.
         """
@@ -77,8 +94,24 @@ class Reader:
         if blob.whole:
             return self.note(path, blob.data, blob.etag, blob.stat)
         file = self.note(path, _whole_characters(blob.data), blob.etag, blob.stat)
-        said = f"read only up to {self.max_note_bytes:,} bytes (vault.max_note_bytes): split the file"
-        return _begun(file, f"{file.record.problem}; {said}" if file.record.problem else said)
+        problem = f"read only up to {self.max_note_bytes:,} bytes (vault.max_note_bytes): split the file"
+        return _first_part(file, f"{file.record.problem}; {problem}" if file.record.problem else problem)
+
+    def find(self, path: NotePath) -> NoteFile | None:
+        """As `read`, but None if there is no such file."""
+        try:
+            return self.read(path)
+        except NotFound:
+            return None
+
+    def read_bytes(self, path: NotePath) -> Blob:
+        """All of a file of the vault. Raises as `read`, and Refused for one over the size limit."""
+        return self.backend.read(path, limit_bytes=self.max_note_bytes)
+
+    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
+        """Publishes a file, as `StorageBackend.write` does, and returns the note."""
+        written = self.backend.write(path, data, expected)
+        return self.note(path, data, written.etag, written.stat)
 
     def stat(self, path: NotePath) -> FileStat:
         """Raises NotFound, PathRefused, StorageFailed. The stat's own path is the one inside its root."""
@@ -94,7 +127,7 @@ class Reader:
         return backend.glance(inner)
 
     def is_gone(self, path: NotePath) -> bool:
-        """Whether there is surely no note any more, rather than one that cannot be looked at now."""
+        """Whether the note surely doesn't exist, rather than can't be read now."""
         try:
             self.stat(path)
         except (NotFound, PathRefused):
@@ -104,21 +137,20 @@ class Reader:
         return False
 
     def note(self, path: NotePath, data: bytes, etag: Etag, stat: FileStat) -> NoteFile:
-        """The note that these bytes are; what was forgotten is, also where somebody brought the very bytes back."""
+        """Parses the bytes of a note. It stays forgotten even if another program has put its old bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
         record = file.record
         if self._tombstones and not path.startswith("@"):
             if self._tombstones.hides(etag):
                 record = replace(record, state=NoteState.DELETED)
             if record.is_log and (hidden := self._tombstones.entries(path)):
-                said = record.meta.get("forgotten", [])
-                all_of_them = list(dict.fromkeys([*said, *sorted(hidden)]))
-                record = replace(record, meta={**record.meta, "forgotten": all_of_them})
+                entries = list(dict.fromkeys([*record.meta.get("forgotten", []), *sorted(hidden)]))
+                record = replace(record, meta={**record.meta, "forgotten": entries})
         return replace(file, record=record, settled=stat.settled)
 
     def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:
         if not path.startswith("@"):
-            return self._backend, path
+            return self.backend, path
         name, _, inner = path[1:].partition("/")
         if name not in self._sources:
             raise NotFound(f"no source named {name!r}", hint=f"known: {', '.join(self._sources) or 'none'}")
@@ -135,9 +167,9 @@ def _whole_characters(data: bytes) -> bytes:
     return data
 
 
-def _begun(file: NoteFile, problem: str) -> NoteFile:
-    """In a log only whole entries: half an entry has another hash, so it could not be forgotten, nor stay so. Of a
-    longer text chunking leaves it out."""
+def _first_part(file: NoteFile, problem: str) -> NoteFile:
+    """Leaves out a log's last entry: half an entry has another hash, so it couldn't be forgotten. In a longer text,
+    chunking leaves it out."""
     record, text = replace(file.record, problem=problem), file.text
     if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
         text = text[: entries[-1].start]
