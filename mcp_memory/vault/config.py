@@ -16,13 +16,10 @@ class VaultConfig:
     """Section `[vault]`."""
 
     path: str = DEFAULT_VAULT
-    storage: str = "filesystem"
-    """What keeps its files: a name that `storage` knows."""
-    sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Name → folder, indexed read-only as `@name/…`."""
+    storage: str = "filesystem"  # a name in the registry of `storage`
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])  # name → folder, read-only as `@name/…`
     secrets: Literal["refuse", "allow"] = "refuse"
-    max_note_bytes: int = 8_000_000
-    """Of a larger file only so much is read; it is reported, and no tool changes it."""
+    max_note_bytes: int = 8_000_000  # of a larger file only so much is read; it is reported, and no tool changes it
     max_append_bytes: int = 1_000_000
     write_deadline_s: float = 10.0
 
@@ -31,12 +28,9 @@ class VaultConfig:
 class KindConfig:
     """One table `[kinds.<name>]`: where notes of this kind land and how long they count."""
 
-    folder: str = ""
-    """Below the managed folder; empty = the shipped kind's, else `notes/<kind>`."""
-    ttl_days: int = 0
-    """0 = for ever."""
-    about: str = ""
-    """One line that tells an agent when to use it; empty = the shipped kind's."""
+    folder: str = ""  # below the managed folder; empty = the shipped kind's, else `notes/<kind>`
+    ttl_days: int = 0  # 0 = for ever
+    about: str = ""  # one line that tells agents when to use it; empty = the shipped kind's
 
 
 SHIPPED_KINDS: Mapping[str, KindConfig] = {
@@ -58,23 +52,21 @@ SHIPPED_KINDS: Mapping[str, KindConfig] = {
 
 
 LOG = "log"
-
-
 NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
 class NoteKind:
-    """`folder` is relative to the managed folder; a log's is relative to the vault."""
+    """A kind with its defaults filled in."""
 
     name: str
-    folder: str
+    folder: str  # relative to the managed folder; a log's to the vault
     ttl_days: int
     about: str
 
 
 class NoteKinds:
-    """The shipped kinds with the user's own added and overridden."""
+    """The shipped kinds, with yours added or in their place."""
 
     def __init__(self, configured: Mapping[str, KindConfig]) -> None:
         self._kinds: dict[str, NoteKind] = {}
@@ -102,7 +94,7 @@ class NoteKinds:
         raise InvalidInput(f"unknown kind {name[:100]!r}", hint=f"did you mean {near[0]!r}? {known}" if near else known)
 
     def of_folder(self, folder: str) -> str:
-        """The kind that a file in this folder (relative to the managed folder) has without saying so."""
+        """The kind of a file in this folder (relative to the managed folder) that doesn't name one."""
         while folder:
             if name := self._by_folder.get(folder):
                 return name

@@ -1,4 +1,4 @@
-"""Reads the bytes of one file as a note. Pure."""
+"""Parses the bytes of one file as a note. Pure."""
 
 from __future__ import annotations
 
@@ -24,21 +24,17 @@ from mcp_memory.vault.config import LOG, NoteKinds
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MAX_ID = 200
 
-_MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")
-"""Of emphasis and quotes; an underscore within a word belongs to it."""
-
+_MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")  # of emphasis and quotes; not an underscore within a word
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are inside a vault. `home` is the managed folder, or empty for the vault's root."""
+    """Where things are inside a vault."""
 
-    home: str
+    home: str  # the managed folder; empty for the vault's root
     tz: tzinfo
-    """Asked for the offset of each moment: it changes with the seasons."""
-    log_folder: str = "memory"
-    """Where daily logs are kept: at the root, or inside home in a folder that had none there."""
+    log_folder: str = "memory"  # at the root, or in the managed folder if the root had no daily logs
 
     def below_home(self, path: str) -> str | None:
         """The path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are outside."""
@@ -64,8 +60,7 @@ class NoteFile:
     record: NoteRecord
     text: str
     body_start: int
-    settled: bool = True
-    """False where the file is too young for its signature to prove that it has not changed again."""
+    settled: bool = True  # False if the file is too young for its signature to prove that it has not changed
 
     @property
     def body(self) -> str:
@@ -82,7 +77,7 @@ class NoteFile:
 
 
 def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: NoteKinds) -> NoteFile:
-    """Any bytes are a note; what could not be understood is named in `record.problem`."""
+    """Any bytes are a note; `record.problem` names what can't be parsed."""
     decoded = frontmatter.decode(data)
     text = decoded.text or ""
     document = frontmatter.parse(text)
@@ -121,10 +116,8 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
 
 
 def editable_text(path: NotePath, data: bytes) -> str:
-    """The text to be changed; undecodable bytes travel through it as surrogates, so that they come out as they were.
-
-    Raises Refused for a file that holds no text.
-    """
+    """The text with undecodable bytes as surrogates, so that they are written back unchanged. Raises Refused for a file
+    that holds no text."""
     decoded = frontmatter.decode(data)
     if decoded.text is None:
         raise Refused(f"{path} cannot be changed: {decoded.problem}", hint="repair the file by hand first")
@@ -146,7 +139,7 @@ def first_heading(body: str) -> str | None:
 
 
 def derive_title(content: str) -> str:
-    """5 to 15 words that name a note: its first heading, else the start of its first sentence."""
+    """A title of up to 15 words: the first heading, else the start of the first sentence."""
     for line in content[:4000].splitlines():
         plain = _MARKS.sub("", line.lstrip("#-+ \t")).strip()
         if not any(c.isalnum() for c in plain):
@@ -158,7 +151,7 @@ def derive_title(content: str) -> str:
 
 
 def slug(title: str) -> str:
-    """A file name's stem: lower case, words joined by `-`, letters of any script kept, at most 60 characters."""
+    """A file name's stem: lower case, words joined by `-`, letters of any script, at most 60 characters."""
     folded = unicodedata.normalize("NFKC", title).lower()
     words = re.sub(r"[^\w]+", "-", folded, flags=re.UNICODE).replace("_", "-").strip("-")
     short = words[:60].rsplit("-", 1)[0] if len(words) > 60 and "-" in words[:60] else words[:60]
@@ -173,17 +166,17 @@ def slug(title: str) -> str:
 
 
 def file_stem(title: str) -> str:
-    """A note's file name without `.md`: the title's slug, with a word more where agents would read it as orders."""
+    """A note's file name without `.md`: the title's slug, changed if agents would read the file as instructions."""
     stem = slug(title)
     return f"{stem}-note" if are_orders(f"{stem}.md") else stem
 
 
 def short_slug(title: str) -> str:
-    """A folder's name: of the title's first phrase, at most 40 characters."""
+    """A folder's name from the title's first phrase, at most 40 characters."""
     return slug(title.partition(",")[0])[:40].strip("-")
 
 
-# What Dropbox and its kin, Syncthing and our own writes put into the name of a second version of a file.
+# What Dropbox, Syncthing and our own writes add to the name of a second version of a file.
 CONFLICT_COPY = re.compile(
     r" \([^()]*(?:conflicted copy|conflict \d)[^()]*\)|\.sync-conflict-[0-9]+-[0-9]+(?:-[A-Z0-9]+)?"
     r"|[ _-]*conflicted copy[^./]*",
@@ -192,7 +185,7 @@ CONFLICT_COPY = re.compile(
 
 
 def original_of(path: str) -> str | None:
-    """The path of the file whose second version this is, to judge by its name; None for any other file."""
+    """The path of the file that this is a second version of, judging by its name; None for any other file."""
     folder, slash, name = path.rpartition("/")
     plain = CONFLICT_COPY.sub("", name)
     return f"{folder}{slash}{plain}" if plain != name else None
@@ -204,20 +197,18 @@ def _when(value: object, zone: tzinfo) -> datetime | None:
 
 
 def _fixed(moment: datetime) -> datetime:
-    """With its offset alone: two times of one changing zone would be compared by the clock on the wall."""
+    """With a fixed offset: Python compares two times of the same zone by local time."""
     return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()), fold=0)
 
 
 def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
-    """What a file says of itself counts, unless it could be taken for the name of another note."""
-    said = _text(meta.get("id"))
-    if said is None or len(said) > MAX_ID or _LIKE_A_PATH.search(said):
-        return NoteId(f"path:{path}")
-    return NoteId(said)
+    """The file's own id, unless it could be taken for another note's path."""
+    own = _text(meta.get("id"))
+    return NoteId(f"path:{path}" if own is None or len(own) > MAX_ID or _LIKE_A_PATH.search(own) else own)
 
 
 def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
-    """What the index keeps of the frontmatter besides the record's own fields, as plain JSON values."""
+    """The frontmatter that the index keeps besides the record's own fields, as JSON values."""
     kept: dict[str, Any] = {}
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
@@ -248,7 +239,7 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
 
 
 def _text(value: object) -> str | None:
-    """A scalar as one line of text; YAML gives numbers and dates where a person meant words."""
+    """A scalar as one line of text; YAML makes numbers and dates of some words."""
     if value is None or isinstance(value, (list, dict, bool)):
         return None
     return " ".join(str(value).replace("\0", " ").split()) or None

@@ -1,4 +1,4 @@
-"""What pages may no longer say: one that was made from a note which is forgotten by now may quote it."""
+"""Withholds pages that may quote a forgotten note, since they were made from it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 WITHHELD = (
-    "What this page says is withheld: it was made from a note that is forgotten or gone. "
-    "mcp-memory compact makes it anew."
+    "This page is withheld: it was made from a note that is forgotten or gone. `mcp-memory compact` writes it again."
 )
 
 
 def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[str, str] | None = None) -> bool:
     """Whether a page's text was made from a note that is forgotten or gone, or from such a page. `returning`: texts of
-    pages that are about to come back, by id. Reads files and the index: for a worker thread."""
+    pages that are about to be restored, by id. Reads files and the index: for a worker thread."""
     waiting, seen = sources_of(page), set[str]()
     while waiting:
-        each = waiting.pop()
-        if each in seen:
+        source = waiting.pop()
+        if source in seen:
             continue
-        seen.add(each)
-        if returning and each in returning:
-            waiting += sources_of(returning[each])
+        seen.add(source)
+        if returning and source in returning:
+            waiting += sources_of(returning[source])
             continue
-        records = [record for record in index.note_by_id(NoteId(each)) if record.state is not NoteState.DELETED]
+        records = [record for record in index.note_by_id(NoteId(source)) if record.state is not NoteState.DELETED]
         if not records:
             return True
         for record in records:
@@ -41,28 +40,26 @@ def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[s
 
 
 def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
-    """A page that may quote what is forgotten, with a remark in place of what it says, and the way on: links to those
-    of its notes that are not forgotten, and to pages below, by title where that quotes nothing. Its own title is its
-    folder's name."""
+    """The page with a remark in place of its text, its folder's name as title, and links to its notes that are not
+    forgotten and to the pages below, by title if that quotes nothing."""
     path = page.record.path
     listed = page.body[at:] if (at := page.body.rfind(f"{CHILDREN}\n")) >= 0 else ""
     lines: list[str] = []
-    for target in dict.fromkeys(
-        resolve(each.target, path) for each in find_links(listed.partition(f"\n{RELATED}\n")[0])
-    ):
+    links = find_links(listed.partition(f"\n{RELATED}\n")[0])
+    for target in dict.fromkeys(resolve(found.target, path) for found in links):
         record = index.note(NotePath(target)) if target else None
         if record is None or record.state is NoteState.DELETED:
             continue
-        is_told = record.state is not NoteState.SUMMARY or not quotes_forgotten(_text(record, vault), vault, index)
-        title = record.title if is_told else record.path.split("/")[-2]
+        is_safe = record.state is not NoteState.SUMMARY or not quotes_forgotten(_text(record, vault), vault, index)
+        title = record.title if is_safe else record.path.split("/")[-2]
         lines.append(f"- {link(path, title, record.path)}")
     text = "\n".join([WITHHELD, *(["", CHILDREN, "", *lines] if lines else []), ""])
     return replace(page, record=replace(page.record, title=path.split("/")[-2]), text=text, body_start=0)
 
 
 def sources_of(page: str) -> list[str]:
-    """The ids of what a page was made from."""
-    return [str(each) for each in frontmatter.parse(page).meta.get("derived_from") or ()]
+    """The ids of the notes and pages that a page was made from."""
+    return [str(source) for source in frontmatter.parse(page).meta.get("derived_from") or ()]
 
 
 def _text(record: NoteRecord, vault: Vault) -> str:
