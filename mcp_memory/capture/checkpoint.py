@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,32 +47,20 @@ class Checkpoint:
 
     def payload(self) -> dict[str, Any]:
         threads = {
-            name: [segment.number, [each.payload() for each in segment.turns]] for name, segment in self.threads.items()
+            name: [segment.number, [turn.payload() for turn in segment.turns]] for name, segment in self.threads.items()
         }
-        plain = {name: getattr(self, name) for name in _PLAIN}
-        return {**plain, "context": self.context.payload(), "threads": threads}
+        plain = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {**plain, "context": asdict(self.context), "threads": threads}
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Checkpoint:
+        """Raises KeyError, TypeError, ValueError for anything else."""
         threads = {
-            name: SessionSegment(number, tuple(SpokenTurn.from_payload(each) for each in spoken))
-            for name, (number, spoken) in payload["threads"].items()
+            name: SessionSegment(number, tuple(SpokenTurn.from_payload(turn) for turn in turns))
+            for name, (number, turns) in payload["threads"].items()
         }
-        plain = {name: payload[name] for name in _PLAIN}
-        return cls(**plain, context=ReaderContext.from_payload(payload["context"]), threads=threads)
-
-
-_PLAIN = (
-    "client",
-    "name",
-    "offset",
-    "in_long_line",
-    "fingerprint",
-    "message_count",
-    "restarts",
-    "unreadable",
-    "captured_at",
-)
+        rest: dict[str, Any] = {"context": ReaderContext(**payload["context"]), "threads": threads}
+        return cls(**{**payload, **rest})
 
 
 class Checkpoints:
@@ -84,12 +73,9 @@ class Checkpoints:
         """Returns a new one if there is none or it can't be read; capturing again yields the same pages. Raises
         StorageFailed."""
         file = self._file(name)
-        try:
+        with _reporting(file), suppress(FileNotFoundError):
             return _read(file) or Checkpoint(client, name)
-        except FileNotFoundError:
-            return Checkpoint(client, name)
-        except OSError as error:
-            raise _failed(error, file) from error
+        return Checkpoint(client, name)
 
     def save_if_new(self, checkpoint: Checkpoint) -> None:
         """Saves a first checkpoint, so that the transcript is not forgotten. Raises StorageFailed."""
@@ -101,51 +87,40 @@ class Checkpoints:
         StorageFailed."""
         file = self._file(checkpoint.name)
         moved = replace(checkpoint, message_count=checkpoint.message_count + len(digests))
-        try:
+        with _reporting(file):
             make_private(file.parent)
             if digests:
                 with open(file.with_suffix(".seen"), "ab", opener=_private) as seen:
-                    seen.truncate(
-                        checkpoint.message_count * DIGEST_BYTES
-                    )  # a step that was cut short may have left some
+                    seen.truncate(checkpoint.message_count * DIGEST_BYTES)  # an interrupted step may have left more
                     seen.write(b"".join(digests))
                     seen.flush()
                     os.fsync(seen.fileno())
             replace_file(file, json.dumps(moved.payload()).encode())
-        except OSError as error:
-            raise _failed(error, file) from error
         return moved
 
     def read_digests(self, checkpoint: Checkpoint) -> frozenset[bytes]:
         """Returns the digests of all captured messages. Raises StorageFailed."""
         file = self._file(checkpoint.name).with_suffix(".seen")
-        try:
+        with _reporting(file), suppress(FileNotFoundError):
             data = file.read_bytes()[: checkpoint.message_count * DIGEST_BYTES]
-        except FileNotFoundError:
-            return frozenset()
-        except OSError as error:
-            raise _failed(error, file) from error
-        return frozenset(data[at : at + DIGEST_BYTES] for at in range(0, len(data), DIGEST_BYTES))
+            return frozenset(data[at : at + DIGEST_BYTES] for at in range(0, len(data), DIGEST_BYTES))
+        return frozenset()
 
     def read_all(self) -> Sequence[Checkpoint]:
         """Returns all that can be read."""
         found: list[Checkpoint] = []
         for file in sorted(self._folder.glob("*.json")):
-            try:
+            with suppress(OSError):
                 checkpoint = _read(file)
-            except OSError:
-                continue
-            found += [checkpoint] if checkpoint else []
+                found += [checkpoint] if checkpoint else []
         return found
 
     def delete(self, checkpoint: Checkpoint) -> None:
         """Raises StorageFailed."""
         file = self._file(checkpoint.name)
-        try:
+        with _reporting(file):
             for suffix in (".seen", ".json"):
                 file.with_suffix(suffix).unlink(missing_ok=True)
-        except OSError as error:
-            raise _failed(error, file) from error
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
@@ -163,5 +138,9 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
-def _failed(error: OSError, file: Path) -> StorageFailed:
-    return StorageFailed(f"cannot record how far a transcript was read: {error.strerror}", hint=str(file))
+@contextmanager
+def _reporting(file: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(f"cannot record how far a transcript was read: {error.strerror}", hint=str(file)) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
@@ -105,11 +106,8 @@ class CaptureService:
             step, taken = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
             if step.messages and self._hear:
                 await self._tell(self._hear, path, step)
-            await in_thread(
-                lambda: self.checkpoints.save(step.checkpoint, step.digests),
-                deadline_s=STEP_S,
-                what="saving a checkpoint",
-            )
+            save = partial(self.checkpoints.save, step.checkpoint, step.digests)
+            await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
         if taken.leaves:
             self._written()
         if step.messages:
@@ -121,12 +119,8 @@ class CaptureService:
         checkpoint = await in_thread(lambda: self.checkpoints.read(path.client, path.name), what="reading a checkpoint")
         total: CaptureResult | None = None
         while total is None or not total.at_end:
-            step = await in_thread(
-                partial(self._step, path, checkpoint),
-                deadline_s=STEP_S,
-                what="reading a transcript",
-                limiter=self._threads,
-            )
+            read = partial(self._step, path, checkpoint)
+            step = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
             now = self._taken(path, checkpoint, step, len(step.pages))
             total = now if total is None else total.add(now)
             checkpoint = step.checkpoint
@@ -148,15 +142,12 @@ class CaptureService:
     def list_grown(self) -> list[TranscriptPath]:
         """Lists the transcripts that have grown since they were captured. For a worker thread."""
         checkpoints = self.checkpoints.read_all()
-        self.last_captured_at = max((each.captured_at for each in checkpoints if each.captured_at), default=None)
+        self.last_captured_at = max(filter(None, (known.captured_at for known in checkpoints)), default=None)
         found: list[TranscriptPath] = []
         for checkpoint in checkpoints:
-            try:
+            with suppress(McpMemoryError):  # it is gone, or its client's folder has been reconfigured
                 path = self.paths.locate(checkpoint.client, checkpoint.name)
-                is_new = measure_unread(self.paths, path, checkpoint).new_bytes > 0
-            except McpMemoryError:  # it is gone, or its client's folder has been reconfigured
-                continue
-            found += [path] if is_new else []
+                found += [path] if measure_unread(self.paths, path, checkpoint).new_bytes > 0 else []
         return found
 
     async def prune(self) -> None:
@@ -172,7 +163,7 @@ class CaptureService:
         def look() -> list[TranscriptPath]:
             clients = [client] if client else list(self.paths.clients)
             every = [path for name in clients for path in self.paths.list_transcripts(name)]
-            return [each for path in every for each in list_sessions(self.paths, path)]
+            return [session for path in every for session in list_sessions(self.paths, path)]
 
         return await in_thread(look, deadline_s=STEP_S, what="looking for transcripts")
 
@@ -207,12 +198,10 @@ class CaptureService:
         self._deaf.pop(path, None)
 
     def _taken(self, path: TranscriptPath, before: Checkpoint, step: CaptureStep, leaves: int) -> CaptureResult:
-        size = measure_unread(self.paths, path, step.checkpoint).size
-        unreadable = step.checkpoint.unreadable - before.unreadable
-        return CaptureResult(
-            path, step.session, step.checkpoint.offset, size, len(step.messages), leaves, step.secret_count, unreadable,
-            step.at_end,
-        )  # fmt: skip
+        size, offset = measure_unread(self.paths, path, step.checkpoint).size, step.checkpoint.offset
+        unreadable, count = step.checkpoint.unreadable - before.unreadable, len(step.messages)
+        counts = (count, leaves, step.secret_count, unreadable)
+        return CaptureResult(path, step.session, offset, size, *counts, at_end=step.at_end)
 
     def _prune(self) -> int:
         """Removes old pages, and their words from the checkpoints."""
@@ -223,15 +212,14 @@ class CaptureService:
             except McpMemoryError:  # its client's folder has been reconfigured
                 continue
             kept = drop_removed_segments(path, checkpoint, self.store.contains)
-            if self._is_gone(path) and not any(segment.turns for segment in kept.threads.values()):
+            is_gone = False
+            try:
+                with self.paths.open_transcript(path):
+                    pass
+            except McpMemoryError as error:
+                is_gone = isinstance(error, NotFound)
+            if is_gone and not any(segment.turns for segment in kept.threads.values()):
                 self.checkpoints.delete(checkpoint)
             elif kept != checkpoint:
                 self.checkpoints.save(kept, ())
         return gone
-
-    def _is_gone(self, path: TranscriptPath) -> bool:
-        try:
-            with self.paths.open_transcript(path):
-                return False
-        except McpMemoryError as error:
-            return isinstance(error, NotFound)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
@@ -58,14 +59,14 @@ def build_step(
     tool_output: bool,
 ) -> CaptureStep:
     """`seen` holds the digests of earlier messages, if the file has ever been replaced."""
-    stretch = news.batch
+    batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
         checkpoint = replace(checkpoint, context=context, restarts=checkpoint.restarts + 1)
-    context = ReaderContext.from_payload(checkpoint.context.payload())
+    context = deepcopy(checkpoint.context)
     context.session = context.session or path.session
     read = _Reading(path.client, context, seen, zone, tool_output=tool_output)
-    messages = [message for line in stretch.lines for message in read.new(line)]
+    messages = [message for line in batch.lines for message in read.new(line)]
     threads = dict(checkpoint.threads)
     pages: dict[str, bytes] = {}
     project = project_of(context.folder)
@@ -78,19 +79,19 @@ def build_step(
     return CaptureStep(
         replace(
             checkpoint,
-            offset=stretch.next_offset,
-            in_long_line=stretch.in_long_line,
+            offset=batch.next_offset,
+            in_long_line=batch.in_long_line,
             fingerprint=news.fingerprint,
             context=context,
             threads=threads,
-            unreadable=checkpoint.unreadable + read.unreadable + stretch.long_line_count,
+            unreadable=checkpoint.unreadable + read.unreadable + batch.long_line_count,
             captured_at=now.isoformat(timespec="seconds") if messages else checkpoint.captured_at,
         ),
         tuple(messages),
         pages,
         tuple(read.digests),
         read.secrets,
-        stretch.at_end,
+        batch.at_end,
     )
 
 
@@ -103,7 +104,7 @@ def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Cal
         is_gone = segment.turns and not has(first_path_of(segment, origin))
         return SessionSegment(segment.number + 1) if is_gone else segment
 
-    return replace(checkpoint, threads={thread: kept(thread, each) for thread, each in checkpoint.threads.items()})
+    return replace(checkpoint, threads={thread: kept(thread, last) for thread, last in checkpoint.threads.items()})
 
 
 class _Reading:
@@ -124,7 +125,8 @@ class _Reading:
         messages = parse_line(self._client, line.data, line.offset, self._context)
         if messages is None:
             self.unreadable += 1
-        return [each for message in messages or () if (each := self._unseen(self._clean(message)))]
+        cleaned = map(self._clean, messages or ())
+        return [message for message in cleaned if self._is_new(message)]
 
     def _clean(self, message: TranscriptMessage) -> TranscriptMessage:
         turn = message.turn
@@ -139,20 +141,16 @@ class _Reading:
             text = f"{text[:most].rstrip()} …"
         return replace(message, turn=replace(turn, text=text, at=at))
 
-    def _unseen(self, message: TranscriptMessage) -> TranscriptMessage | None:
-        digest = _digest(message)
+    def _is_new(self, message: TranscriptMessage) -> bool:
+        """Remembers a digest that identifies the message wherever it is in the file."""
+        turn = message.turn
+        at = turn.at.timestamp() if turn.at else ""
+        parts = "\0".join([message.role, turn.session or "", turn.speaker, str(at), turn.text])
+        digest = hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         if digest in self._seen:
-            return None
+            return False
         self.digests.append(digest)
-        return message
-
-
-def _digest(message: TranscriptMessage) -> bytes:
-    """Identifies a message wherever it stands in the file."""
-    turn = message.turn
-    at = turn.at.timestamp() if turn.at else ""
-    said = "\0".join([message.role, turn.session or "", turn.speaker, str(at), turn.text])
-    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+        return True
 
 
 def _by_thread(messages: Sequence[TranscriptMessage], *, tool_output: bool) -> dict[str, list[SpokenTurn]]:

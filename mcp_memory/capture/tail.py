@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,14 +42,12 @@ def read_new(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Checkpoin
     """Reads the next batch. Raises NotFound, Refused, StorageFailed."""
     with paths.open_transcript(path) as descriptor:
         if path.is_database:
-            return _of_rows(path, checkpoint)
-        try:
+            return _read_events(path, checkpoint)
+        with _reporting(path):
             restarted = checkpoint.offset > 0 and _mark(descriptor, checkpoint.offset) != checkpoint.fingerprint
             offset, within = (0, False) if restarted else (checkpoint.offset, checkpoint.in_long_line)
-            stretch = read_lines(descriptor, offset, within=within, can_skip=partial(can_skip_line, path.client))
-            return NewLines(stretch, _mark(descriptor, stretch.next_offset), restarted)
-        except OSError as error:
-            raise StorageFailed(f"{path.file} cannot be read: {error.strerror}") from error
+            batch = read_lines(descriptor, offset, within=within, can_skip=partial(can_skip_line, path.client))
+            return NewLines(batch, _mark(descriptor, batch.next_offset), restarted)
 
 
 def measure_unread(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Checkpoint) -> Unread:
@@ -56,38 +56,38 @@ def measure_unread(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Che
         if not path.is_database:
             size = os.fstat(descriptor).st_size
             return Unread(size, size - checkpoint.offset if size >= checkpoint.offset else size)
-    try:
+    with _reporting(path):
         size, length = measure_session(path.file, path.session)
-    except OSError as error:
-        raise StorageFailed(f"{path.file}: {error}") from error
-    return Unread(
-        size, length * max(0, size - checkpoint.offset) // max(1, size) if size >= checkpoint.offset else length
-    )
+    is_grown = size >= checkpoint.offset
+    return Unread(size, length * (size - checkpoint.offset) // max(1, size) if is_grown else length)
 
 
 def list_sessions(paths: TranscriptPaths, path: TranscriptPath) -> list[TranscriptPath]:
     """Lists the transcripts in a database; a file is one transcript. Raises as `read_new`."""
     if not path.is_database or path.session:
         return [path]
-    with paths.open_transcript(path):
-        try:
-            names = list_session_ids(path.file)
-        except OSError as error:
-            raise StorageFailed(f"{path.file}: {error}") from error
+    with paths.open_transcript(path), _reporting(path):
+        names = list_session_ids(path.file)
     return [TranscriptPath(path.client, path.root, path.inner, name) for name in names]
 
 
-def _of_rows(path: TranscriptPath, checkpoint: Checkpoint) -> NewLines:
-    """Each event has a number; the last one read must be unchanged."""
+@contextmanager
+def _reporting(path: TranscriptPath) -> Generator[None]:
     try:
-        restarted = checkpoint.offset > 0 and _mark_of_row(path, checkpoint.offset) != checkpoint.fingerprint
-        stretch = read_rows(path.file, path.session, 0 if restarted else checkpoint.offset)
-        return NewLines(stretch, _mark_of_row(path, stretch.next_offset), restarted)
+        yield
     except OSError as error:
-        raise StorageFailed(f"{path.file}: {error}") from error
+        raise StorageFailed(f"{path.file} cannot be read: {error.strerror or error}") from error
 
 
-def _mark_of_row(path: TranscriptPath, number: int) -> str:
+def _read_events(path: TranscriptPath, checkpoint: Checkpoint) -> NewLines:
+    """Each event has a number; the last one read must be unchanged."""
+    with _reporting(path):
+        restarted = checkpoint.offset > 0 and _mark_of_event(path, checkpoint.offset) != checkpoint.fingerprint
+        batch = read_rows(path.file, path.session, 0 if restarted else checkpoint.offset)
+        return NewLines(batch, _mark_of_event(path, batch.next_offset), restarted)
+
+
+def _mark_of_event(path: TranscriptPath, number: int) -> str:
     last = read_rows(path.file, path.session, number - 1).lines if number else ()
     return hashlib.sha256(last[0].data if last and last[0].offset == number - 1 else b"").hexdigest()[:32]
 

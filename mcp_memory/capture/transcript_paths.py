@@ -5,22 +5,19 @@ The path of a transcript comes from whoever calls a hook's endpoint, so it only 
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
+from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 
 DATABASE = "openclaw-agent.sqlite"
 MOST_PATH_CHARS = 4000
 MOST_FILES = 100_000
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,40 +60,36 @@ class TranscriptPaths:
                 path = TranscriptPath(client, root, PurePosixPath(Path(name).relative_to(base)), session)
                 if path.is_database or (path.inner.suffix == ".jsonl" and not session):
                     return path
-        raise Refused(
-            f"{name[:200]} is not a transcript of {client}", hint=f"those are in {root}; see [capture.folders]"
-        )
+        hint = f"those are in {root}; see [capture.folders]"
+        raise Refused(f"{name[:200]} is not a transcript of {client}", hint=hint)
 
     def find_client(self, file: str) -> str:
         """Returns the client in whose folder the file is. Raises Refused."""
         for client in self._roots:
-            try:
+            with suppress(Refused):
                 return self.locate(client, file).client
-            except Refused:
-                continue
         raise Refused(f"{file[:200]} is in no client's folder", hint="see [capture.folders] in the configuration")
 
     @contextmanager
     def open_transcript(self, path: TranscriptPath) -> Generator[int]:
-        """Yields a descriptor for reading. Raises NotFound, StorageFailed, and Refused for a link or another user's
-        file."""
-        with _naming(path):
-            folder = os.open(_resolved(path.root), _FOLDER)
-            try:
-                for part in path.inner.parts[:-1]:
-                    inside = os.open(part, _FOLDER, dir_fd=folder)
-                    os.close(folder)
-                    folder = inside
-                descriptor = os.open(path.inner.name, _FILE, dir_fd=folder)
-            finally:
-                os.close(folder)
+        """Yields a descriptor for reading. Raises NotFound, StorageFailed, and Refused for a link, another user's file,
+        or anything but a regular file."""
+        folder, name = path.inner.parent, path.inner.name
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-                raise Refused(f"{path.file} is not a regular file of yours", hint="it is not read")
-            yield descriptor
-        finally:
-            os.close(descriptor)
+            with (
+                opened_root(_resolved(path.root)) as root,
+                opened_folder(root, str(folder) if folder.name else "") as parent,
+                opened_file(parent, name, str(path.file)) as (descriptor, found),
+            ):
+                if found.st_uid != os.geteuid():
+                    raise Refused(f"{path.file} is another user's", hint="it is not read")
+                yield descriptor
+        except (FileNotFoundError, NotFound) as error:
+            raise NotFound(f"there is no {path.file}") from error
+        except PathRefused as error:
+            raise Refused(error.message, hint="it is not read") from error
+        except OSError as error:
+            raise StorageFailed(f"{path.file} cannot be read: {error.strerror or error}") from error
 
     def list_transcripts(self, client: str) -> list[TranscriptPath]:
         """Lists all files in a client's folder that may be transcripts, newest last. Follows no links. Raises
@@ -107,19 +100,16 @@ class TranscriptPaths:
             for name in names:
                 inner = PurePosixPath(os.path.relpath(os.path.join(folder, name), _resolved(root)))  # noqa: PTH118 -- by the thousand
                 if inner.suffix == ".jsonl" or inner.name == DATABASE:
-                    try:
+                    with suppress(OSError):
                         at = os.stat(os.path.join(folder, name), follow_symlinks=False)  # noqa: PTH116, PTH118 -- so, too
-                    except OSError:
-                        continue
-                    if stat.S_ISREG(at.st_mode) and len(found) < MOST_FILES:
-                        found.append((at.st_mtime, TranscriptPath(client, root, inner)))
+                        if stat.S_ISREG(at.st_mode) and len(found) < MOST_FILES:
+                            found.append((at.st_mtime, TranscriptPath(client, root, inner)))
         return [path for _, path in sorted(found)]
 
     def _root(self, client: str) -> Path:
         if client not in self._roots:
-            raise InvalidInput(
-                f"transcripts of {client[:100]!r} cannot be read", hint=f"known: {', '.join(self._roots)}"
-            )
+            known = ", ".join(self._roots)
+            raise InvalidInput(f"transcripts of {client[:100]!r} cannot be read", hint=f"known: {known}")
         return self._roots[client]
 
     @property
@@ -130,7 +120,7 @@ class TranscriptPaths:
         """Lists the transcripts of a session's sub-agents, where the client writes them to separate files."""
         folder = path.file.with_suffix("") / "subagents"
         try:
-            names = sorted(each.name for each in os.scandir(folder) if each.is_file(follow_symlinks=False))
+            names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False))
         except OSError:
             return []
         inner = path.inner.with_suffix("") / "subagents"
@@ -140,19 +130,3 @@ class TranscriptPaths:
 def _resolved(root: Path) -> Path:
     """You may keep a client's folder elsewhere, behind a link of your own."""
     return Path(os.path.realpath(root))
-
-
-@contextmanager
-def _naming(path: TranscriptPath) -> Generator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise NotFound(f"there is no {path.file}") from error
-    except OSError as error:
-        if error.errno in _LINKS:
-            raise Refused(f"{path.file} goes through a symbolic link", hint="it is not read") from error
-        raise StorageFailed(f"{path.file} cannot be read: {error.strerror}") from error
-
-
-_LINKS = {errno.ELOOP, errno.ENOTDIR}
-"""Errors of an open that refuses to follow a link, for a file and for a folder."""

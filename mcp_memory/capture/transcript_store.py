@@ -65,13 +65,13 @@ class SessionSegment:
         """Returns this segment with the turns that fit, and the following ones; only the last can still grow."""
         done: list[SessionSegment] = []
         number, held = self.number, list(self.turns)
-        length = sum(each.length for each in held)
-        for each in more:
-            if held and length + each.length > MOST_CHARS:
+        length = sum(turn.length for turn in held)
+        for turn in more:
+            if held and length + turn.length > MOST_CHARS:
                 done.append(SessionSegment(number, tuple(held)))
                 number, held, length = number + 1, [], 0
-            held.append(each)
-            length += each.length
+            held.append(turn)
+            length += turn.length
         return [*done, SessionSegment(number, tuple(held))]
 
 
@@ -167,18 +167,18 @@ class TranscriptStore:
         so that one huge session doesn't cost others their pages. Returns how many. Raises StorageFailed."""
         try:
             sessions, gone = self._sessions(), 0
-            oldest, left = time() - self._keep_days * DAY_S, sum(each.size for each in sessions)
+            oldest, left = time() - self._keep_days * DAY_S, sum(session.size for session in sessions)
             for session in sessions:
-                while session.leaves and session.leaves[-1].written < oldest:
+                while session.pages and session.pages[-1].written < oldest:
                     left -= session.remove_oldest()
                     gone += 1
-            queue = [(-each.size, number) for number, each in enumerate(sessions) if each.leaves]
+            queue = [(-session.size, number) for number, session in enumerate(sessions) if session.pages]
             heapify(queue)
             while left > self._keep_bytes and queue:
                 _, number = queue[0]
                 left -= sessions[number].remove_oldest()
                 gone += 1
-                if sessions[number].leaves:
+                if sessions[number].pages:
                     heapreplace(queue, (-sessions[number].size, number))
                 else:
                     heappop(queue)
@@ -190,17 +190,17 @@ class TranscriptStore:
         """Lists the session with the oldest page first. Raises OSError."""
         found: list[_Session] = []
         for folder, _, names in os.walk(self.folder):
-            leaves: list[_Leaf] = []
+            pages: list[_Page] = []
             for name in names:
                 path = os.path.join(folder, name)  # noqa: PTH118 -- by the thousand
                 at = os.stat(path)  # noqa: PTH116 -- so, too
-                leaves.append(_Leaf(at.st_mtime, at.st_size, path))
-            if leaves:
-                found.append(_Session(sorted(leaves, reverse=True), sum(leaf.size for leaf in leaves)))
-        return sorted(found, key=lambda session: session.leaves[-1])
+                pages.append(_Page(at.st_mtime, at.st_size, path))
+            if pages:
+                found.append(_Session(sorted(pages, reverse=True), sum(page.size for page in pages)))
+        return sorted(found, key=lambda session: session.pages[-1])
 
 
-class _Leaf(NamedTuple):
+class _Page(NamedTuple):
     written: float
     size: int
     path: str
@@ -208,17 +208,17 @@ class _Leaf(NamedTuple):
 
 @dataclass(slots=True)
 class _Session:
-    """`leaves`: newest first."""
+    """`pages`: newest first."""
 
-    leaves: list[_Leaf]
+    pages: list[_Page]
     size: int
 
     def remove_oldest(self) -> int:
         """Returns the bytes freed. Raises OSError."""
-        leaf = self.leaves.pop()
-        Path(leaf.path).unlink(missing_ok=True)
-        self.size -= leaf.size
-        if not self.leaves:
+        page = self.pages.pop()
+        Path(page.path).unlink(missing_ok=True)
+        self.size -= page.size
+        if not self.pages:
             with suppress(OSError):  # it is not empty
-                Path(leaf.path).parent.rmdir()
-        return leaf.size
+                Path(page.path).parent.rmdir()
+        return page.size

@@ -103,10 +103,10 @@ class CaptureWorker:
                 break
             try:
                 path = self.service.paths.locate(self.service.paths.find_client(name), name)
-                taken = await (self.service.preview(path) if dry_run else self.service.capture_next(path))
-                while not taken.at_end and monotonic() < until:
-                    taken = taken.add(await self.service.capture_next(path))
-                reports.append(taken.payload())
+                result = await (self.service.preview(path) if dry_run else self.service.capture_next(path))
+                while not result.at_end and monotonic() < until:
+                    result = result.add(await self.service.capture_next(path))
+                reports.append(result.payload())
                 self._problems.pop(name, None)
             except McpMemoryError as error:
                 reports.append({"file": name, "error": error.message, "at_end": True})
@@ -164,16 +164,16 @@ class CaptureWorker:
                 continue
             due, followed.due = followed.due, False
             beside = await in_thread(partial(self.service.paths.list_sub_agents, path), what="looking for sub-agents")
-            for each in (path, *beside):
-                known = followed if each == path else FollowedTranscript(due, 0.0)
-                await self._attempt(each, known, due=due)
+            await self._attempt(path, followed, due=due)
+            for sub_agent in beside:
+                await self._attempt(sub_agent, FollowedTranscript(due, 0.0), due=due)
 
     async def _attempt(self, path: TranscriptPath, followed: FollowedTranscript, *, due: bool) -> None:
         look = partial(list_sessions, self.service.paths, path)
         try:
-            for each in await in_thread(look, what="looking at sessions"):
-                if due or await self._has_grown_enough(each, followed):
-                    await self._capture_to_end(each, delegated=followed.delegated)
+            for session in await in_thread(look, what="looking at sessions"):
+                if due or await self._has_grown_enough(session, followed):
+                    await self._capture_to_end(session, delegated=followed.delegated)
         except NotFound:  # the client hasn't begun to write it, or has removed it
             return
         except McpMemoryError as error:

@@ -11,8 +11,6 @@ import re
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import (
     Table,
-    as_table,
-    as_text,
     content_parts,
     join_text,
     make_message,
@@ -20,6 +18,7 @@ from mcp_memory.capture.readers.spoken_text import (
     strip_memory,
     strip_tag,
 )
+from mcp_memory.text.parsed_values import text_at, value_at
 
 _NOT_A_PERSON = re.compile(
     r"\s*(?:<task-notification>|<local-command-|<bash-|\[Request interrupted|<user-memory-input>|"
@@ -48,24 +47,25 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
     kind = line.get("type")
     if kind not in ("user", "assistant"):
         return []
-    context.session = context.session or as_text(line.get("sessionId"))
-    context.folder = as_text(line.get("cwd")) or context.folder
-    if line.get("isMeta") or line.get("isCompactSummary") or line.get("isApiErrorMessage"):
+    context.session = context.session or text_at(line, "sessionId")
+    context.folder = text_at(line, "cwd") or context.folder
+    if line.get("isMeta") or line.get("isCompactSummary") or line.get("isApiErrorMessage") or _is_by_a_program(line):
         return []
-    if _is_by_a_program(line):
-        return []
-    aside = f"agent-{as_text(line.get('agentId')) or 'sidechain'}" if line.get("isSidechain") else ""
+    aside = f"agent-{text_at(line, 'agentId') or 'sidechain'}" if line.get("isSidechain") else ""
     session = f"{context.session}/{aside}" if aside else context.session
     found: list[TranscriptMessage] = []
-    content, at = content_parts(as_table(line.get("message")).get("content")), line.get("timestamp")
+    content, at = content_parts(value_at(line, "message", "content")), line.get("timestamp")
     if kind == "user":
         for part in content:
             if part.get("type") == "tool_result":
                 tool, failed = context.pop_call(part.get("tool_use_id")), part.get("is_error") is True
                 found += make_tool_message(tool, join_text(part.get("content")), at, session, offset, failed=failed)
         # In a sub-agent's or teammate's thread another agent gives the task; text beside a tool result is a program's.
-        told = aside or line.get("agentName") or (context.delegated and not _is_typed(line))
-        role = Role.ASSISTANT if told or _is_answered(content) else Role.USER
+        # `claude -p` never marks a prompt as typed by a person.
+        is_typed = value_at(line, "origin", "kind") == "human"
+        is_delegated = aside or line.get("agentName") or (context.delegated and not is_typed)
+        is_result = any(part.get("type") == "tool_result" for part in content)
+        role = Role.ASSISTANT if is_delegated or is_result else Role.USER
         return found + make_message(role, [_spoken(part) for part in content], at, session, offset)
     for part in content:
         if part.get("type") == "tool_use":
@@ -74,28 +74,15 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
 
 
 def _is_by_a_program(line: Table) -> bool:
-    origin = as_table(line.get("origin")).get("kind")
-    return (
-        origin not in (None, "human")
-        or line.get("promptSource") == "system"
-        or any(line.get(mark) for mark in _BY_A_TOOL)
-    )
-
-
-def _is_typed(line: Table) -> bool:
-    """Whether a person typed it. `claude -p` never says so, whoever runs it."""
-    return as_table(line.get("origin")).get("kind") == "human"
-
-
-def _is_answered(content: list[Table]) -> bool:
-    return any(part.get("type") == "tool_result" for part in content)
+    is_foreign = value_at(line, "origin", "kind") not in (None, "human") or line.get("promptSource") == "system"
+    return is_foreign or any(line.get(mark) for mark in _BY_A_TOOL)
 
 
 def _spoken(part: Table) -> Table:
     """Removes what the program adds; keeps a command with its typed arguments, and no documents."""
     if part.get("type") != "text":
         return {}
-    words = strip_memory(strip_tag(as_text(part.get("text")), "system-reminder"))
+    words = strip_memory(strip_tag(text_at(part, "text"), "system-reminder"))
     if words.lstrip().startswith("<command-"):
         name, arguments = _COMMAND.search(words), _ARGUMENTS.search(words)
         words = f"{name[1].strip()} {arguments[1].strip()}" if name and arguments and arguments[1].strip() else ""

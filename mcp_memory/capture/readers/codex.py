@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import (
     Table,
-    as_table,
-    as_text,
     content_parts,
     join_text,
     make_message,
     make_tool_message,
     strip_memory,
 )
+from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
 
 _NOT_A_PERSON = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
@@ -47,24 +45,24 @@ def can_skip_line(data: bytes) -> bool:
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
     """Returns the messages of one line."""
-    kind, item = line.get("type"), as_table(line.get("payload"))
+    kind, item = line.get("type"), table_at(line, "payload")
     if kind == "session_meta" and not context.session:  # a fork repeats its origin's
-        context.session = as_text(item.get("id")) or as_text(item.get("session_id"))
-        context.folder = as_text(item.get("cwd"))
+        context.session = text_at(item, "id") or text_at(item, "session_id")
+        context.folder = text_at(item, "cwd")
         source, thread = item.get("source"), item.get("thread_source")
-        is_sub_agent = source == "subagent" or "subagent" in as_table(source) or thread not in (None, "user")
+        is_sub_agent = source == "subagent" or value_at(source, "subagent") is not None or thread not in (None, "user")
         context.delegated = context.delegated or is_sub_agent
     elif kind == "turn_context":
-        context.folder = as_text(item.get("cwd")) or context.folder
+        context.folder = text_at(item, "cwd") or context.folder
     elif kind == "response_item":
         return _item(item, line.get("timestamp"), offset, context)
     return []
 
 
 def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    kind = as_text(item.get("type"))
+    kind = text_at(item, "type")
     if kind == "message":
-        role = _ROLES.get(as_text(item.get("role")))
+        role = _ROLES.get(text_at(item, "role"))
         if role is None:  # from a program to the model
             return []
         by = ""
@@ -84,14 +82,13 @@ def _spoken(item: Table) -> list[Table]:
     content = content_parts(item.get("content"))
     if item.get("role") == "assistant":
         return content
-    kinds = as_table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
-    known = [as_text(kind) for kind in cast("list[object]", kinds)] if isinstance(kinds, list) else []
-    if len(known) == len(content):
-        content = [part for part, kind in zip(content, known, strict=True) if kind.startswith("user.")]
+    kinds = list_at(item, "internal_chat_message_metadata_passthrough", "content_item_kinds")
+    if len(kinds) == len(content):
+        content = [part for part, kind in zip(content, kinds, strict=True) if str(kind).startswith("user.")]
     return [
-        {**part, "text": strip_memory(as_text(part.get("text")))} if "text" in part else part
+        {**part, "text": strip_memory(text_at(part, "text"))} if "text" in part else part
         for part in content
-        if not as_text(part.get("text")).lstrip().startswith(_NOT_A_PERSON)
+        if not text_at(part, "text").lstrip().startswith(_NOT_A_PERSON)
     ]
 
 
@@ -100,11 +97,10 @@ def _output(output: object) -> tuple[str, bool]:
     if isinstance(output, str) and output.startswith("{"):
         with suppress(ValueError, RecursionError):
             output = cast("object", json.loads(output))
-    if isinstance(output, Mapping):
-        given = cast("Mapping[str, Any]", output)
-        code = as_table(given.get("metadata")).get("exit_code")
-        printed = as_text(given.get("output")) or join_text(given.get("content")) or as_text(given.get("body"))
-        return printed, given.get("success") is False or code not in (None, 0)
+    if table := table_at(output):
+        code = value_at(table, "metadata", "exit_code")
+        printed = text_at(table, "output") or join_text(value_at(table, "content")) or text_at(table, "body")
+        return printed, value_at(table, "success") is False or code not in (None, 0)
     printed = join_text(output)
     found = _EXIT_CODE.search(printed[:2000])
     _, has_head, shown = printed.partition("\nOutput:\n")

@@ -28,8 +28,8 @@ class TranscriptLine:
 
 @dataclass(frozen=True, slots=True)
 class LineBatch:
-    """`next_offset` is where to go on; `within` says that this is inside a line that is too long, `too_long` how many
-    such lines began here. `at_end`: nothing more is to be had now."""
+    """The next batch starts at `next_offset`, which may be `in_long_line`: inside one that is too long, of which
+    `long_line_count` began here. `at_end`: there is nothing more now."""
 
     lines: tuple[TranscriptLine, ...]
     next_offset: int

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from mcp_memory.text.conversation.messages import Turn
 
@@ -18,16 +16,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """`turn` holds the speaker, the time and the text; for a tool, its output."""
+    """`turn` holds the speaker, the time and the text; for a tool, its output. Its line begins at the byte `offset`.
+    `tool` is the tool's name; `failed`: it reported a failure."""
 
     role: Role
     turn: Turn
     offset: int
-    """Byte in the file at which its line begins."""
     tool: str = ""
-    """Name of the tool, for the role `tool` only."""
     failed: bool = False
-    """Whether the tool reported a failure."""
 
 
 MOST_CALLS = 200
@@ -58,10 +54,3 @@ class ReaderContext:
     def pop_call(self, call_id: object) -> str:
         """Removes a call that has been answered and returns the tool's name."""
         return self.calls.pop(call_id[:MOST_NAME_CHARS], "") if isinstance(call_id, str) else ""
-
-    def payload(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> ReaderContext:
-        return cls(payload["session"], payload["folder"], payload["delegated"], dict(payload["calls"]))

@@ -11,21 +11,19 @@ import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from mcp_memory.capture.readers.lines import STEP_BYTES, LineBatch, TranscriptLine
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import (
     Table,
-    as_table,
-    as_text,
     content_parts,
     join_text,
     make_message,
     make_tool_message,
     strip_memory,
 )
+from mcp_memory.text.parsed_values import table_at, text_at, value_at
 
 _NOT_A_PERSON = ("System: [", "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]")
 
@@ -34,33 +32,33 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
     """Returns the messages of one event."""
     kind = line.get("type")
     if kind == "session":
-        context.session = context.session or as_text(line.get("id"))
-        context.folder = as_text(line.get("cwd")) or context.folder
+        context.session = context.session or text_at(line, "id")
+        context.folder = text_at(line, "cwd") or context.folder
     if kind != "message":
         return []
-    message, at = as_table(line.get("message")), line.get("timestamp")
+    message, at = table_at(line, "message"), line.get("timestamp")
     content = content_parts(message.get("content"))
     match message.get("role"):
-        case "user" if context.delegated or _is_by_somebody_else(message):
+        case "user" if context.delegated or _is_by_another(message):
             return make_message(Role.ASSISTANT, content, at, context.session, offset, by="Program")
         case "user":
-            spoken = [{**part, "text": strip_memory(as_text(part.get("text")))} for part in content if "text" in part]
+            spoken = [{**part, "text": strip_memory(text_at(part, "text"))} for part in content if "text" in part]
             others = [part for part in content if "text" not in part]
             return make_message(Role.USER, [*spoken, *others], at, context.session, offset)
         case "assistant":
             return make_message(Role.ASSISTANT, content, at, context.session, offset)
         case "toolResult":
-            failed = message.get("isError") is True or as_table(message.get("details")).get("exitCode") not in (None, 0)
-            tool, output = as_text(message.get("toolName")), join_text(message.get("content"))
+            failed = message.get("isError") is True or value_at(message, "details", "exitCode") not in (None, 0)
+            tool, output = text_at(message, "toolName"), join_text(message.get("content"))
             return make_tool_message(tool, output, at, context.session, offset, failed=failed)
         case _:
             return []
 
 
-def _is_by_somebody_else(message: Table) -> bool:
+def _is_by_another(message: Table) -> bool:
     """Whether another session, a scheduled job, or a stranger in a chat that the agent reads wrote it."""
-    origin = as_table(message.get("provenance")).get("kind")
-    if origin not in (None, "external_user") or as_table(message.get("__openclaw")).get("senderIsOwner") is False:
+    origin = value_at(message, "provenance", "kind")
+    if origin not in (None, "external_user") or value_at(message, "__openclaw", "senderIsOwner") is False:
         return True
     return join_text(message.get("content")).lstrip().startswith(_NOT_A_PERSON)
 
@@ -111,8 +109,5 @@ def _opened(file: Path) -> Generator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=1)) as database:
             yield database
     except sqlite3.Error as error:
-        raise OSError(f"OpenClaw's database cannot be read: {_said(error)}") from error
-
-
-def _said(error: sqlite3.Error) -> Any:
-    return getattr(error, "sqlite_errorname", type(error).__name__)
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise OSError(f"OpenClaw's database cannot be read: {name}") from error

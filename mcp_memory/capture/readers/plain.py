@@ -38,12 +38,12 @@ def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
 
 def write_plain(messages: Sequence[TranscriptMessage]) -> str:
     """Writes messages so that `read_plain` returns them again."""
-    return "\n".join(json.dumps(_said(message), ensure_ascii=False) for message in messages)
+    return "\n".join(json.dumps(_as_table(message), ensure_ascii=False) for message in messages)
 
 
-def _said(message: TranscriptMessage) -> dict[str, Any]:
+def _as_table(message: TranscriptMessage) -> dict[str, Any]:
     turn = message.turn
-    said = {
+    table = {
         "role": message.role.value,
         "text": turn.text,
         "speaker": turn.speaker,
@@ -53,29 +53,30 @@ def _said(message: TranscriptMessage) -> dict[str, Any]:
         "tool": message.tool or None,
         "failed": message.failed or None,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in table.items() if value is not None}
 
 
-def _read(said: object, offset: int, zone: tzinfo) -> TranscriptMessage:
-    if not isinstance(said, dict):
+def _read(line: object, offset: int, zone: tzinfo) -> TranscriptMessage:
+    if not isinstance(line, dict):
         raise InvalidInput("it is not an object")
-    given = cast("dict[str, Any]", said)
-    role, text = given.get("role"), given.get("text")
+    message = cast("dict[str, Any]", line)
+    role, text = message.get("role"), message.get("text")
     if role not in tuple(Role):
         raise InvalidInput(f"its role is not one of {', '.join(Role)}")
     if not isinstance(text, str):
         raise InvalidInput("its text is not a string")
-    at = given.get("at")
+    at = message.get("at")
     if at is not None and not isinstance(at, str):
         raise InvalidInput("its time is not a string")
-    session = given.get("session")
-    place = given.get("offset", offset)
+    session = message.get("session")
+    place = message.get("offset", offset)
     if not isinstance(place, int) or isinstance(place, bool) or place < 0:
         raise InvalidInput("its offset is not a whole number")
     turn = Turn(
-        str(given.get("speaker") or str(role).capitalize()),
+        str(message.get("speaker") or str(role).capitalize()),
         text.strip("\n").replace("\r\n", "\n"),
         parse_when(at, zone) if at else None,
         str(session) if session else None,
     )
-    return TranscriptMessage(Role(str(role)), turn, place, str(given.get("tool") or ""), given.get("failed") is True)
+    tool, failed = str(message.get("tool") or ""), message.get("failed") is True
+    return TranscriptMessage(Role(str(role)), turn, place, tool, failed)

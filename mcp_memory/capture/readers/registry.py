@@ -10,18 +10,13 @@ from mcp_memory.capture.readers import claude_code, codex, openclaw
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import Table
 
-Read = Callable[[Table, int, ReaderContext], list[TranscriptMessage]]
-
-READERS: Mapping[str, Read] = {
+READERS: Mapping[str, Callable[[Table, int, ReaderContext], list[TranscriptMessage]]] = {
     "claude-code": claude_code.parse_line,
     "codex": codex.parse_line,
     "openclaw": openclaw.parse_line,
 }
 
-_SILENT: Mapping[str, Callable[[bytes], bool]] = {
-    "claude-code": claude_code.can_skip_line,
-    "codex": codex.can_skip_line,
-}
+_SILENT = {"claude-code": claude_code.can_skip_line, "codex": codex.can_skip_line}
 
 
 def can_skip_line(client: str, data: bytes) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn, read_turns
+from mcp_memory.text.parsed_values import text_at
 
 Table = Mapping[str, Any]
 
@@ -22,17 +23,7 @@ _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 MOST_OUTPUT_CHARS = 24_000
 """Tool output read: six times what is kept, with room for a secret at the cut."""
 
-SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
-
-
-def as_table(value: object) -> Table:
-    """Returns the value if it is a table, else an empty one."""
-    return cast("Table", value) if isinstance(value, Mapping) else {}
-
-
-def as_text(value: object) -> str:
-    """Returns the value if it is a string, else an empty one."""
-    return value if isinstance(value, str) else ""
+_SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
 
 def content_parts(content: object) -> list[Table]:
@@ -46,14 +37,14 @@ def content_parts(content: object) -> list[Table]:
 
 def join_text(content: object) -> str:
     """Joins all text in a content."""
-    return "\n".join(said for part in content_parts(content) if (said := as_text(part.get("text"))))
+    return "\n".join(text for part in content_parts(content) if (text := text_at(part, "text")))
 
 
 def make_message(
     role: Role, content: Sequence[Table], at: object, session: str, offset: int, *, by: str = ""
 ) -> list[TranscriptMessage]:
     """Returns one message, or none if it has no text."""
-    turn = _turn(by or SPEAKERS[role], list(content), at, session)
+    turn = _turn(by or _SPEAKERS[role], list(content), at, session)
     return [TranscriptMessage(role, turn, offset)] if turn else []
 
 
@@ -62,44 +53,40 @@ def make_tool_message(
 ) -> list[TranscriptMessage]:
     """Returns a tool's answer; none if it succeeded silently. Our own tools' answers are left out, because they would
     be stored again and again."""
-    if is_memory_tool(tool):
+    if tool.rpartition("__")[2] in {"memory_search", "memory_recall", "memory_append", "memory_forget"}:
         return []
     turn = _turn(tool or "tool", output[:MOST_OUTPUT_CHARS] or ("failed" if failed else ""), at, session)
     return [TranscriptMessage(Role.TOOL, turn, offset, tool or "tool", failed)] if turn else []
 
 
-def is_memory_tool(tool: str) -> bool:
-    return tool.rpartition("__")[2] in {"memory_search", "memory_recall", "memory_append", "memory_forget"}
-
-
-def strip_tag(said: str, tag: str) -> str:
+def strip_tag(text: str, tag: str) -> str:
     """Removes what is between `<tag>` and `</tag>`, or the end of the text."""
     kept: list[str] = []
     opened, closed = f"<{tag}>", f"</{tag}>"
     at = 0
-    while (found := said.find(opened, at)) >= 0:
-        kept.append(said[at:found])
-        end = said.find(closed, found)
+    while (found := text.find(opened, at)) >= 0:
+        kept.append(text[at:found])
+        end = text.find(closed, found)
         if end < 0:
             return "".join(kept)
         at = end + len(closed)
-    return "".join([*kept, said[at:]])
+    return "".join([*kept, text[at:]])
 
 
-def strip_memory(said: str) -> str:
+def strip_memory(text: str) -> str:
     """Removes notes of ours, so that memory doesn't store its own answers. Linear in the text."""
     ends: dict[str, list[int]] = {}
-    for match in _MARK_END.finditer(said):
+    for match in _MARK_END.finditer(text):
         ends.setdefault(match[1], []).append(match.start())
     kept: list[str] = []
     at = 0
-    for match in _MARKED.finditer(said):
+    for match in _MARKED.finditer(text):
         after = ends.get(match[1], [])
         place = bisect_left(after, match.end())
         if match.start() >= at and place < len(after):
-            kept.append(said[at : match.start()])
+            kept.append(text[at : match.start()])
             at = after[place] + len(match[1]) + 3
-    return "".join([*kept, said[at:]])
+    return "".join([*kept, text[at:]])
 
 
 def _turn(speaker: str, content: object, at: object, session: str) -> Turn | None:
