@@ -47,14 +47,14 @@ class JobRunner:
     async def run_job(self, run: str, entry: JobEntry) -> None:
         """Raises as `carry_out`. If the caller stops waiting, the worker thread stops after its current step."""
         with stoppable(self._update_index_from_thread) as tell:
-            async with self._indexer.still():
+            async with self._indexer.paused():
                 await in_thread(
                     lambda: run_job(self._vault, self._journal, run, entry, tell), deadline_s=JOB_S, what="filing"
                 )
 
     async def finish_jobs(self) -> int:
         """Finish what a crash left undone; returns the number of jobs. Raises StorageFailed."""
-        async with self._indexer.still():
+        async with self._indexer.paused():
             return await in_thread(
                 lambda: finish_jobs(self._vault, self._journal, self._update_index_from_thread),
                 deadline_s=JOB_S,
@@ -82,7 +82,7 @@ class JobRunner:
         """Undo all steps of a job, the latest first; returns why some could not be undone. `pages` as for `take_back`.
         Raises StorageFailed; calling it again does the rest."""
         left: list[str] = []
-        async with self._indexer.still():
+        async with self._indexer.paused():
             for step in reversed(entry.steps):
                 try:
                     touched = await in_thread(
@@ -98,7 +98,7 @@ class JobRunner:
         for file in touched.files:
             await self._writer.index_note(file)
         for path in touched.removed:
-            await self._writer.take_out(path)
+            await self._writer.remove_deleted(path)
 
     def _update_index_from_thread(self, touched: TouchedNotes) -> None:
         from_thread.run(self._update_index, touched)

@@ -125,7 +125,7 @@ class Admin:
     async def reindex(self) -> dict[str, Any]:
         """Read every file again and index those that differ from what the index was made from; only texts without a
         cached vector are embedded."""
-        self._parts.writer.distrust()
+        self._parts.writer.reread_all_later()
         swept = await self._parts.indexer.reconcile()
         embedded = await self._parts.model.embed()
         counts = {"notes": swept.files, "reindexed": swept.changed, "embedded": embedded}

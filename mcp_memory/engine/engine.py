@@ -83,7 +83,7 @@ class Engine:
         query, limit, mode, explain, is_prompt = map(filters.pop, ("query", "limit", "mode", "explain", "is_prompt"))
         checked = parts.filters(**filters)
         if mode != "keyword":
-            await parts.model.returned()
+            await parts.model.wait_loaded()
         stale = parts.freshness.describe_lag()  # the lag may be over when the answer is ready
         result = await parts.searcher.search(
             checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
@@ -97,7 +97,7 @@ class Engine:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
         parts, answerer = self.parts, self.parts.answerer
         parts.watcher.touch()
-        parts.model.call()
+        parts.model.preload()
         plan = recall_plan(parts.config.recall, request)
         if plan.targets:
             return await parts.note_lookup.reach(
@@ -107,7 +107,7 @@ class Engine:
         if plan.question is None:
             return (await answerer.start(filters.project, plan.budget_tokens, filters.kinds)).text
         stale = parts.freshness.describe_lag()
-        await parts.model.returned()
+        await parts.model.wait_loaded()
         recalled = await answerer.question(
             plan.question, filters, plan.budget_tokens, [stale] if stale else [], plan.least_confidence
         )
@@ -171,7 +171,7 @@ class Engine:
 
     def wake_model(self) -> None:
         """Load the model again if it was unloaded while idle."""
-        self.parts.model.call()
+        self.parts.model.preload()
 
     async def fit_confidence(self) -> None:
         """Fit the confidence to the current model; returns when that is done."""

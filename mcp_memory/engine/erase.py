@@ -67,7 +67,7 @@ class Eraser:
         planned = await self.plan(path, entry)
         for file in await in_thread(lambda: self._erase(path, entry), what="erasing"):
             if await in_thread(lambda file=file: self._vault.is_gone(file), deadline_s=30, what="looking at the file"):
-                await self._writer.take_out(file)
+                await self._writer.remove_deleted(file)
             else:
                 read = await in_thread(lambda file=file: self._vault.read(file), deadline_s=30, what="reading")
                 await self._writer.index_note(read)

@@ -44,7 +44,7 @@ async def forget_note(
             what="changing the note",
         )
     except McpMemoryError:
-        writer.doubt(path)  # a sweep may have seen it half done
+        writer.reindex_later(path)  # a sweep may have seen it half done
         raise
     try:
         with anyio.fail_after(config.write_deadline_s):
@@ -54,7 +54,7 @@ async def forget_note(
                     await writer.index_note(await in_thread(lambda copy=copy: vault.read(copy), what="reading"))
     except (McpMemoryError, TimeoutError) as error:
         for copy in _identical_files(parts, file):
-            writer.doubt(copy)
+            writer.reindex_later(copy)
         parts.watcher.hint()
         done = "restored" if restore else "marked as deleted"
         raise IndexUnavailable(

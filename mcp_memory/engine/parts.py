@@ -121,7 +121,7 @@ class EngineParts:
         await in_thread(self.writer.open, deadline_s=60, what="opening the index")
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self.swept, progress)
-        tasks.start_soon(self.model.keep)
+        tasks.start_soon(self.model.unload_when_idle)
         tasks.start_soon(partial(self.auto_compactor.run, self.swept, tends=watch))
         if watch:
             tasks.start_soon(self.capture_worker.run)

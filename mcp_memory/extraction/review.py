@@ -74,7 +74,7 @@ class Review:
         for changed in (file, *others):
             await self._writer.index_note(changed)
         if path != file.record.path:
-            await self._writer.take_out(path)
+            await self._writer.remove_deleted(path)
         await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 

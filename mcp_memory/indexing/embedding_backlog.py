@@ -48,7 +48,7 @@ class EmbeddingBacklog:
         mark = await in_thread(self._index.watermark, deadline_s=STEP_DEADLINE_S, what="the state of the index")
         return mark.vectors_pending
 
-    async def work_off(self, embedder: Embedder, target: Callable[[], Generation]) -> int:
+    async def embed_all(self, embedder: Embedder, target: Callable[[], Generation]) -> int:
         """Embeds every text that lacks a vector in the generation that `target` returns; returns their number.
 
         Does nothing for a generation of another embedder. A text that the model keeps refusing, though it takes others,

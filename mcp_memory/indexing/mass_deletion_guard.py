@@ -27,7 +27,7 @@ class MassDeletionGuard:
         self.why: str | None = None
         """Why vanished notes must stay in the index now, or None."""
 
-    def believable(
+    def removable(
         self, listing: Listing, gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
     ) -> Sequence[NotePath]:
         """Those of the gone that may leave the index: all, or only the moved ones while a loss is suspected."""

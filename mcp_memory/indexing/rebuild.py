@@ -53,7 +53,7 @@ class GenerationBuilder:
         await self.fill(built)
         if embedder and active.embedding:
             # The old vectors answer until all new ones are stored.
-            await self._embedding.work_off(embedder, lambda: built)
+            await self._embedding.embed_all(embedder, lambda: built)
         await self._writer.switch_to(built)
         for old in await in_thread(self._index.generations, what="listing generations"):
             if not old.active:
@@ -62,8 +62,8 @@ class GenerationBuilder:
 
     async def embed(self, embedder: Embedder) -> int:
         """Embeds all texts of the active generation that lack a vector; returns their number. Raises as
-        `EmbeddingBacklog.work_off`."""
-        return await self._embedding.work_off(embedder, lambda: self._writer.generation)
+        `EmbeddingBacklog.embed_all`."""
+        return await self._embedding.embed_all(embedder, lambda: self._writer.generation)
 
     async def fill(self, built: Generation) -> None:
         """Writes every note to a generation that may have some of them already."""
@@ -78,7 +78,7 @@ class GenerationBuilder:
         with self._health.progress.tracking("building", len(paths)) as done:
             await self._writer.read_and_write(paths, known, done, only=built)
         for path in known.keys() - await self._held(built):
-            self._writer.doubt(path)  # not readable now; each sweep tries it again
+            self._writer.reindex_later(path)  # not readable now; each sweep tries it again
 
     async def _held(self, built: Generation) -> set[NotePath]:
         return await in_thread(lambda: {record.path for record in self._writer.scan(built)}, what="reading the index")

@@ -71,7 +71,7 @@ class Reconciler:
                 return await self._reconcile()
 
     @asynccontextmanager
-    async def still(self) -> AsyncGenerator[None]:
+    async def paused(self) -> AsyncGenerator[None]:
         """Holds off sweeps while files are moved and the index is updated for each."""
         async with self._sweeping:
             yield
@@ -92,12 +92,12 @@ class Reconciler:
         known = self._writer.indexed_files  # before the listing, or a note written after it would seem to be gone
         listing = await self._listing()
         to_read, gone = await self._compared(listing, known)
-        self._writer.report(listing)
+        self._writer.update_problems(listing)
         with self._health.progress.tracking(READING, len(to_read), at_least=BATCH_FILES) as done:
             changed = await self._writer.read_and_write(to_read, known, done)
         arrived = [now.etag for path, now in self._writer.indexed_files.items() if path not in known]
         gone = await in_thread(
-            lambda: self._loss.believable(listing, gone, known, arrived), what="looking for what vanished"
+            lambda: self._loss.removable(listing, gone, known, arrived), what="looking for what vanished"
         )
         await self._writer.remove(gone, known)
         self.last = ReconcileResult(
@@ -111,7 +111,7 @@ class Reconciler:
         self, listing: Listing, known: Mapping[NotePath, IndexedFile]
     ) -> tuple[Sequence[NotePath], Sequence[NotePath]]:
         """The files to read, and those that are gone."""
-        found = difference(listing, known)
+        found = compare(listing, known)
         also_gone = await in_thread(
             lambda: [path for path in found.doubtful if self._vault.is_gone(path)], what="looking for notes"
         )
@@ -130,7 +130,7 @@ class DiskDiff:
     doubtful: tuple[NotePath, ...] = ()
 
 
-def difference(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff:
+def compare(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff:
     """Files to read again, and files that are gone.
 
     A file is read if its signature is new, or if it is too new for its signature to be reliable. Nothing is gone from a

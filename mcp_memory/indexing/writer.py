@@ -113,7 +113,7 @@ class IndexWriter:
             return await self._put(file) is True
         except BaseException:
             if self._is_known(file):  # or a sweep would skip it
-                self.doubt(file.record.path)
+                self.reindex_later(file.record.path)
             raise
 
     def _cut(self, file: NoteFile) -> PreparedRows | None:
@@ -146,7 +146,7 @@ class IndexWriter:
             if ready:
                 path, problem = ready.upsert.note.path, ready.upsert.note.problem
                 self._known[path] = ready.known
-                self.judge([path], {path: Problem(path, problem)} if problem else {})
+                self.set_problems([path], {path: Problem(path, problem)} if problem else {})
                 self._tell([path])
             return complete
 
@@ -162,12 +162,12 @@ class IndexWriter:
             return False  # the same bytes may mean something else now, for instance if their twin was forgotten
         return known.signature.removesuffix("?") == self._vault.signature(file.record.path)
 
-    async def take_out(self, path: NotePath) -> None:
+    async def remove_deleted(self, path: NotePath) -> None:
         """Remove the rows of a file that we have just deleted. Raises IndexUnavailable."""
         await self.reopened()
         await self.remove([path], self.indexed_files)
 
-    def doubt(self, path: NotePath) -> None:
+    def reindex_later(self, path: NotePath) -> None:
         """Make the next sweep index this file again, even if unchanged."""
         if was := self._known.get(path):
             self._known[path] = IndexedFile("", was.etag)
@@ -193,7 +193,7 @@ class IndexWriter:
         while at < len(paths):
             rest = islice(paths, at, None)
             batch = await in_thread(lambda rest=rest: self._preparer.batch(rest, is_news), what="reading notes")
-            self.judge(batch.paths, batch.problems)
+            self.set_problems(batch.paths, batch.problems)
             async with self._lock:
                 # Notes that we wrote in the meantime are newer than what this sweep read.
                 current = [upsert for upsert in batch.upserts if self._is_still(upsert.note.path, known)]
@@ -221,17 +221,17 @@ class IndexWriter:
                         self._known.pop(path, None)
                     self._tell(gone)
 
-    def distrust(self) -> None:
+    def reread_all_later(self) -> None:
         """Make the next sweep read every file and compare its bytes."""
         self._known = {path: IndexedFile("?" if was.signature else "", was.etag) for path, was in self._known.items()}
 
-    def judge(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
+    def set_problems(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
         """Sets the problems of these files. Makes a new dictionary, because threads read the old one."""
         if problems or not self.problems.keys().isdisjoint(paths):
             others = self.problems.keys() - set(paths)
             self.problems = {path: self.problems[path] for path in others} | dict(problems)
 
-    def report(self, listing: Listing) -> None:
+    def update_problems(self, listing: Listing) -> None:
         """Drops the problems of files that are gone, and adds those of the listing."""
         still = {path: p for path, p in self.problems.items() if path in listing.files}
         self.problems = still | {p.path: p for p in listing.problems}

@@ -101,7 +101,7 @@ class Briefer:
 
         Raises DeadlineExceeded.
         """
-        self._model.call()
+        self._model.preload()
         with _within(deadline_s):
             await self.reset(session)
             self._updates.begin(session)
@@ -132,7 +132,7 @@ class Briefer:
         """
         phase = self._config.phases[PROMPT]
         with _within(deadline_s):
-            await self._model.returned(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
+            await self._model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
             seen = await in_thread(
                 lambda: self._seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown"
             )

@@ -113,12 +113,12 @@ class EmbedderLifecycle:
         """Call it when there may be texts without a vector."""
         self._wanted.set()
 
-    def call(self) -> None:
+    def preload(self) -> None:
         """Loads an unloaded model in the background, for the next question."""
         if self._resting:
             self._called.set()
 
-    async def returned(self, within_s: float = RETURN_WAIT_S) -> None:
+    async def wait_loaded(self, within_s: float = RETURN_WAIT_S) -> None:
         """Waits for an unloaded model, at most so long, and not if it cannot be loaded now."""
         if self._resting:
             self._called.set()
@@ -141,7 +141,7 @@ class EmbedderLifecycle:
             if embedder is None and self._may_come and pause.cancelled_caught:
                 embedder = await self._load(progress)
 
-    async def keep(self) -> None:
+    async def unload_when_idle(self) -> None:
         """Unload the model when it has been idle for long, and load it again when it is called; forever."""
         after_s = self._config.unload_after_s
         retry_s = RETRY_S

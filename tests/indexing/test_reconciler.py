@@ -19,7 +19,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Change
 from mcp_memory.indexing.index_rows import IndexedFile, to_upsert
 from mcp_memory.indexing.mass_deletion_guard import suspicion
-from mcp_memory.indexing.reconciler import difference
+from mcp_memory.indexing.reconciler import compare
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking.chunker import ChunkingConfig
@@ -42,17 +42,17 @@ def known(*files: str) -> dict[NotePath, IndexedFile]:
 
 
 def test_new_changed_and_young_files_are_read() -> None:
-    assert difference(listing("a", "b"), known("a")).to_read == ("b",)
-    assert difference(listing("a"), {NotePath("a"): IndexedFile("sig a?", Etag("e"))}).to_read == ("a",)
-    assert difference(listing("a", settled=False), known("a")).to_read == ("a",)
+    assert compare(listing("a", "b"), known("a")).to_read == ("b",)
+    assert compare(listing("a"), {NotePath("a"): IndexedFile("sig a?", Etag("e"))}).to_read == ("a",)
+    assert compare(listing("a", settled=False), known("a")).to_read == ("a",)
 
 
 def test_absent_files_are_gone_unless_their_place_is_odd() -> None:
-    seen = difference(listing("a", odd=("deep/in", "c")), known("a", "b", "c", "deep/in/x", "deep/other"))
+    seen = compare(listing("a", odd=("deep/in", "c")), known("a", "b", "c", "deep/in/x", "deep/other"))
     assert seen.gone == ("b", "deep/other")
     assert seen.doubtful == ("c", "deep/in/x")
-    assert difference(listing(odd=(".",)), known("a", "b/c")).gone == ()
-    assert difference(listing(odd=("@team/.",)), known("@team/a", "b")).gone == ("b",)
+    assert compare(listing(odd=(".",)), known("a", "b/c")).gone == ()
+    assert compare(listing(odd=("@team/.",)), known("@team/a", "b")).gone == ("b",)
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,10 @@ class TermCorpus:
         scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
         return _joined(scores, np.float32)
 
-    def shared(self, keys: Sequence[int]) -> NDArray[np.float32]:
+    def count_shared(self, keys: Sequence[int]) -> NDArray[np.float32]:
         """(n,): how many of the keys each row has in itself."""
         wanted = np.array(keys, dtype=np.uint64)
-        times = [np.bincount(part.segment.own.of_any(wanted), minlength=part.segment.rows) for part in self.parts]
+        times = [np.bincount(part.segment.own.rows_of_any(wanted), minlength=part.segment.rows) for part in self.parts]
         return _joined([each.astype(np.float32) for each in times], np.float32)
 
     def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ class Postings:
         at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         return self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=np.bool_)
 
-    def of_any(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    def rows_of_any(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """The rows of all these keys, concatenated: a row comes once for each key that it has."""
         at = np.searchsorted(self.keys, keys)
         known = at < len(self.keys)

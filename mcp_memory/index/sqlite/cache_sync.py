@@ -70,7 +70,7 @@ class CacheSync(ABC, Generic[Held]):
         for file in self._files() if generation is None else [self._file(generation)]:
             file.unlink(missing_ok=True)
 
-    def distrust(self, connection: sqlite3.Connection, generations: Iterable[int]) -> None:
+    def delete_untrusted(self, connection: sqlite3.Connection, generations: Iterable[int]) -> None:
         """At the start, delete each file that this database did not write or that is ahead of it."""
         (uid,) = connection.execute("SELECT uid FROM state").fetchone()
         trusted = {self._file(number) for number in generations if self._is_behind(connection, uid, number)}

@@ -71,8 +71,8 @@ class SqliteIndex(Index):
         self._counted = CodecCache()
         with suppress(IndexReplaced), self._database.read() as connection:  # a new file has no caches
             numbers = [generation.number for generation in generations.all_generations(connection)]
-            self._vectors.distrust(connection, numbers)
-            self._words.distrust(connection, numbers)
+            self._vectors.delete_untrusted(connection, numbers)
+            self._words.delete_untrusted(connection, numbers)
 
     @property
     def problems(self) -> list[Problem]:
@@ -159,7 +159,7 @@ class SqliteIndex(Index):
                 return ScoredRows()
             admitted = self._admitted(now, filters)
             if by != "section":
-                scores = corpus.score_chunks(keys) if by == "chunk" else corpus.shared(keys)
+                scores = corpus.score_chunks(keys) if by == "chunk" else corpus.count_shared(keys)
                 return best(k, corpus.chunks, scores, admitted, above=0)
             # All chunks of a section are of one note, so the first tells whether it is admitted.
             starts, scores = corpus.section_starts, corpus.score_sections(keys)
