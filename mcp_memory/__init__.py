@@ -35,13 +35,16 @@ errors        one tree of errors
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than a hook to start
 if TYPE_CHECKING:
     from mcp_memory.library.memory import Memory as Memory
-    from mcp_memory.text.conversation.conversation_chunks import Leaf as Leaf
+    from mcp_memory.text.conversation.conversation_chunks import ConversationChunk as Leaf
 
 __all__ = ["Leaf", "Memory", "__version__"]
 
 __version__ = "0.1.0"
 
-_PUBLIC = {"Leaf": "mcp_memory.text.conversation.conversation_chunks", "Memory": "mcp_memory.library.memory"}
+_PUBLIC = {
+    "Leaf": "mcp_memory.text.conversation.conversation_chunks.ConversationChunk",
+    "Memory": "mcp_memory.library.memory.Memory",
+}
 
 if not TYPE_CHECKING:
 
@@ -51,4 +54,5 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import importlib
 
-        return getattr(importlib.import_module(_PUBLIC[name]), name)
+        module, _, attribute = _PUBLIC[name].rpartition(".")
+        return getattr(importlib.import_module(module), attribute)

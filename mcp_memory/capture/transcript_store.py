@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 from mcp_memory.errors import InvalidInput, StorageFailed
 from mcp_memory.runtime.private_files import replace_file
-from mcp_memory.text.conversation.conversation_chunks import LEAF_TOKENS, Leaf, leaves_of
+from mcp_memory.text.conversation.conversation_chunks import CHUNK_TOKENS, ConversationChunk, chunk_conversation
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
-MOST_CHARS = LEAF_TOKENS * CHARS_PER_TOKEN
+MOST_CHARS = CHUNK_TOKENS * CHARS_PER_TOKEN
 KIND = "transcript"
 
 _AROUND = 40
@@ -99,29 +99,29 @@ def first_path_of(segment: SessionSegment, origin: SegmentOrigin) -> str:
 
 def render_segment(segment: SessionSegment, origin: SegmentOrigin) -> Mapping[str, bytes]:
     """Renders a segment as pages by path: one, or several if a single turn is too long for one."""
-    leaves = leaves_of(each.turn for each in segment.turns)
+    chunks = chunk_conversation(each.turn for each in segment.turns)
     return {
-        f"{origin.folder}/{segment.number:04}{f'-{part}' if part > 1 else ''}.md": _page(leaf, segment, origin)
-        for part, leaf in enumerate(leaves, 1)
+        f"{origin.folder}/{segment.number:04}{f'-{part}' if part > 1 else ''}.md": _page(chunk, segment, origin)
+        for part, chunk in enumerate(chunks, 1)
     }
 
 
-def _page(leaf: Leaf, segment: SessionSegment, origin: SegmentOrigin) -> bytes:
+def _page(chunk: ConversationChunk, segment: SessionSegment, origin: SegmentOrigin) -> bytes:
     meta = {
-        "title": leaf.title,
+        "title": chunk.title,
         "kind": KIND,
         "project": origin.project,
-        "created": leaf.began.replace(microsecond=0) if leaf.began else None,
-        "updated": leaf.ended.replace(microsecond=0) if leaf.ended else None,
+        "created": chunk.began.replace(microsecond=0) if chunk.began else None,
+        "updated": chunk.ended.replace(microsecond=0) if chunk.ended else None,
         "source": origin.client,
         "session": origin.thread,
         "derived_from": [f"{origin.name}#{segment.turns[0].offset}"],
     }
     try:
-        return frontmatter.render(meta, leaf.content).encode("utf-8", "replace")
+        return frontmatter.render(meta, chunk.content).encode("utf-8", "replace")
     except InvalidInput:  # a name that YAML cannot hold
         plain = {**meta, "title": f"Session, part {segment.number}", "session": None, "project": None}
-        return frontmatter.render({**plain, "derived_from": None}, leaf.content).encode("utf-8", "replace")
+        return frontmatter.render({**plain, "derived_from": None}, chunk.content).encode("utf-8", "replace")
 
 
 DAY_S = 86_400.0

@@ -29,7 +29,7 @@ from mcp_memory.library.in_process import InProcess
 from mcp_memory.models import Receipt, SearchResult
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.settings.settings import Settings, load
-from mcp_memory.text.conversation.conversation_chunks import Leaf, leaves_of
+from mcp_memory.text.conversation.conversation_chunks import ConversationChunk, chunk_conversation
 from mcp_memory.text.conversation.messages import Message, read_turns
 
 CALL_S = 120.0
@@ -110,22 +110,27 @@ class Memory:
                 self._own.close()
 
     @staticmethod
-    def extract(messages: Iterable[Message], *, session: str | None = None) -> list[Leaf]:
-        """Chat messages as leaves of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is stored.
+    def extract(messages: Iterable[Message], *, session: str | None = None) -> list[ConversationChunk]:
+        """Chat messages as chunks of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is stored.
 
         A message is a mapping, `{"role": "user", "content": "…"}`; with `name` or `speaker`, `timestamp` and `session`
-        where they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A leaf
+        where they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A chunk
         is of one session; `session` is that of the messages that name none. Times without an offset are local.
 
         Raises InvalidInput that names the message.
         """
-        return leaves_of(read_turns(messages, LocalTimezone(), session))
+        return chunk_conversation(read_turns(messages, LocalTimezone(), session))
 
     def add(
-        self, leaf: Leaf, *, tags: Sequence[str] = (), project: str | None = None, source: str | None = NAME
+        self,
+        leaf: ConversationChunk,
+        *,
+        tags: Sequence[str] = (),
+        project: str | None = None,
+        source: str | None = NAME,
     ) -> Receipt:
-        """Store a leaf as a note of kind `note`, dated when its first turn was said, and never twice: not even after it
-        was forgotten. Raises Refused for one that seems to hold a secret."""
+        """Store such a chunk as a note of kind `note`, dated when its first turn was said, and never twice: not
+        even after it was forgotten. Raises Refused for one that seems to hold a secret."""
         return self.append(
             leaf.content, title=leaf.title, tags=tags, project=project, session=leaf.session, source=source,
             created=leaf.began, once=True,

@@ -16,7 +16,7 @@ from itertools import accumulate, islice
 
 from mcp_memory.models import NotePath, Passage
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge
-from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.escape_invisible import QUOTED, in_line, quoted_on, visible
 from mcp_memory.text.language.terms import overlap
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -118,7 +118,7 @@ def _continues(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
     path, chunk = passage.note.path, passage.chunk
     if not any((path, chunk.section, chunk.start_line - lines) in ends for lines in (0, 1, 2)):
         return False
-    return chunk.entry is None and lead_of(chunk.text) is None
+    return chunk.entry is None and speaker_of(chunk.text) is None
 
 
 def pack(passages: Iterable[Passage], room_chars: int) -> list[Excerpt]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from mcp_memory.models import Passage
-from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.question_dates import DateRange, dates_in_question
 from mcp_memory.text.markdown.logs import is_log_path
 
@@ -99,7 +99,7 @@ def named_lead(question: ParsedQuestion, text: str) -> str | None:
     """The name that the text begins with (`Name: …`), if it is in the question."""
     if not question.names:
         return None
-    lead = lead_of(text)
+    lead = speaker_of(text)
     return lead if lead and lead.lower() in question.names else None
 
 

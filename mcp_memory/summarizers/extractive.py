@@ -23,7 +23,7 @@ from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf, title_of
-from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import telling
@@ -99,7 +99,7 @@ def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
 
 def _speakers(found: Sequence[Sentence]) -> Iterator[str]:
     """The prefix for each sentence, so that a later sentence of a turn in a conversation still names its speaker."""
-    leads = [lead_of(sentence.text) for sentence in found]
+    leads = [speaker_of(sentence.text) for sentence in found]
     times = Counter(filter(None, leads))
     is_talk = bool(leads and leads[0]) and 2 * len(times) <= times.total()
     speaker = ""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
-from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import ARTICLES, ENGLISH, GENERIC_WORDS, PREPOSITIONS, function_words
@@ -176,7 +176,7 @@ class _Usage:
 
 def _read(sources: Sequence[SummarySource]) -> _Usage:
     texts = [list(_lines(source)) for source in sources]
-    leads = Counter(lead for lines in texts for line, _ in lines if (lead := lead_of(line)))
+    leads = Counter(lead for lines in texts for line, _ in lines if (lead := speaker_of(line)))
     speakers = {lead for lead, count in leads.items() if count >= SPEAKER_LINES}
     usage = _Usage(frozenset(fold(word) for lead in speakers for word in words(lead)))
     for number, lines in enumerate(texts):
@@ -189,7 +189,7 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
             )
 
         for line, is_heading in lines:
-            text = line.partition(":")[2] if lead_of(line) in speakers else line
+            text = line.partition(":")[2] if speaker_of(line) in speakers else line
             for run in runs(text, is_empty):
                 usage.add(number, run, is_heading=is_heading, is_english=grammar is ENGLISH)
     return usage

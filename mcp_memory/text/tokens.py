@@ -1,9 +1,7 @@
-"""Tokens as budgets count them: four characters each.
+"""Counts tokens for budgets: four characters each, the figure that OpenAI gives for English text.
 
-The figure is the one that OpenAI gives for English text, and the one that the retrieval scores of this project are
-reckoned in, so that a budget means the same everywhere. It is an estimate by design: a tokenizer would tie budgets
-to one model. Chinese, Japanese and Korean cost a model up to four times as much; who recalls those should ask for a
-smaller budget.
+An estimate by design: a tokenizer would tie budgets to one model. Chinese, Japanese and Korean cost a model up to four
+times as much, so ask for a smaller budget.
 """
 
 from __future__ import annotations
@@ -20,10 +18,8 @@ def count_tokens(text: str) -> int:
 
 
 def truncate(text: str, budget_tokens: int) -> str:
-    """`text` if it fits the budget, else its beginning, cut at the best boundary and ended by an ellipsis.
-
-    Never longer than `budget_tokens`; empty for a budget of 0 or less.
-    """
+    """`text` if it fits the budget, else its beginning, cut at the best boundary, with an ellipsis. Empty for a budget
+    of 0 or less."""
     if budget_tokens <= 0:
         return ""
     limit_chars = budget_tokens * CHARS_PER_TOKEN

@@ -30,7 +30,7 @@ from mcp_memory.evaluation.metrics import BUDGETS, paired
 from mcp_memory.evaluation.running import after_last_log
 from mcp_memory.evaluation.sets import EvalQuestion, notes_of, read_set
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.text.conversation.conversation_chunks import leaves_of
+from mcp_memory.text.conversation.conversation_chunks import chunk_conversation
 from mcp_memory.text.conversation.messages import read_turns
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
@@ -156,7 +156,7 @@ def _leaves(when: str, day: str, title: str, body: str) -> Iterator[dict[str, An
         yield {"content": f"## {day}\n\n{body.strip()}\n", "title": title or None, "created": when}
         return
     messages = [{"speaker": speaker, "content": said, "timestamp": when} for speaker, said in turns]
-    for leaf in leaves_of(read_turns(messages, UTC, when), LEAF_TOKENS):
+    for leaf in chunk_conversation(read_turns(messages, UTC, when), LEAF_TOKENS):
         yield {"content": leaf.content, "title": leaf.title, "session": leaf.session, "created": when}
 
 

@@ -59,10 +59,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "identifiers": identifiers.words_and_parts,
     "identifiers' parts": identifiers.parts_of,
     "identifiers known": lambda text: identifiers.names_known(text, text),
-    "lead": speaker_prefix.lead_of,
+    "lead": speaker_prefix.speaker_of,
     "names": speaker_prefix.possible_names,
-    "leaves": lambda text: conversation_chunks.leaves_of(
-        [messages.Turn("Ada", text)], conversation_chunks.LEAST_TOKENS
+    "conversation chunks": lambda text: conversation_chunks.chunk_conversation(
+        [messages.Turn("Ada", text)], conversation_chunks.MIN_TOKENS
     ),
     "links": links.find_links,
     "links' destinations": lambda text: link_targets.destinations(text, 0, "a.md"),

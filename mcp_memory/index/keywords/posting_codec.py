@@ -19,7 +19,7 @@ from mcp_memory.index.keywords.segment import PostingSegment
 from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.runtime.lru_cache import LruCache
-from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.conversation.speaker_prefix import speaker_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class WordCounts:
 
 def count(text: str) -> WordCounts:
     found, length = tokenizer.count(text)
-    if lead := lead_of(text):
+    if lead := speaker_of(text):
         found[tokenizer.lead_key(lead)] = 1
     keys = array("Q", found)
     if sys.byteorder == "big":

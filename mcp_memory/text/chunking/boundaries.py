@@ -1,21 +1,21 @@
-"""Where a text may be cut: at a line end, after a sentence, between words, and inside a word only in last resort."""
+"""Finds where to cut a text: at a line end, after a sentence, between words, or as a last resort inside a word."""
 
 from __future__ import annotations
 
 import unicodedata
+from itertools import takewhile
 
 _SENTENCE_ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；", "… ")
 _WORD_ENDS = (" ", "\t", "\u3000", "、", "，")
 _LONGEST_CLUSTER_CHARS = 64
-"""Further back than this no cut is moved: a longer run of combining marks is noise, not writing."""
+"""A cut moves back this far at most: a longer run of combining marks is noise."""
 
 
 def best_cut(text: str, start: int, limit: int) -> int:
-    """The best place in `(start, limit]` to end a piece that begins at `start`; text before the place belongs to it.
+    """The best place in `(start, limit]` to end a piece that begins at `start`.
 
-    Looks in the second half only, so that pieces stay large: first for a line end, then for a sentence's, then a
-    word's; else the cut is a hard one, moved back so that it does not split a character from its combining marks.
-    `limit` must lie inside the text and after `start`.
+    Looks in the second half only, so that pieces stay large: for the end of a line, then of a sentence, then of a word;
+    else cuts before a whole character with its combining marks. `limit` must be inside the text and after `start`.
     """
     half = start + (limit - start) // 2
     line_end = text.rfind("\n", half, limit)
@@ -31,8 +31,8 @@ def best_cut(text: str, start: int, limit: int) -> int:
 def cluster_start(text: str, start: int, cut: int) -> int:
     """`cut`, or a place shortly before it where no grapheme cluster is split; always after `start`.
 
-    An approximation of Unicode's text segmentation (UAX 29): marks, joiners, emoji modifiers, flags, surrogate
-    pairs and CRLF. A cluster that would leave nothing before the cut is split.
+    Approximates Unicode's text segmentation (UAX 29): marks, joiners, emoji modifiers, flags, surrogate pairs and CRLF.
+    Splits a cluster that would leave nothing before the cut.
     """
     floor = max(start, cut - _LONGEST_CLUSTER_CHARS)
     place = cut
@@ -53,16 +53,10 @@ def _joined(text: str, place: int) -> bool:
     if "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
         return True
     if _is_flag_half(before) and _is_flag_half(after):
-        return _flag_halves_before(text, place) % 2 == 1
+        halves = takewhile(_is_flag_half, reversed(text[max(0, place - _LONGEST_CLUSTER_CHARS) : place]))
+        return sum(1 for _ in halves) % 2 == 1
     return "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
 
 
 def _is_flag_half(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
-
-
-def _flag_halves_before(text: str, place: int) -> int:
-    first = place
-    while first > 0 and place - first < _LONGEST_CLUSTER_CHARS and _is_flag_half(text[first - 1]):
-        first -= 1
-    return place - first

@@ -1,11 +1,9 @@
-"""Chunks: the exact slices of a note that search ranks.
+"""Cuts a note into chunks, the exact slices that search ranks.
 
 Strategy `entry` makes a chunk of each entry: in a log one bullet or paragraph, in a conversation one turn; elsewhere a
-paragraph, list item, fence or table, small neighbours under one heading joined, large ones cut. Strategy `window` makes
-overlapping windows of whole lines. A heading belongs to no entry's text, but to its `headings`; only where nothing
-stands below it does it become a chunk itself, so that a note of a title alone can be found.
-
-However much a file holds, its chunks are bounded: see MAX_CHARS, MAX_LINES, FINE_CHUNKS and MAX_CHUNKS.
+paragraph, list item, fence or table, with small neighbours under one heading joined and large ones cut. Strategy
+`window` makes overlapping windows of whole lines. A heading is in the `headings` of its chunks, not in their text; with
+nothing below it, it becomes a chunk itself, so that a note with only a title can be found.
 """
 
 from __future__ import annotations
@@ -20,20 +18,20 @@ from mcp_memory.text.chunking.boundaries import best_cut, cluster_start
 from mcp_memory.text.chunking.config import ChunkingConfig
 from mcp_memory.text.conversation.speaker_prefix import are_turns
 from mcp_memory.text.markdown import logs
-from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
+from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MAX_CHARS, MAX_LINES = 2_000_000, 50_000
-"""Of a longer body only so much is cut into chunks: 300,000 words, more than most novels have."""
+"""The rest of a longer body is left out: 300,000 words are more than most novels have."""
 
 FINE_CHUNKS = 5_000
-"""What comes behind so many chunks is cut into plain pieces of `max_chars`: 1 MB of tiny entries would be 125,000."""
+"""After so many chunks, the rest is cut into plain pieces of `max_chars`: 1 MB of tiny entries would make 125,000."""
 
 MAX_CHUNKS = 10_000
-"""Pieces never reach across two entries of a log, so only a log can have more: what comes behind them is left out."""
+"""Only a log can have more, since no piece spans two of its entries. The rest is left out."""
 
-_LEAD_CHARS = 120
-"""So much of an entry shows whether it begins with a name."""
+_PREFIX_CHARS = 120
+"""Enough of an entry to see whether it begins with a name."""
 
 Span = tuple[int, int]
 """Start and end in characters of the whole text."""
@@ -41,7 +39,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ChunkMark:
-    """Where a log entry begins: character, line and number of its section. Or how far something was moved."""
+    """Where a log entry begins: character, line and number of its section; or a distance in these."""
 
     start: int
     line: int
@@ -53,33 +51,36 @@ class ChunkMark:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedNote:
-    """A note's chunks in order. What stands at `end` and behind it is in none: `end` is the text's own unless a limit
-    was met. `entries`: the first and the last entry of a log that has any."""
+    """A note's chunks in order, up to `end`: the text's own end unless a limit was met. `entries`: the first and last
+    entry of a log that has any. `turns`: the body is a conversation, of which each turn is a chunk."""
 
     chunks: list[Chunk]
     end: int
     entries: tuple[ChunkMark, ChunkMark] | None = None
     turns: bool = False
-    """Whether the body is a conversation, of which each turn is a chunk: see `text.leads`."""
 
 
 def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> ChunkedNote:
     """The chunks of `text[body_start:]`; offsets and lines count from the start of `text`.
 
-    Every chunk is an exact slice with something in it, without blank lines at its ends. Every line of the body, up to
-    the end of the cut, that is not blank, a heading or a rule is in at least one chunk. With `log` no chunk reaches
-    across two log entries.
+    Chunks are exact slices, never empty, without blank lines at their ends. Every line of the body up to the end of the
+    cut is in at least one, unless it is blank, a heading or a rule. With `log` no chunk spans two log entries.
     """
     end = _limit(text, body_start)
     read = text[:end]
     sections = _sections(read, body_start, log=log)
     if log and end < len(text):
-        # Half an entry has another hash than the whole: it could not be forgotten, nor stay so.
+        # Half an entry has another hash than the whole, so it could not be forgotten.
         last = sections[-1].entry
         sections = [section for section in sections if section.entry is not last]
         end = sections[-1].end if sections else body_start
-    turns = not log and config.strategy == "entry" and _are_turns(read, sections)
-    pieces = _pieces(read, sections, config, log, turns)
+    starts = (read[start : min(end, start + _PREFIX_CHARS)] for section in sections for start, end in section.units)
+    turns = not log and config.strategy == "entry" and are_turns(starts)
+    if config.strategy == "window":
+        size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
+        pieces = _windows(read, sections, size, overlap)
+    else:
+        pieces = _entries(read, sections, config, log, turns)
     fine = list(islice(_chunks(read, pieces), FINE_CHUNKS + 1))
     if len(fine) <= FINE_CHUNKS:
         return ChunkedNote(fine, end, _first_and_last(sections), turns)
@@ -91,7 +92,6 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Chu
 
 
 def chunk(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
-    """The chunks of a cut alone."""
     return cut(text, body_start, config, log=log).chunks
 
 
@@ -114,7 +114,7 @@ _Piece = tuple[_Section, tuple[str, ...], int, int]
 
 
 def _limit(text: str, body_start: int) -> int:
-    """Where the part of the body that is looked at ends: the text's own end, or a line's within both limits."""
+    """The end of the part that is read: the text's own, or that of a line within both limits."""
     end = min(len(text), body_start + MAX_CHARS)
     if end < len(text):
         end = best_cut(text, body_start, end)
@@ -136,7 +136,8 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
                 found[-1].units.append((block.start, block.end))
             continue
         entry = entry_at.get(block.start, found[-1].entry)
-        level = _level(block, entry)
+        # A heading inside a log entry is below the entry's own, whatever its marks.
+        level = max(3, block.level) if entry and block.start != entry.start else block.level
         while path and path[-1][0] >= level:
             path.pop()
         above = tuple(words for _, words in path)
@@ -157,24 +158,8 @@ def _first_and_last(sections: list[_Section]) -> tuple[ChunkMark, ChunkMark] | N
     return (marks[0], marks[-1]) if marks else None
 
 
-def _level(block: Block, entry: logs.LogEntry | None) -> int:
-    """A heading inside a log entry stands below the entry's own, whatever its marks say."""
-    return max(3, block.level) if entry and block.start != entry.start else block.level
-
-
-def _are_turns(text: str, sections: list[_Section]) -> bool:
-    return are_turns(text[start : min(end, start + _LEAD_CHARS)] for each in sections for start, end in each.units)
-
-
-def _pieces(text: str, sections: list[_Section], config: ChunkingConfig, log: bool, turns: bool) -> Iterator[_Piece]:
-    if config.strategy == "window":
-        size, overlap = config.window_tokens * CHARS_PER_TOKEN, config.overlap_tokens * CHARS_PER_TOKEN
-        return _windows(text, sections, size, overlap)
-    return _entries(text, sections, config, log, turns)
-
-
 def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
-    """What stands at `start` and behind it, whatever its blocks."""
+    """The text from `start` on, whatever its blocks."""
     rest = [section for section in sections if section.end > start]
     rest[0] = replace(rest[0], start=start)
     return _windows(text, rest, config.max_chars, 0)
@@ -207,17 +192,17 @@ def _bare_pieces(text: str, bare: list[_Section], config: ChunkingConfig) -> Ite
 
 
 def _joined(units: list[Span], join_chars: int) -> Iterator[Span]:
-    """Neighbours merged, front to back, as long as the whole stays within `join_chars`."""
-    held: Span | None = None
+    """Neighbours merged, front to back, as long as the whole is within `join_chars`."""
+    joined: Span | None = None
     for start, end in units:
-        if held and end - held[0] <= join_chars:
-            held = (held[0], end)
+        if joined and end - joined[0] <= join_chars:
+            joined = (joined[0], end)
             continue
-        if held:
-            yield held
-        held = (start, end)
-    if held:
-        yield held
+        if joined:
+            yield joined
+        joined = (start, end)
+    if joined:
+        yield joined
 
 
 def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Span]:
@@ -229,7 +214,7 @@ def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Span]:
 
 
 def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> Iterator[_Piece]:
-    """Windows over all sections; in a log over each entry alone, so that one can be forgotten without the other."""
+    """Windows over all sections; in a log over each entry alone, so that each can be forgotten by itself."""
     starts = [section.start for section in sections]
     for start, end in _regions(sections):
         begin = start
@@ -244,7 +229,7 @@ def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> It
 
 
 def _regions(sections: list[_Section]) -> Iterator[Span]:
-    """Stretches of sections that belong to the same log entry; one for a note that is no log."""
+    """Stretches of sections in the same log entry; one for any other note."""
     if not sections:
         return
     first = sections[0]
@@ -261,7 +246,7 @@ def _window_end(text: str, begin: int, limit: int) -> int:
 
 
 def _next_window(text: str, begin: int, stop: int, overlap: int) -> int:
-    """The first line that starts within the overlap before `stop`; for a line longer than that, a place in it."""
+    """The first line that starts within the overlap before `stop`; if there is none, a place inside the line."""
     if not overlap:
         return stop
     back = max(stop - overlap, begin + 1)
@@ -291,7 +276,7 @@ def _chunks(text: str, pieces: Iterator[_Piece]) -> Iterator[Chunk]:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """Without white space at the end and blank lines at the start; the first line keeps its indentation."""
+    """Without white space at the end and blank lines at the start; keeps the first line's indentation."""
     words = text[start:end]
     end = start + len(words.rstrip())
     first = start + len(words) - len(words.lstrip())
@@ -302,7 +287,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _line_counter(text: str) -> Callable[[int], int]:
-    """Line numbers, 1-based, of places that are asked for in ascending order: each character is counted once."""
+    """Returns 1-based line numbers for places in ascending order, counting each character once."""
     line, counted_to = 1, 0
 
     def line_of(place: int) -> int:

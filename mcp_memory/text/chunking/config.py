@@ -1,4 +1,4 @@
-"""How notes are cut into chunks: what a person can choose.
+"""Configures how notes are cut into chunks.
 
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """
@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from mcp_memory.errors import ConfigInvalid
 
 CHUNKER_VERSION = 2
-"""Goes up whenever the same text would be cut differently: indexes are rebuilt then."""
+"""Increase it whenever the same text would be cut differently: indexes are rebuilt then."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkingConfig:
-    """Section `[chunking]` of the configuration. Raises ConfigInvalid for values that make no sense.
+    """Section `[chunking]`. Raises ConfigInvalid for values that make no sense.
 
-    The defaults are those that found most evidence on the evaluation sets; 400 and 80 tokens are the customary
-    window.
+    The defaults found most evidence on the evaluation sets; 400 and 80 tokens are the customary window.
     """
 
     strategy: str = "entry"

@@ -1,4 +1,4 @@
-"""Leaves: a conversation as notes of a size that is easily read, each a row of turns with who spoke and when.
+"""Cuts a conversation into chunks of readable size, each a Markdown note of turns with their speakers and times.
 
     ## 2026-11-21
 
@@ -9,9 +9,9 @@
       fare --from Dover
       ```
 
-A turn is one list item, so one entry to the search, and begins with its speaker, who is found by name. A leaf ends
-between two turns, and with its session. A turn that is longer than a leaf is cut where it hurts least, and both sides
-say so; a fence that is cut is closed and opened again.
+A turn is one list item, so one entry to the search, and begins with its speaker, so that search finds the name. A chunk
+ends between two turns, and with its session. A turn that is longer than a chunk is cut where it hurts least, and both
+sides say so; a fence that is cut is closed and reopened.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
-LEAF_TOKENS = 2048
-LEAST_TOKENS = 128
-"""A smaller leaf has hardly room for more than the marks of a turn that goes on."""
+CHUNK_TOKENS = 2048
+MIN_TOKENS = 128
+"""A smaller chunk hardly has room for more than the marks of a turn that goes on."""
 
 GOES_ON = "*(goes on)*"
 CONTINUED = "continued"
 
 _INDENT = "  "
 _BLOCK = re.compile(r"\s*(?:```|~~~|#{1,6}(?:\s|$)|[-*+](?:\s|$)|[0-9]{1,9}[.)](?:\s|$)|[>|<])| {4}|\t")
-"""What a first line may begin with that does not bear a name in front."""
+"""A line that begins so would lose its meaning behind a name."""
 
 _FENCE = re.compile(r"(?P<before>[^`~\n]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]{0,20})")
-_MOST_FENCE_MARKS = 40
-"""A longer run opens nothing again where it is cut: it would fill each leaf with marks instead of words."""
+_MAX_FENCE_MARKS = 40
+"""A longer run isn't reopened where it is cut: marks would fill each chunk."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|(?<!_)_+(?!\w)")
 _TITLE_WORDS, _TITLE_CHARS = 15, 100
-_TELLING_WORDS, _TELLING_CHARS = 5, 25
+_MIN_TITLE_WORDS, _MIN_TITLE_CHARS = 5, 25
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class ConversationChunk:
     """A stretch of one conversation, ready to be stored: `content` is Markdown."""
 
     title: str
@@ -62,30 +62,30 @@ class Leaf:
     speakers: tuple[str, ...] = ()
     """In the order in which they first speak."""
     began: datetime | None = None
-    """The earliest and the latest time that one of its turns bears; aware."""
+    """The earliest and latest times of its turns; aware."""
     ended: datetime | None = None
 
 
-def leaves_of(turns: Iterable[Turn], most_tokens: int = LEAF_TOKENS) -> list[Leaf]:
-    """Leaves in the order of the turns, none longer than `most_tokens`. What is added at the end of a conversation
-    changes its last leaf alone. Raises InvalidInput for less than LEAST_TOKENS."""
-    if most_tokens < LEAST_TOKENS:
-        raise InvalidInput(f"a leaf of {most_tokens} tokens", hint=f"{LEAST_TOKENS} or more")
-    most_chars = most_tokens * CHARS_PER_TOKEN
-    found: list[Leaf] = []
-    growing = _Growing(most_chars)
+def chunk_conversation(turns: Iterable[Turn], max_tokens: int = CHUNK_TOKENS) -> list[ConversationChunk]:
+    """Chunks in the order of the turns, none longer than `max_tokens`. Turns added to the end of a conversation change
+    only its last chunk. Raises InvalidInput for less than MIN_TOKENS."""
+    if max_tokens < MIN_TOKENS:
+        raise InvalidInput(f"a conversation chunk of {max_tokens} tokens", hint=f"{MIN_TOKENS} or more")
+    max_chars = max_tokens * CHARS_PER_TOKEN
+    chunks: list[ConversationChunk] = []
+    growing = _Growing(max_chars)
     for turn in turns:
-        for entry in _entries(turn, most_chars - len(_heading(date.max))):
+        for entry in _entries(turn, max_chars - len(_heading(date.max))):
             if not growing.has_room(turn, entry):
-                found.append(growing.leaf())
-                growing = _Growing(most_chars)
+                chunks.append(growing.chunk())
+                growing = _Growing(max_chars)
             growing.add(turn, entry)
-    return [*found, growing.leaf()] if growing.turns else found
+    return [*chunks, growing.chunk()] if growing.turns else chunks
 
 
 @dataclass(slots=True)
 class _Growing:
-    most_chars: int
+    max_chars: int
     turns: list[Turn] = field(default_factory=list[Turn])
     pieces: list[str] = field(default_factory=list[str])
     day: date | None = None
@@ -94,7 +94,7 @@ class _Growing:
     def has_room(self, turn: Turn, entry: str) -> bool:
         if not self.turns:
             return True
-        fits = self.length + len(self._above(turn)) + len(entry) <= self.most_chars
+        fits = self.length + len(self._above(turn)) + len(entry) <= self.max_chars
         return fits and turn.session == self.turns[-1].session
 
     def add(self, turn: Turn, entry: str) -> None:
@@ -104,9 +104,9 @@ class _Growing:
         self.pieces.append(piece)
         self.length += len(piece)
 
-    def leaf(self) -> Leaf:
+    def chunk(self) -> ConversationChunk:
         times = [turn.at for turn in self.turns if turn.at]
-        return Leaf(
+        return ConversationChunk(
             title=_title(self.pieces),
             content="".join(self.pieces),
             session=self.turns[0].session,
@@ -116,7 +116,7 @@ class _Growing:
         )
 
     def _above(self, turn: Turn) -> str:
-        """The heading of a day that has not been named yet."""
+        """The heading of a new day."""
         if turn.at is None or turn.at.date() == self.day:
             return ""
         return ("\n" if self.pieces else "") + _heading(turn.at.date())
@@ -126,39 +126,39 @@ def _heading(day: date) -> str:
     return f"## {day.isoformat()}\n\n"
 
 
-def _entries(turn: Turn, most_chars: int) -> Iterator[str]:
-    """The turn as one list item, or as several where it is too long for one leaf."""
+def _entries(turn: Turn, max_chars: int) -> Iterator[str]:
+    """The turn as one list item, or as several if it is too long for one chunk."""
     text, start, opener = turn.text, 0, ""
     fences: list[Span] | None = None
     while True:
-        if len(text) - start <= most_chars:
+        if len(text) - start <= max_chars:
             entry = _entry(turn, opener + text[start:], continued=start > 0)
-            if len(entry) <= most_chars:
+            if len(entry) <= max_chars:
                 yield entry
                 return
         fences = _fences(text) if fences is None else fences
-        entry, start, opener = _cut(turn, start, opener, fences, most_chars)
+        entry, start, opener = _cut(turn, start, opener, fences, max_chars)
         yield entry
 
 
-def _cut(turn: Turn, start: int, opener: str, fences: list[Span], most_chars: int) -> tuple[str, int, str]:
-    """As much as fits of the turn's text from `start` on; where the rest begins, and what opens the fence again that
-    was cut."""
+def _cut(turn: Turn, start: int, opener: str, fences: list[Span], max_chars: int) -> tuple[str, int, str]:
+    """As much of the turn's text from `start` on as fits; where the rest begins, and what reopens a fence that was
+    cut."""
     text = turn.text
-    room = min(most_chars, len(text) - start - 1)
+    room = min(max_chars, len(text) - start - 1)
     while True:
         end = _best_end(text, start, start + room, fences)
         fence = _around(end, fences)
         reopener, closer = _marks(text, fence) if fence else ("", "")
         piece = opener + text[start:end].rstrip("\n") + closer
         entry = _entry(turn, piece, continued=start > 0, goes_on=True)
-        if len(entry) <= most_chars:
+        if len(entry) <= max_chars:
             return entry, end, reopener
-        room = max(1, room * most_chars // len(entry) - 1)  # what each line is indented by is known only now
+        room = max(1, room * max_chars // len(entry) - 1)  # the indentation is known only now
 
 
 def _best_end(text: str, start: int, limit: int, fences: list[Span]) -> int:
-    """Between paragraphs, else between lines outside a fence, else as `best_cut` does it; in the second half."""
+    """Between paragraphs, else between lines outside a fence, else as `best_cut`; in the second half."""
     half = start + (limit - start) // 2
     for mark in ("\n\n", "\n"):
         found = text.rfind(mark, half, limit)
@@ -170,7 +170,7 @@ def _best_end(text: str, start: int, limit: int, fences: list[Span]) -> int:
 
 
 def _fences(text: str) -> list[Span]:
-    """Start and end of each fence, also of those in lists, in order."""
+    """Start and end of each fence, in lists too, in order."""
     found: list[Span] = []
     for block in scan(text):
         found += [(block.start, block.end)] if block.kind is BlockKind.FENCE else block.fences
@@ -184,9 +184,9 @@ def _around(place: int, fences: Sequence[Span]) -> Span | None:
 
 
 def _marks(text: str, fence: Span) -> tuple[str, str]:
-    """What opens a fence like this one, and what closes it; both empty for one that is cut like any other text."""
+    """What opens a fence like this one, and what closes it; both empty for one that is cut like other text."""
     match = _FENCE.match(text, *fence)
-    if not match or len(match["marks"]) > _MOST_FENCE_MARKS:
+    if not match or len(match["marks"]) > _MAX_FENCE_MARKS:
         return "", ""
     deep = len(match["before"])
     return f"{' ' * min(deep, 3)}{match['marks']}{match['language']}\n", f"\n{' ' * min(deep, 20)}{match['marks']}"
@@ -203,26 +203,22 @@ def _entry(turn: Turn, text: str, *, continued: bool = False, goes_on: bool = Fa
 
 
 def _stands_alone(lines: Sequence[str]) -> bool:
-    """Whether the first line would no longer be what it is behind a name: a fence, a list, a heading, a table …"""
+    """Whether the first line would lose its meaning behind a name: a fence, a list, a heading, a table …"""
     underlined = len(lines) > 1 and bool(lines[1].strip()) and not lines[1].strip("-=|: \t")
     return underlined or bool(_BLOCK.match(lines[0]))
 
 
 def _title(pieces: Iterable[str]) -> str:
-    """The first sentence that tells something; of short ones the first."""
+    """The first sentence of some length, else the first short one."""
     short = ""
     for piece in pieces:
-        said = re.sub(r"\A(?:\s*## [0-9-]+\s+)?- [^\n:(]*(?:\([^()\n]*\))?:", "", piece)
-        for sentence in _SENTENCE_END.split(said[:2000]):
+        text = re.sub(r"\A(?:\s*## [0-9-]+\s+)?- [^\n:(]*(?:\([^()\n]*\))?:", "", piece)
+        for sentence in _SENTENCE_END.split(text[:2000]):
             words = _MARKS.sub("", sentence).split()
             line = " ".join(words)
-            if len(words) >= _TELLING_WORDS or len(line) >= _TELLING_CHARS:
-                return _shortened(words)
+            if len(words) >= _MIN_TITLE_WORDS or len(line) >= _MIN_TITLE_CHARS:
+                shown = " ".join(words[:_TITLE_WORDS])
+                return shown if len(shown) <= _TITLE_CHARS else shown[:_TITLE_CHARS].rsplit(" ", 1)[0]
             if not short and any(c.isalnum() for c in line):
                 short = line
     return short or "Conversation"
-
-
-def _shortened(words: Sequence[str]) -> str:
-    line = " ".join(words[:_TITLE_WORDS])
-    return line if len(line) <= _TITLE_CHARS else line[:_TITLE_CHARS].rsplit(" ", 1)[0]

@@ -1,11 +1,10 @@
-"""Chat messages, as programs and exports hold them, read as turns: who said what, and when.
+"""Reads chat messages from programs and exports as turns: who said what, and when.
 
 A message is a mapping. Its speaker is `speaker`, else `name`, else `role`; its words are `content`, else `text`, as a
-string or as the list of parts that Anthropic's and OpenAI's interfaces use; `timestamp` or `created_at` is a datetime,
-an ISO 8601 string or seconds since 1970; `session` names its conversation. Other keys are left alone.
+string or as the list of parts that Anthropic's and OpenAI's APIs use; `timestamp` or `created_at` is a datetime, an ISO
+8601 string or seconds since 1970; `session` names its conversation. Other keys are ignored.
 
-What was said is kept, whoever said it. An image, a recording or a file is noted by its sort, `[image]`. What was not
-said is left out: thinking, the calls of tools and what tools returned.
+An image, a recording or a file becomes its type, `[image]`. Thinking, tool calls and tool results are left out.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from mcp_memory.text.dates import as_datetime, parse_when
 Message = Mapping[str, Any]
 
 MAX_SPEAKER_CHARS = 40
-"""A longer name is no lead: see `text.leads`."""
+"""A longer name isn't recognized as a speaker prefix."""
 
 _TOOLS = frozenset({"tool", "function"})
-_UNSAID = re.compile(r"tool|function_call|computer_call|thinking|reasoning")
+_UNSPOKEN = re.compile(r"tool|function_call|computer_call|thinking|reasoning")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _MILLISECONDS_FROM = 1e11
-"""As seconds this is the year 5138: whoever says more counts in milliseconds."""
+"""In seconds this is the year 5138, so larger numbers are milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,15 @@ class Turn:
     speaker: str
     text: str
     at: datetime | None = None
-    """Aware, with the offset that was given."""
+    """Aware, with the message's own offset."""
     session: str | None = None
 
 
 def read_turns(messages: Iterable[Message], zone: tzinfo, session: str | None = None) -> list[Turn]:
-    """The turns of a conversation in the order given; messages without words are none.
+    """The turns of a conversation, in order; messages without words are left out.
 
-    A time without an offset is in `zone`. `session` is that of the messages that name none. Raises InvalidInput that
-    names the first message that cannot be read.
+    A time without an offset is in `zone`. `session` is the default for messages that name none. Raises InvalidInput
+    for the first message that cannot be read.
     """
     turns: list[Turn] = []
     for number, message in enumerate(messages, 1):
@@ -62,14 +61,12 @@ def read_turns(messages: Iterable[Message], zone: tzinfo, session: str | None = 
 def _read(message: object, zone: tzinfo, session: str | None) -> Turn | None:
     if not isinstance(message, Mapping):
         raise InvalidInput("no mapping", hint="pass for example {'role': 'user', 'content': 'Hello'}")
-    said = cast("Message", message)
-    if said.get("role") in _TOOLS:
-        return None
-    text = _plain(_words(_first(said, "content", "text")))
+    fields = cast("Message", message)
+    text = "" if fields.get("role") in _TOOLS else _plain(_words(_first(fields, "content", "text")))
     if not text:
         return None
-    own = said.get("session")
-    return Turn(_speaker(said), text, _when(_first(said, "timestamp", "created_at"), zone), _named(own) or session)
+    at = _when(_first(fields, "timestamp", "created_at"), zone)
+    return Turn(_speaker(fields), text, at, _named(fields.get("session")) or session)
 
 
 def _first(message: Message, *names: str) -> Any:
@@ -77,9 +74,9 @@ def _first(message: Message, *names: str) -> Any:
 
 
 def _speaker(message: Message) -> str:
-    """On one line, without the marks that end a name or stand for emphasis. A role has a capital."""
-    for given in (message.get("speaker"), message.get("name"), (_named(message.get("role")) or "").capitalize()):
-        name = " ".join(re.sub(r"[:*`()\[\]]", " ", _named(given) or "").split()).strip("_ ")
+    """On one line, without marks that end a name or mean emphasis. A role is capitalized."""
+    for value in (message.get("speaker"), message.get("name"), (_named(message.get("role")) or "").capitalize()):
+        name = " ".join(re.sub(r"[:*`()\[\]]", " ", _named(value) or "").split()).strip("_ ")
         if short := name[:MAX_SPEAKER_CHARS].strip("_ "):
             return short
     raise InvalidInput("nobody says it", hint="pass who speaks as 'role', 'name' or 'speaker'")
@@ -104,18 +101,18 @@ def _part(part: object) -> str:
         return part
     if not isinstance(part, Mapping):
         raise InvalidInput("a part of its content is neither text nor a mapping", hint="pass a string")
-    given = cast("Message", part)
-    sort = str(given.get("type") or "text")
-    if _UNSAID.search(sort):
+    fields = cast("Message", part)
+    kind = str(fields.get("type") or "text")
+    if _UNSPOKEN.search(kind):
         return ""
-    words = _first(given, "text", "refusal")
+    words = _first(fields, "text", "refusal")
     if isinstance(words, str):
         return words
-    return "" if sort == "text" else f"[{_named(sort.removeprefix('input_').removesuffix('_url'))}]"
+    return "" if kind == "text" else f"[{_named(kind.removeprefix('input_').removesuffix('_url'))}]"
 
 
 def _plain(text: str) -> str:
-    """Control characters become blanks, so that no two words grow together."""
+    """Control characters become spaces, so that no two words join."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     shown = _HALF_PAIR.sub("\ufffd", _CONTROL.sub(" ", lines))
     return re.sub(r"\A(?:[^\S\n]*\n)+", "", shown).rstrip() if shown.strip() else ""

@@ -1,6 +1,4 @@
-"""Leads: the name that an entry begins with, `- Ada: …`, which says whose words it holds or what it is about. A remark
-in brackets behind it, `- Ada (13:56): …`, is not part of it.
-"""
+"""Finds the name that an entry begins with: `Ada` in `- Ada: …` and `- Ada (13:56): …`, its speaker or subject."""
 
 from __future__ import annotations
 
@@ -9,28 +7,28 @@ from collections.abc import Iterable
 
 from mcp_memory.text.language.terms import STOP_WORDS
 
-MAX_LEAD_WORDS, MAX_LEAD_CHARS = 4, 40
+MAX_NAME_WORDS, MAX_NAME_CHARS = 4, 40
 
-_LEAD = re.compile(
+_PREFIX = re.compile(
     r"\s*(?:[-*+]\s+|[0-9]{1,3}[.)]\s+)?[*_`]{0,3}([^\W\d_][^\n:]{0,39}?)[*_`]{0,3}"
     r"(?: \([^()\n]{1,40}\))?:[*_`]{0,3}\s"
 )
 _TURN = re.compile(r"[-*+] ([^\n:()]{1,60}?)(?: \([^()\n]{1,40}\))?:\s")
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”]+")
 _POSSESSIVE = re.compile(r"['’]s?$|\.$")
-_MOST_WORDS = 64
-"""Of a longer question only the first words are taken for names."""
+_MAX_WORDS = 64
+"""Names are looked for in so many words of a question."""
 
 
-def lead_of(text: str) -> str | None:
-    """The name in front of the first colon, without marks of a list or of emphasis and without a remark."""
-    match = _LEAD.match(text)
-    return match[1] if match and len(match[1].split()) <= MAX_LEAD_WORDS else None
+def speaker_of(text: str) -> str | None:
+    """The name before the first colon, without list marks, emphasis, and a remark in brackets."""
+    match = _PREFIX.match(text)
+    return match[1] if match and len(match[1].split()) <= MAX_NAME_WORDS else None
 
 
 def are_turns(entries: Iterable[str]) -> bool:
-    """Whether these are a conversation: list items that all begin with a name, and the names come again, as the keys of
-    a list do not. Turns that are joined cost 4 points of evidence within 500 tokens on conversations."""
+    """Whether these are a conversation: list items that all begin with a name, and names recur, as the keys of a list
+    don't. Joining turns cost 4 points of evidence within 500 tokens on conversations."""
     names: list[str] = []
     for entry in entries:
         match = _TURN.match(entry)
@@ -41,13 +39,12 @@ def are_turns(entries: Iterable[str]) -> bool:
 
 
 def possible_names(question: str) -> list[str]:
-    """All that could be a lead: each word of the question, and each few that stand together, but for words of grammar
-    alone."""
-    words = [_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(question)][:_MOST_WORDS]
-    runs = (words[at : at + long] for long in range(1, MAX_LEAD_WORDS + 1) for at in range(len(words) - long + 1))
-    telling = (run for run in runs if all(run) and not STOP_WORDS.issuperset(word.lower() for word in run))
-    names = dict.fromkeys(" ".join(run) for run in telling)
-    return [name for name in names if len(name) <= MAX_LEAD_CHARS]
+    """All possible names: each word of the question, and each few adjacent ones, unless all are stop words."""
+    words = [_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(question)][:_MAX_WORDS]
+    runs = (words[at : at + long] for long in range(1, MAX_NAME_WORDS + 1) for at in range(len(words) - long + 1))
+    named = (run for run in runs if all(run) and not STOP_WORDS.issuperset(word.lower() for word in run))
+    names = dict.fromkeys(" ".join(run) for run in named)
+    return [name for name in names if len(name) <= MAX_NAME_CHARS]
 
 
 def without(question: str, names: Iterable[str]) -> str:

@@ -14,11 +14,8 @@ from mcp_memory.text.dates import MONTHS
 YEARS_BACK = 5
 """A day or month without a year may be in any of this many past years."""
 
-MAX_CHARS = 2000
-"""Dates in what is pasted behind a question mean nothing."""
-
-MAX_YEARS, MAX_RANGES = 20, 100
-"""Each passage that may answer the question is compared with all of its ranges."""
+MAX_CHARS, MAX_YEARS, MAX_RANGES = 2000, 20, 100
+"""Dates in text pasted behind a question mean nothing, and passages are compared with all of its ranges."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -67,8 +64,7 @@ class _Context:
 
 
 _Found = tuple[int, int, list[DateRange]]
-"""Where a date stands in the question, and the ranges that it may mean."""
-
+"""Where a date is in the question, and the ranges that it may mean."""
 _Read = Callable[["re.Match[str]", _Context], list[DateRange]]
 
 _VERBS = frozenset(("may", "march", "mar"))

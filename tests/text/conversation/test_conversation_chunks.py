@@ -1,4 +1,4 @@
-"""Conversations cut into leaves: nothing is lost, nothing is longer than a leaf, and what was Markdown still is."""
+"""Conversations cut into chunks: nothing is lost, nothing is longer than a chunk, and what was Markdown still is."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
-from mcp_memory.text.conversation.conversation_chunks import GOES_ON, LEAF_TOKENS, LEAST_TOKENS, Leaf, leaves_of
+from mcp_memory.text.conversation.conversation_chunks import (
+    CHUNK_TOKENS,
+    GOES_ON,
+    MIN_TOKENS,
+    ConversationChunk,
+    chunk_conversation,
+)
 from mcp_memory.text.conversation.messages import Turn, read_turns
-from mcp_memory.text.conversation.speaker_prefix import lead_of
+from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
@@ -26,17 +32,17 @@ def turns_of(*texts: str, **rest: object) -> list[Turn]:
     return [Turn(("Ada", "Grace")[number % 2], text, **rest) for number, text in enumerate(texts)]
 
 
-def items(leaf: Leaf) -> list[str]:
-    """The list items of a leaf, as our own reader of Markdown sees them."""
-    blocks = list(scan(leaf.content))
+def items(chunk: ConversationChunk) -> list[str]:
+    """The list items of a chunk, as our own reader of Markdown sees them."""
+    blocks = list(scan(chunk.content))
     assert {block.kind for block in blocks} <= {BlockKind.HEADING, BlockKind.ITEM}
-    return [leaf.content[block.start : block.end] for block in blocks if block.kind is BlockKind.ITEM]
+    return [chunk.content[block.start : block.end] for block in blocks if block.kind is BlockKind.ITEM]
 
 
-def told(leaves: Iterable[Leaf]) -> list[str]:
+def told(chunks: Iterable[ConversationChunk]) -> list[str]:
     """The texts of all turns, read back; those that go on are put together again."""
     found: list[str] = []
-    for item in (item for leaf in leaves for item in items(leaf)):
+    for item in (item for chunk in chunks for item in items(chunk)):
         head, body = re.fullmatch(r"- [^:]*?((?: \([^()]*\))?):(?: |\n\n  |\Z)(.*)", item, re.DOTALL).groups()
         text = body.replace("\n  ", "\n").removesuffix(f"\n\n{GOES_ON}")
         if "continued" in head:
@@ -53,8 +59,8 @@ def test_a_leaf() -> None:
         Turn("Ada", "Good.", NINE + timedelta(days=1), "s1"),
         Turn("Grace", "Bye.", None, "s1"),
     ]
-    (leaf,) = leaves_of(turns)
-    assert leaf.content == (
+    (chunk,) = chunk_conversation(turns)
+    assert chunk.content == (
         "## 2026-11-20\n\n"
         "- Ada (09:00): Shall we fly or sail to Dover?\n"
         "- Grace (09:01): Do this:\n\n"
@@ -64,78 +70,78 @@ def test_a_leaf() -> None:
         "- Ada (09:00): Good.\n"
         "- Grace: Bye.\n"
     )
-    assert (leaf.title, leaf.session) == ("Shall we fly or sail to Dover?", "s1")
-    assert leaf.speakers == ("Ada", "Grace")
-    assert (leaf.began, leaf.ended) == (NINE, NINE + timedelta(days=1))
-    assert [lead_of(item) for item in items(leaf)] == ["Ada", "Grace", "Ada", "Grace"]
+    assert (chunk.title, chunk.session) == ("Shall we fly or sail to Dover?", "s1")
+    assert chunk.speakers == ("Ada", "Grace")
+    assert (chunk.began, chunk.ended) == (NINE, NINE + timedelta(days=1))
+    assert [speaker_of(item) for item in items(chunk)] == ["Ada", "Grace", "Ada", "Grace"]
 
 
 def test_nothing_said_is_no_leaf() -> None:
-    assert leaves_of([]) == []
+    assert chunk_conversation([]) == []
 
 
 def test_a_turn_is_an_entry_to_the_search() -> None:
-    (leaf,) = leaves_of([Turn("Ada", "Hi.", NINE), *turns_of("So?", CODE, "Yes.", "Tea.")])
-    whole = cut(leaf.content, 0, ChunkingConfig(), log=False)
+    (chunk,) = chunk_conversation([Turn("Ada", "Hi.", NINE), *turns_of("So?", CODE, "Yes.", "Tea.")])
+    whole = cut(chunk.content, 0, ChunkingConfig(), log=False)
     assert whole.turns
-    assert [lead_of(each.text) for each in whole.chunks] == ["Ada", "Ada", "Grace", "Ada", "Grace"]
+    assert [speaker_of(each.text) for each in whole.chunks] == ["Ada", "Ada", "Grace", "Ada", "Grace"]
     assert {each.headings for each in whole.chunks} == {("2026-11-20",)}
     assert "make install" in whole.chunks[2].text and "or not" in whole.chunks[2].text
 
 
 def test_a_session_ends_a_leaf() -> None:
     one, two = turns_of("a"), turns_of("b")
-    leaves = leaves_of([*turns_of("x", "y", session="1"), *turns_of("z", session="2"), *one, *two])
-    assert [(leaf.session, len(items(leaf))) for leaf in leaves] == [("1", 2), ("2", 1), (None, 2)]
+    chunks = chunk_conversation([*turns_of("x", "y", session="1"), *turns_of("z", session="2"), *one, *two])
+    assert [(chunk.session, len(items(chunk))) for chunk in chunks] == [("1", 2), ("2", 1), (None, 2)]
 
 
 def test_leaves_are_cut_between_turns() -> None:
     texts = [f"{number} " + "word " * 300 for number in range(20)]
-    leaves = leaves_of(turns_of(*(text.strip() for text in texts)))
-    assert len(leaves) == 4
-    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
-    assert "goes on" not in "".join(leaf.content for leaf in leaves)
-    assert told(leaves) == [text.strip() for text in texts]
+    chunks = chunk_conversation(turns_of(*(text.strip() for text in texts)))
+    assert len(chunks) == 4
+    assert all(count_tokens(chunk.content) <= CHUNK_TOKENS for chunk in chunks)
+    assert "goes on" not in "".join(chunk.content for chunk in chunks)
+    assert told(chunks) == [text.strip() for text in texts]
 
 
 def test_what_is_added_changes_the_last_leaf_alone() -> None:
     texts = [f"{number} " + "word " * 300 for number in range(20)]
-    before, after = leaves_of(turns_of(*texts[:12])), leaves_of(turns_of(*texts))
+    before, after = chunk_conversation(turns_of(*texts[:12])), chunk_conversation(turns_of(*texts))
     assert after[: len(before) - 1] == before[:-1]
 
 
 def test_a_long_turn_goes_on_at_the_next_paragraph() -> None:
     paragraphs = [f"Paragraph {number}. " + "Some more words. " * 40 for number in range(30)]
     text = "\n\n".join(each.strip() for each in paragraphs)
-    leaves = leaves_of([*turns_of("Before."), Turn("Ada", text, NINE), *turns_of("Behind.")])
-    assert len(leaves) > 2
-    for leaf in leaves[1:-1]:
-        assert leaf.content.endswith(f"Some more words.\n\n  {GOES_ON}\n")
-        assert count_tokens(leaf.content) > LEAF_TOKENS / 2
-    assert leaves[2].content.startswith("## 2026-11-20\n\n- Ada (09:00, continued): Paragraph ")
-    assert leaves[2].title.startswith("Paragraph ")
-    assert leaves[-1].content.endswith("- Ada: Behind.\n"), "what follows has room in the last one"
-    assert letters(told(leaves)[1]) == letters(text)
+    chunks = chunk_conversation([*turns_of("Before."), Turn("Ada", text, NINE), *turns_of("Behind.")])
+    assert len(chunks) > 2
+    for chunk in chunks[1:-1]:
+        assert chunk.content.endswith(f"Some more words.\n\n  {GOES_ON}\n")
+        assert count_tokens(chunk.content) > CHUNK_TOKENS / 2
+    assert chunks[2].content.startswith("## 2026-11-20\n\n- Ada (09:00, continued): Paragraph ")
+    assert chunks[2].title.startswith("Paragraph ")
+    assert chunks[-1].content.endswith("- Ada: Behind.\n"), "what follows has room in the last one"
+    assert letters(told(chunks)[1]) == letters(text)
 
 
 def test_a_fence_that_is_cut_is_one_on_both_sides() -> None:
     lines = [f"line {number}" for number in range(3000)]
-    leaves = leaves_of(turns_of("Look:\n\n```python\n" + "\n".join(lines) + "\n```\n\nDone."))
-    assert len(leaves) > 2
+    chunks = chunk_conversation(turns_of("Look:\n\n```python\n" + "\n".join(lines) + "\n```\n\nDone."))
+    assert len(chunks) > 2
     found: list[str] = []
-    for leaf in leaves:
-        (block,) = scan(leaf.content)
+    for chunk in chunks:
+        (block,) = scan(chunk.content)
         ((start, end),) = block.fences
-        opener, *code, closer = (line.strip() for line in leaf.content[start:end].split("\n"))
+        opener, *code, closer = (line.strip() for line in chunk.content[start:end].split("\n"))
         assert (opener, closer) == ("```python", "```")
         found += code
     assert found == lines
-    assert leaves[-1].content.endswith("  Done.\n")
+    assert chunks[-1].content.endswith("  Done.\n")
 
 
 def test_a_fence_stays_whole_where_it_can() -> None:
     fence = "```\n" + "\n\n".join(["code"] * 400) + "\n```"
-    first, second = leaves_of(turns_of("word word\n" * 500 + "\n" + fence))
+    first, second = chunk_conversation(turns_of("word word\n" * 500 + "\n" + fence))
     assert "code" not in first.content and second.content.count("```") == 2
 
 
@@ -145,9 +151,9 @@ def test_a_fence_stays_whole_where_it_can() -> None:
      "    code", "\tcode", "Title\n====", "<b>x</b>", "- one\n- two", "~~~\nunclosed"],
 )  # fmt: skip
 def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
-    leaves = leaves_of(turns_of(text, "Next."))
-    assert items(leaves[0])[0].startswith("- Ada:\n\n  ")
-    assert told(leaves) == [text, "Next."]
+    chunks = chunk_conversation(turns_of(text, "Next."))
+    assert items(chunks[0])[0].startswith("- Ada:\n\n  ")
+    assert told(chunks) == [text, "Next."]
 
 
 @pytest.mark.parametrize(
@@ -163,18 +169,18 @@ def test_what_begins_a_block_stands_below_the_name(text: str) -> None:
     ],
 )  # fmt: skip
 def test_the_title_is_the_first_sentence_that_tells_something(texts: list[str], title: str) -> None:
-    assert leaves_of(turns_of(*texts))[0].title == title
+    assert chunk_conversation(turns_of(*texts))[0].title == title
 
 
 def test_a_leaf_needs_some_room() -> None:
     with pytest.raises(InvalidInput, match="127 tokens"):
-        leaves_of([], LEAST_TOKENS - 1)
+        chunk_conversation([], MIN_TOKENS - 1)
 
 
 def test_a_huge_message_takes_time_that_grows_with_it_alone() -> None:
-    leaves = leaves_of(turns_of("a\n" * 500_000 + "```\n" + "b\n" * 500_000))
-    assert sum(leaf.content.count("a\n") for leaf in leaves) == 500_000
-    assert sum(leaf.content.count("b\n") for leaf in leaves) == 500_000
+    chunks = chunk_conversation(turns_of("a\n" * 500_000 + "```\n" + "b\n" * 500_000))
+    assert sum(chunk.content.count("a\n") for chunk in chunks) == 500_000
+    assert sum(chunk.content.count("b\n") for chunk in chunks) == 500_000
 
 
 MARKDOWN = st.lists(
@@ -199,19 +205,19 @@ MARKDOWN = st.lists(
         ),
         max_size=12,
     ),
-    st.integers(LEAST_TOKENS, 400),
+    st.integers(MIN_TOKENS, 400),
 )
 @settings(max_examples=150, deadline=None)
-def test_no_word_is_lost(messages: list[dict], most_tokens: int) -> None:
+def test_no_word_is_lost(messages: list[dict], max_tokens: int) -> None:
     turns = read_turns(messages, UTC)
-    leaves = leaves_of(turns, most_tokens)
-    assert all(count_tokens(leaf.content) <= most_tokens for leaf in leaves)
-    assert list(map(letters, told(leaves))) == [letters(turn.text) for turn in turns]
-    assert list(dict.fromkeys(name for leaf in leaves for name in leaf.speakers)) == list(
+    chunks = chunk_conversation(turns, max_tokens)
+    assert all(count_tokens(chunk.content) <= max_tokens for chunk in chunks)
+    assert list(map(letters, told(chunks))) == [letters(turn.text) for turn in turns]
+    assert list(dict.fromkeys(name for chunk in chunks for name in chunk.speakers)) == list(
         dict.fromkeys(turn.speaker for turn in turns)
     )
-    for leaf in leaves:
-        assert leaf.title.strip() and len(leaf.title) <= 200 and "\n" not in leaf.title
+    for chunk in chunks:
+        assert chunk.title.strip() and len(chunk.title) <= 200 and "\n" not in chunk.title
 
 
 def letters(text: str) -> str:
@@ -223,14 +229,14 @@ def letters(text: str) -> str:
 @pytest.mark.parametrize("marks", [4050, 8190, 20_000, 100_000])
 def test_a_fence_of_thousands_of_marks_ends_and_is_not_repeated_in_each_leaf(mark: str, marks: int) -> None:
     text = "Look:\n\n" + mark * marks + "\n" + "code\n" * 2000 + mark * marks + "\nDone."
-    leaves = leaves_of(turns_of(text))
-    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
-    assert sum(len(leaf.content) - 2 * leaf.content.count("\n") for leaf in leaves) <= GROWTH * len(text)
-    assert "".join(told(leaves)).count(mark) >= 2 * marks
+    chunks = chunk_conversation(turns_of(text))
+    assert all(count_tokens(chunk.content) <= CHUNK_TOKENS for chunk in chunks)
+    assert sum(len(chunk.content) - 2 * chunk.content.count("\n") for chunk in chunks) <= GROWTH * len(text)
+    assert "".join(told(chunks)).count(mark) >= 2 * marks
 
 
 GROWTH = 1.2
-"""How many times as long as what was said leaves may be, but for the indentation of lines."""
+"""How many times as long as what was said chunks may be, but for the indentation of lines."""
 
 REPEATED = st.sampled_from(["`", "~", "- ", "> ", "[", "word ", "\n", "\n\n", "# ", "  ", "x"])
 HOSTILE = st.lists(
@@ -244,9 +250,9 @@ HOSTILE = st.lists(
 @settings(max_examples=100, deadline=None)
 def test_whatever_is_said_is_cut_without_loss_and_grows_by_a_fifth_at_most(text: str) -> None:
     (turn,) = read_turns([{"role": "user", "content": f"{text} end"}], UTC)
-    leaves = leaves_of([turn])
-    content = "".join(leaf.content for leaf in leaves)
-    assert all(count_tokens(leaf.content) <= LEAF_TOKENS for leaf in leaves)
+    chunks = chunk_conversation([turn])
+    content = "".join(chunk.content for chunk in chunks)
+    assert all(count_tokens(chunk.content) <= CHUNK_TOKENS for chunk in chunks)
     assert len(content) - 2 * content.count("\n") <= GROWTH * len(turn.text) + 200
     said = re.sub(r"^- User(?: \(continued\))?:", "", content.replace(GOES_ON, ""), flags=re.MULTILINE)
     assert letters(said) == letters(turn.text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.conversation.speaker_prefix import are_turns, lead_of, possible_names, without
+from mcp_memory.text.conversation.speaker_prefix import are_turns, possible_names, speaker_of, without
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from mcp_memory.text.conversation.speaker_prefix import are_turns, lead_of, poss
     ],
 )  # fmt: skip
 def test_the_name_in_front_of_the_first_colon(text: str, lead: str | None) -> None:
-    assert lead_of(text) == lead
+    assert speaker_of(text) == lead
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,5 @@ def test_any_text(text: str) -> None:
     names = possible_names(text)
     assert all(names) and len(set(names)) == len(names)
     assert len(without(text, names)) <= len(text)
-    lead = lead_of(text)
+    lead = speaker_of(text)
     assert lead is None or lead in text
