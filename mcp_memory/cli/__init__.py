@@ -12,20 +12,17 @@ import sys
 
 def main() -> int:
     """Run `mcp-memory`; returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found."""
-    if sys.argv[1:2] == ["--detached"]:
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    if first == "--detached":
         from mcp_memory.client.detached_process import detach
 
         del sys.argv[1]
         return detach(main)
-    if sys.argv[1:2] == ["headers"]:
-        from mcp_memory.cli.clients.headers import headers
+    if first in {"headers", "stdio"}:
+        from mcp_memory.cli.clients import proxies
 
-        return headers(sys.argv[2:])
-    if sys.argv[1:2] == ["stdio"]:
-        from mcp_memory.cli.clients.stdio import stdio
-
-        return stdio(sys.argv[2:])
-    if sys.argv[1:2] == ["hook"]:
+        return (proxies.headers if first == "headers" else proxies.stdio)(sys.argv[2:])
+    if first == "hook":
         from mcp_memory.hooks import run as run_hook
 
         run_hook(sys.argv[2:])
@@ -40,7 +37,7 @@ def main() -> int:
 
 
 def _leave_threads(code: int) -> None:
-    """End now if a thread still hangs in a dead disk or a model that compiles: Python would wait for it for ever."""
+    """End now if a thread hangs on a dead disk or in a model that compiles: Python would wait for it forever."""
     import threading
 
     if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):

@@ -1,4 +1,4 @@
-"""The command tree, and the edge where errors become messages and exit codes."""
+"""Finds a command by its name, runs it, and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ import os
 import re
 import sys
 from io import TextIOWrapper
-from typing import Any
 
 import click
 
 from mcp_memory import __version__
-from mcp_memory.cli.console import emit, fail
-from mcp_memory.cli.options import CommonOptions, located
-from mcp_memory.cli.shell_hints import tools_to_commands
+from mcp_memory.cli.console import emit, fail, tools_to_commands
+from mcp_memory.cli.options import CommandContext, located
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
 
 _EXIT: tuple[tuple[type[McpMemoryError], int], ...] = ((InvalidInput, 2), (Busy, 3), (NotRunning, 3), (NotFound, 4))
 
 
 class Commands(click.Group):
-    """Commands in the order a newcomer needs them, their modules imported when one is run."""
+    """Lists commands in the order a newcomer needs them, and imports a command's module when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- likewise
         if cmd_name not in COMMANDS:
-            same = [_SAME[cmd_name]] if cmd_name in _SAME else []
-            near = same or difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            near = (
+                [_SYNONYMS[cmd_name]] if cmd_name in _SYNONYMS else difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            )
             hint = f"did you mean {near[0]}?" if near else "mcp-memory --help lists all commands"
             raise click.UsageError(f"No such command {cmd_name!r}: {hint}")
         module, _, name = COMMANDS[cmd_name].partition(":")
@@ -51,10 +50,10 @@ COMMANDS = {
     "search": "notes.notes:search",
     "recall": "notes.notes:recall",
     "append": "notes.notes:append",
-    "forget": "notes.notes:forget",
+    "forget": "notes.forgotten:forget",
     "restore": "notes.forgotten:restore",
     "list": "notes.forgotten:list_",
-    "erase": "notes.notes:erase",
+    "erase": "notes.forgotten:erase",
     "show": "topics.topics:show",
     "review": "sessions.review:review",
     "extract": "sessions.extraction:extract",
@@ -65,7 +64,7 @@ COMMANDS = {
     "share": "transfer.sharing:share",
     "import": "transfer.importing:import_",
     "export": "transfer.exporting:export",
-    "log": "notes.history:log",
+    "log": "notes.notes:log",
     "recover": "daemon.doctor:recover",
     "adopt": "daemon.admin:adopt",
     "reindex": "daemon.admin:reindex",
@@ -74,21 +73,21 @@ COMMANDS = {
     "service": "daemon.service:service",
     "plugin": "clients.plugin:plugin",
     "token": "daemon.admin:token",
-    "headers": "daemon.admin:headers",
-    "stdio": "daemon.admin:stdio",
+    "headers": "clients.hooks:headers",
+    "stdio": "clients.hooks:stdio",
     "hook": "clients.hooks:hook",
     "eval": "evaluation.evaluate:evaluate",
     "calibrate": "evaluation.calibrate:calibrate",
     "help": "help:help_",
 }
 
-_SAME = {
+_SYNONYMS = {
     "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",
     "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
     "write": "append", "ls": "tree", "remove": "forget", "rm": "forget", "undo": "restore",
     "unforget": "restore", "run": "serve", "history": "log", "setup": "install",
 }  # fmt: skip
-"""Other words for a command; what is spelled alike may do the opposite."""
+"""Other words for a command; the command that is spelled most like one of them may do the opposite."""
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,17 +103,17 @@ def commands(ctx: click.Context) -> None:
     mcp-memory search "uv or pip"          find it
     mcp-memory doctor                      what is wrong, and what to do
     """
-    ctx.ensure_object(CommonOptions)
+    ctx.ensure_object(CommandContext)
 
 
 def run() -> int:
-    """Every error of the tree ends here, as one line on standard error (a JSON object with --json)."""
+    """Run the command, and print an error as one line on standard error, or as JSON with --json."""
     for stream in (sys.stdout, sys.stderr):
-        # A file's name may hold bytes that are no UTF-8, and a pipe may want ASCII.
+        # A file's name may hold bytes that aren't UTF-8, and a pipe may want ASCII.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        # Not `main`: click would turn a reader that is gone into exit code 1.
+        # Not `main`, which exits with 1 if the reader is gone.
         with commands.make_context("mcp-memory", sys.argv[1:]) as context:
             commands.invoke(context)
         sys.stdout.flush()
@@ -127,7 +126,7 @@ def run() -> int:
         click.UsageError(_without_texts(error.format_message()), context).show()
         return error.exit_code
     except BrokenPipeError:
-        # The reader (say, `head`) has seen enough; what is left in the buffer has nowhere to go.
+        # The reader, such as `head`, has seen enough, so nothing takes what is left in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except McpMemoryError as error:
@@ -136,8 +135,7 @@ def run() -> int:
 
 
 def _without_texts(message: str) -> str:
-    """A usage error without what may be the text of a note: of what was passed, only names of options and commands,
-    right or misspelt, are repeated."""
+    """A usage error without arguments that may be the text of a note; only names of options and commands stay."""
     for passed in sorted(sys.argv[1:], key=len, reverse=True):
         if not _NAME.fullmatch(passed):
             for shown in (repr(passed), passed):
@@ -152,8 +150,7 @@ _EXTRA = re.compile(r"(unexpected extra arguments?) \(.*\)", re.DOTALL)
 def _report(error: McpMemoryError) -> int:
     hint = error.hint and tools_to_commands(error.hint)
     if "--json" in sys.argv:
-        facts: dict[str, Any] = {"error": error.message, "code": error.code, "hint": hint}
-        emit(facts)
+        emit({"error": error.message, "code": error.code, "hint": hint})
     else:
         fail(error.message, hint)
     return next((code for kind, code in _EXIT if isinstance(error, kind)), 1)

@@ -1,16 +1,47 @@
-"""What is printed: styled on a terminal, plain when piped, JSON when asked.
+"""Prints lines, JSON, progress and errors; on a terminal with styles.
 
-A stored text must not steer the terminal: characters that hide, reorder or command are shown, never sent.
+A stored text must not control the terminal, so characters that hide or reorder text are printed as codes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import sys
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from mcp_memory.text.escape_invisible import visible
+
+_PATH = re.compile(r'memory_recall path=("(?:[^"\\]|\\.)*"|\S+)(?: lines="([0-9-]+)")?')
+_COMMANDS = {
+    "memory_search path=": "mcp-memory search --path ",
+    "memory_forget with restore=true": "mcp-memory restore",
+    "memory_search": "mcp-memory search",
+    "memory_recall": "mcp-memory recall",
+    "memory_append": "mcp-memory append",
+    "memory_forget": "mcp-memory forget",
+    "include_archived=true": "--archived",
+    "kind='log'": "--kind log",
+}
+_TOOL = re.compile("|".join(map(re.escape, _COMMANDS)))
+_QUOTED = re.compile(r">|\[\d|### ")
+
+
+class Heading(str):
+    """A line that is bold on a terminal."""
+
+    __slots__ = ()
+
+
+class Remark(str):
+    """A line for standard error."""
+
+    __slots__ = ()
 
 
 def is_terminal() -> bool:
@@ -18,29 +49,32 @@ def is_terminal() -> bool:
 
 
 def is_styled() -> bool:
-    """Whether what is printed may have colours: on a terminal, unless you set NO_COLOR (https://no-color.org)."""
+    """Whether output may have colors: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
     return is_terminal() and not os.environ.get("NO_COLOR")
 
 
+def is_unicode() -> bool:
+    return sys.stdout.encoding.lower() in {"utf-8", "utf8"}
+
+
 def emit(payload: Any) -> None:
-    """One JSON document on standard output."""
-    unicode = sys.stdout.encoding.lower() in {"utf-8", "utf8"}
-    text = json.dumps(payload, ensure_ascii=not unicode, indent=2 if is_terminal() else None)
+    """Print one JSON document."""
+    text = json.dumps(payload, ensure_ascii=not is_unicode(), indent=2 if is_terminal() else None)
     print("".join(c if c.isascii() or visible(c) == c else json.dumps(c)[1:-1] for c in text))
 
 
 def say(line: str = "") -> None:
-    """Text on standard output."""
-    print(visible(line))
+    """Print a line, in bold if it is a Heading and the output is styled."""
+    print(f"\x1b[1m{visible(line)}\x1b[0m" if isinstance(line, Heading) and is_styled() else visible(line))
 
 
-def head(line: str) -> None:
-    """A line that stands out on a terminal."""
-    print(f"\x1b[1m{visible(line)}\x1b[0m" if is_styled() else visible(line))
+def say_all(lines: Iterable[str]) -> None:
+    for line in lines:
+        print_status(line) if isinstance(line, Remark) else say(line)
 
 
 def print_status(line: str) -> None:
-    """Progress and remarks, on standard error."""
+    """Print progress or a remark to standard error."""
     print(visible(line), file=sys.stderr, flush=True)
 
 
@@ -48,3 +82,35 @@ def fail(message: str, hint: str | None) -> None:
     print_status(f"mcp-memory: {message}")
     if hint:
         print_status(f"  → {hint}")
+
+
+@contextmanager
+def progress_bar(description: str, total: int | None = None) -> Generator[Callable[..., None] | None]:
+    """A bar on standard error that disappears with the block. Yields what updates it (`completed`, `total`,
+    `description`), or None if that is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield partial(bars.update, bars.add_task(description, total=total))
+
+
+def tools_to_commands(sentence: str) -> str:
+    """Replace the names of tools in one of our own sentences by commands."""
+    return _TOOL.sub(lambda tool: _COMMANDS[tool[0]], _PATH.sub(_recall_command, sentence))
+
+
+def recall_to_commands(text: str) -> str:
+    """The same for an answer of recall: only our own lines change, quoted notes stay."""
+    return "\n".join(line if _QUOTED.match(line) else tools_to_commands(line) for line in text.split("\n"))
+
+
+def _recall_command(call: re.Match[str]) -> str:
+    path = call[1]
+    with suppress(ValueError):
+        path = shlex.quote(json.loads(path))
+    return f"mcp-memory recall --path {path}" + (f" --lines {call[2]}" if call[2] else "")

@@ -1,4 +1,4 @@
-"""A session: many questions to one engine, the daemon's where one runs, else one of our own that stays open."""
+"""Sends questions to the engine: to the daemon if one runs, else to an engine in this process."""
 
 from __future__ import annotations
 
@@ -9,22 +9,54 @@ from typing import Any, Self
 
 from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import engine_client
+from mcp_memory.errors import NotFound
 from mcp_memory.library.in_process import InProcess
 from mcp_memory.settings.settings import Settings
 
 
+def ask_engine(settings: Settings, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
+    """Send one question; an engine of our own is closed again. Raises Busy if another process holds the vault."""
+    own = partial(_in_process, settings)
+    return engine_client.ask(settings, operation, arguments, own, deadline_s=deadline_s, on_wait=print_status)
+
+
+def no_vault(settings: Settings) -> NotFound:
+    """The error for a vault that doesn't exist."""
+    from mcp_memory.cli.clients.snippets import start_command
+
+    hint = f"check the path, or make one: {start_command(settings)}"
+    return NotFound(f"there is no vault at {settings.vault_path}", hint=hint)
+
+
+def _in_process(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
+    import anyio
+
+    if operation != "append" and not settings.vault_path.is_dir():
+        raise no_vault(settings)
+    with engine_client.alone(settings):
+        return anyio.run(_perform, settings, operation, arguments)
+
+
+async def _perform(settings: Settings, operation: str, arguments: Mapping[str, Any]) -> Any:
+    from mcp_memory.engine.factory import open_engine
+
+    async with open_engine(engine_client.engine_config(settings), watch=False, progress=print_status) as engine:
+        await engine.settled()
+        return await engine.perform(operation, arguments)
+
+
 class EngineSession:
-    """For a `with` block."""
+    """Many questions in one `with` block: an engine of our own stays open."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._own: InProcess | None = None
         self.is_served: bool | None = None
-        """Whether a daemon answers, so that a question may be no larger than it takes; None before the first one."""
+        """Whether a daemon answers, which limits the size of a question; None before the first one."""
 
     def ask(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = engine_client.LONG_S) -> Any:
-        """One operation's answer. Raises Busy when another process that is no daemon uses the vault for long."""
-        if self._own:  # also where somebody has started a daemon meanwhile: it waits for the lock, which is ours
+        """Raises Busy if another process that isn't a daemon holds the vault for long."""
+        if self._own:  # even if a daemon was started meanwhile: it waits for our lock
             return self._own.perform(operation, arguments, deadline_s)
         own = partial(self._in_process, deadline_s=deadline_s)
         answer = engine_client.ask(

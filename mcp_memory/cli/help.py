@@ -8,17 +8,15 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.console import emit, is_styled, say
-from mcp_memory.cli.options import as_json, located
+from mcp_memory.cli.options import CommandContext, command_options
 
 GUIDE = Path(__file__).parents[1] / "guide"
 
 
 @click.command("help")
 @click.argument("topic", nargs=-1)
-@located
-@as_json
-@click.pass_context
-def help_(context: click.Context, topic: tuple[str, ...], as_json: bool) -> None:
+@command_options
+def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     """Show a page of the guide, or how a command is used; without TOPIC, list the pages.
 
     \b
@@ -26,19 +24,16 @@ def help_(context: click.Context, topic: tuple[str, ...], as_json: bool) -> None
     mcp-memory help architecture    how mcp-memory is built
     mcp-memory help search          the same as mcp-memory search --help
     """
-    pages = guide_pages()
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in sorted(GUIDE.glob("*.md"))}
     if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
-        if as_json:
-            emit({"topics": titles})
-            return
-        for name, title in titles.items():
-            say(f"{f'mcp-memory help {name}':<32}{title}")
-        say(f"{'mcp-memory help COMMAND':<32}How a command is used; mcp-memory --help lists them")
+        lines = [f"{f'mcp-memory help {name}':<32}{title}" for name, title in titles.items()]
+        more = f"{'mcp-memory help COMMAND':<32}How a command is used; mcp-memory --help lists them"
+        cli.show({"topics": titles}, [*lines, more])
         return
     name = " ".join(topic)
-    text = pages.get(name) or _command_help(context.find_root(), topic, list(pages))
-    if as_json:
+    text = pages.get(name) or _command_help(click.get_current_context().find_root(), topic, list(pages))
+    if cli.as_json:
         emit({"topic": name, "text": text})
     elif name in pages and is_styled():
         from rich.console import Console
@@ -47,11 +42,6 @@ def help_(context: click.Context, topic: tuple[str, ...], as_json: bool) -> None
         Console().print(Markdown(text))
     else:
         say(text.rstrip("\n"))
-
-
-def guide_pages() -> dict[str, str]:
-    """The pages of the guide by name, as Markdown."""
-    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(GUIDE.glob("*.md"))}
 
 
 def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str]) -> str:

@@ -1,68 +1,102 @@
-"""Options that commands share. Which vault and which configuration can be said before the command or after it."""
+"""Options that commands share. `--vault` and `--config` may come before the command or after it."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
+from mcp_memory.cli.console import emit, say_all
+from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings, load
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class CommonOptions:
-    """What a command works on; settings are read when it asks for them."""
+class CommandContext:
+    """What each command gets: the vault, a way to ask its engine, and how to print the answer."""
 
     vault: str | None = None
     config: Path | None = None
+    as_json: bool = False
 
-    def settings(self, **flags: object) -> Settings:
+    @cached_property
+    def settings(self) -> Settings:
+        return self.load()
+
+    def load(self, **flags: object) -> Settings:
+        """The settings with these flags, such as `daemon__port` for `daemon.port`."""
         dotted = {name.replace("__", "."): value for name, value in flags.items()}
         return load(os.environ, file=self.config, flags={"vault.path": self.vault, **dotted})
 
+    def ask(self, operation: str, *, deadline_s: float | None = None, **arguments: Any) -> Any:
+        """The engine's answer to one question; options that you didn't pass are left out. A dict, since importing the
+        dataclasses of `engine.requests` takes 28 ms. Raises Busy if another process holds the vault for long."""
+        from mcp_memory.cli.engine_session import ask_engine
+        from mcp_memory.daemon.engine_client import LONG_S
+
+        for name, value in arguments.items():
+            if isinstance(value, tuple):
+                arguments[name] = list(cast("tuple[str, ...]", value)) or None
+        return ask_engine(self.settings, operation, arguments, deadline_s or LONG_S)
+
+    def show(self, payload: Any, lines: Iterable[str]) -> None:
+        """Print the payload as JSON if `--json` was passed, else the lines."""
+        emit(payload) if self.as_json else say_all(lines)
+
+    def refuse_questions(self, hint: str = "pass --yes if you are sure") -> None:
+        """Raises InvalidInput if `--json` was passed: a script can't answer."""
+        if self.as_json:
+            raise InvalidInput("--json cannot ask", hint=hint)
+
+    def words(self) -> list[str]:
+        """`--vault` and `--config` again, for commands that parse their own arguments."""
+        vault = ["--vault", self.vault] if self.vault else []
+        return [*vault, *(["--config", str(self.config)] if self.config else [])]
+
 
 class TextCommand(click.Command):
-    """A command whose arguments are a person's words, which may begin with a hyphen."""
+    """A command whose arguments are your words, which may begin with a hyphen."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        texts = [each for each in args if _is_text(each)]
-        # No argument can hold a NUL: what stands in for a text is no option.
-        stand_ins = iter(range(len(texts)))
-        rest = super().parse_args(ctx, [f"\0{next(stand_ins)}" if _is_text(each) else each for each in args])
+        texts = [argument for argument in args if _is_text(argument)]
+        # No argument can hold a NUL, so a placeholder for a text is never taken for an option.
+        numbers = iter(range(len(texts)))
+        rest = super().parse_args(ctx, [f"\0{next(numbers)}" if _is_text(word) else word for word in args])
 
-        def back(value: Any) -> Any:
+        def restored(value: Any) -> Any:
             if isinstance(value, tuple):
-                return tuple(map(back, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                return tuple(map(restored, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             return texts[int(value[1:])] if isinstance(value, str) and value.startswith("\0") else value
 
-        ctx.params = {name: back(value) for name, value in ctx.params.items()}
+        ctx.params = {name: restored(value) for name, value in ctx.params.items()}
         return rest
-
-
-def _is_text(argument: str) -> bool:
-    """Whether it begins as an option and goes on as none does."""
-    return argument.startswith("-") and argument != "--" and not _OPTION.match(argument)
 
 
 _OPTION = re.compile(r"-\Z|--?[A-Za-z][A-Za-z\-]*(?:\Z|=)|-[A-Za-z]\S*\Z")
 
 
+def _is_text(argument: str) -> bool:
+    """Whether it begins like an option but can't be one."""
+    return argument.startswith("-") and argument != "--" and not _OPTION.match(argument)
+
+
 def located(command: F) -> F:
-    """`--vault` and `--config`; they land in the context's `Common`, where the innermost one counts."""
+    """Add `--vault` and `--config`; the innermost one counts."""
     return _vault(_config(command))
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    common = ctx.ensure_object(CommonOptions)
+    context = ctx.ensure_object(CommandContext)
     if value is not None and param.name:
-        ctx.obj = replace(common, **{param.name: value})
+        ctx.obj = replace(context, **{param.name: value})
 
 
 _vault = click.option(
@@ -76,12 +110,21 @@ _config = click.option(
     callback=_keep,
     help="Another configuration file.",
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+_json = click.option(
+    "--json", "as_json", is_flag=True, expose_value=False, callback=_keep, help="Print JSON, for scripts."
+)
 
 
 def command_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--vault`, `--config` and `--json`, after the options on the command itself. Passes the CommonOptions first."""
-    return located(as_json(click.pass_obj(command)))
+    """Add `--vault`, `--config` and `--json` after the command's own options, and pass the CommandContext first."""
+    return located(_json(click.pass_obj(command)))
 
 
 port = click.option("--port", type=int, help="Port; default: chosen once for this vault and kept.")
+scope = click.option(
+    "--scope",
+    type=click.Choice(("user", "project")),
+    default="user",
+    show_default=True,
+    help="For all you do, or in this git repository only.",
+)

@@ -1,8 +1,7 @@
-"""The hooks: memory put in front of an agent at the moments that its client offers. Standard library only.
+"""Answers clients' hooks: puts memory in front of an agent at the moments its client offers. Standard library only.
 
-Imports settings, client and what stands below them, and of these only what starts in milliseconds: a person's prompt
-waits for it. Keeps one promise above all: whatever is wrong, with us or what we are given, the agent goes on as if we
-were not there. `report` reads the log that this leaves.
+Imports settings, client and what is below them, and of these only what starts in milliseconds, because a prompt waits
+for it. Whatever goes wrong, here or in the input, the agent goes on as if there were no hook.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ def run(arguments: Sequence[str]) -> NoReturn:
 
         deadline = Deadline(budget_ms(arguments, os.environ), process_age_s()).armed()
         hook(arguments, os.environ, read_input, write_output, deadline)
-    except BaseException as error:  # a broken installation, too
-        _complain(error)
+    except BaseException as error:  # even a broken installation
+        _log_failure(error)
     finally:
-        os._exit(0)  # not by way of Python's own end, which may print and fail
+        os._exit(0)  # Python's own exit may print and fail
 
 
-def _complain(error: BaseException) -> None:
+def _log_failure(error: BaseException) -> None:
     try:
         from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
 
         HookLogLine().add_failure(error).write(fallback_file(os.environ))
-    except BaseException:  # noqa: S110 -- there is nobody left to tell
+    except BaseException:  # noqa: S110 -- nobody is left to hear of it
         pass

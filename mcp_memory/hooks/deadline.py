@@ -1,4 +1,4 @@
-"""The deadline of a hook: one for all that it does, whatever it waits for."""
+"""The deadline of a hook: one for everything it does, whatever it waits for."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ if TYPE_CHECKING:
     from types import FrameType
 
 RESERVE = 0.15
-"""The share of the budget that is kept for the line in the log; past it the process ends where it stands."""
+"""The share of the budget that is kept for the line in the log; when that is used up, the process ends at once."""
 
 MOST_AGE_S = 5.0
-"""More is a clock of another kind, as in some containers."""
+"""A greater age comes from another kind of clock, as in some containers."""
 
 
 class OverBudget(BaseException):
-    """The time is up. No `except` in between takes it for an error of its own."""
+    """The time is up. Not an Exception, so that no `except` in between catches it."""
 
 
 class Deadline:
-    """Of what began `age_s` ago."""
+    """For a process that began `age_s` ago. `until` is a time of `time.monotonic()`."""
 
     def __init__(self, budget_ms: float, age_s: float = 0.0) -> None:
         self._began = time.monotonic() - age_s
         self._is_armed = self._rang = False
-        self.until = self._reserve_s = 0.0
-        """Of time.monotonic()."""
         self.set(budget_ms)
 
     def armed(self) -> Deadline:
-        """With an alarm clock that raises OverBudget: a read, a disk or a lock may hang."""
+        """With an alarm clock that raises OverBudget, since a read, a disk or a lock may hang."""
         self._is_armed = True
         signal.signal(signal.SIGALRM, self._ring)
         self._wind()
@@ -63,12 +61,12 @@ class Deadline:
 
 
 def process_age_s() -> float:
-    """How long ago this process was made: its start counts for whoever waits. To 10 ms where the system tells."""
+    """How long ago this process was made, since its start-up counts too; to 10 ms if the system says."""
     try:
         with open("/proc/self/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])
         age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
         age_s = 0.0
-    # An interpreter's start is work, so that its processor time is a fair guess.
+    # Starting the interpreter is work, so its processor time is a fair guess.
     return age_s if time.process_time() <= age_s < MOST_AGE_S else time.process_time()

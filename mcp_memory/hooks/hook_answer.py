@@ -8,9 +8,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from mcp_memory.errors import DeadlineExceeded, Unusable
-from mcp_memory.hooks.delegation import is_nested
 from mcp_memory.hooks.hook_command import START
-from mcp_memory.hooks.hook_input import HookInput
+from mcp_memory.hooks.hook_input import HookInput, is_nested
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 
 PROMPT, FLUSH, COMPACT, STOP, END = "prompt", "flush", "pre-compact", "stop", "session-end"

@@ -1,7 +1,7 @@
 """`mcp-memory hook EVENT`: what a client's command hook runs.
 
-It carries what the client says to the daemon, and back what the daemon answers (`answer`): a prompt waits for each
-module that is imported here.
+It carries the client's input to the daemon and the daemon's answer back. A prompt waits for each module that is
+imported here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from mcp_memory.client.connection import Address, TranslatedError, error_of, json_object, proved
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
-from mcp_memory.hooks.delegation import marks_of
+from mcp_memory.hooks.hook_input import HookInput, marks_of
 from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
 from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, RawSettings, read_raw_settings
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 USAGE = """usage: mcp-memory hook EVENT --client NAME [OPTIONS]
 
-What a client's command hook runs: reads the client's JSON from standard input, and prints what belongs into the agent's
+What a client's command hook runs: reads the client's JSON from standard input, and prints what belongs in the agent's
 context in the form that Claude Code and Codex take. EVENT is session-start, prompt, pre-compact, stop or session-end;
-flush prints what to ask an agent before its context is compacted, where its client can give it a turn for that.
-With any fault, and past its budget ([hooks] in the configuration), it prints nothing and ends with exit code 0;
-`mcp-memory hooks report` says what came of it.
+flush prints what to ask an agent before its context is compacted, if its client can give it a turn for that.
+After any error, and past its budget ([hooks] in the configuration), it prints nothing and exits with 0;
+`mcp-memory hooks report` shows what happened.
 
-  --client NAME  whose hook it is: claude-code, codex …; each has a token of its own
+  --client NAME  the client: claude-code, codex …; each has its own token
   --vault DIR    the vault's folder; default: as configured
   --config FILE  another configuration file
 
@@ -40,10 +40,10 @@ example:  echo '{"session_id": "1", "prompt": "how do we deploy?"}' | mcp-memory
 START = "session-start"
 
 ROUTE = "/hook/"
-"""Where the daemon answers hooks, by their events."""
+"""The daemon's route for hooks, followed by the event."""
 
 WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
-"""Headers: how long the daemon may take, and what it has to say for the log, as JSON."""
+"""Headers: how long the daemon may take, and its facts for the log, as JSON."""
 
 ON_THE_WAY_MS = 20.0
 """What an answer takes from the daemon to standard output."""
@@ -52,13 +52,13 @@ MOST_BYTES = 16_000_000
 """Of standard input; no client sends more."""
 
 CARRIED_BYTES = 200_000
-"""More is shortened first: a daemon takes no request of any length."""
+"""A longer input is shortened first, because the daemon limits the size of requests."""
 
 _STEP = 1 << 20
 
 
 class HookOptions:
-    """What the words of the command line say."""
+    """The command line, parsed."""
 
     def __init__(self, event: str, client: str = "default", vault: str | None = None, config: str | None = None):
         self.event = event
@@ -74,47 +74,47 @@ def hook(
     write_output: Callable[[bytes], None],
     deadline: Deadline,
 ) -> None:
-    """One call, and its line in the log. Raises only where that cannot be written."""
+    """One call, and its line in the log. Raises only if that can't be written."""
     if {"-h", "--help"} & set(arguments):
         write_output(USAGE.encode())
         return
     line, log, data = HookLogLine(), None, b""
     try:
-        data = read_input()  # whatever comes of it: a client may not take it well that nobody listens
-        options = _options(arguments)
+        data = read_input()  # in any case: a client may fail if nobody reads
+        options = _parse(arguments)
         line.event, line.client = options.event, options.client
         given = read_raw_settings(environ, {"vault", "hooks"}, file=options.config, flags={"vault.path": options.vault})
         vault = vault_folder(given.text("vault", "path", DEFAULT_VAULT))
         state = state_folder(vault, environ)
         log = f"{state}/{HOOKS_LOG}"
-        if not _enabled(given):
+        if str(given.table("hooks").get("enabled", True)).lower() in {"false", "0", "no"}:
             return
         deadline.set(budget_ms(arguments, environ, given))
         if output := _answer(options, data, vault, state, deadline, line, environ):
             write_output(output)
-    except BaseException as error:  # the one promise: the agent does not hear of it
+    except BaseException as error:  # the agent never hears of it
         line.add_failure(error)
-        line.session = _session(data)
+        try:
+            line.session = HookInput(data).session
+        except Unusable:
+            pass
     line.ms = deadline.taken_ms
     line.write(log or fallback_file(environ))
 
 
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
-    """Of one call. Before the file is read, what the environment says holds, which wins over it, else the default.
-
-    Raises ConfigInvalid.
-    """
+    """The budget of one call. Before the file is read: from the environment, which wins over it, else the default.
+    The daemon checks the whole configuration; only what is needed is looked at here. Raises ConfigInvalid."""
     key, default = ("session_start_ms", SESSION_START_MS) if START in arguments[:1] else ("prompt_ms", PROMPT_MS)
-    value = _key(given, key, default) if given else environ.get(f"{PREFIX}HOOKS_{key.upper()}") or default
+    chosen = given.table("hooks").get(key, default) if given else environ.get(f"{PREFIX}HOOKS_{key.upper()}") or default
     try:
-        return float(str(value))
+        return float(str(chosen))
     except ValueError as error:
         raise ConfigInvalid(f"hooks.{key} is no number") from error
 
 
 def read_input() -> bytes:
-    """All of standard input, past Python's buffers: what is left in these fails at the end. Raises Unusable for too
-    much, OSError."""
+    """All of standard input, past Python's buffers, which may fail at exit. Raises Unusable for too much, OSError."""
     data = bytearray()
     while part := os.read(0, _STEP):
         data += part
@@ -124,7 +124,7 @@ def read_input() -> bytes:
 
 
 def write_output(data: bytes) -> None:
-    """Raises OSError where nobody reads it."""
+    """Raises OSError if nobody reads it."""
     while data:
         data = data[os.write(1, data) :]
 
@@ -138,10 +138,8 @@ def _answer(
     line: HookLogLine,
     environ: Mapping[str, str],
 ) -> bytes:
-    """What is printed; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
+    """What to print; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
     if len(data) > CARRIED_BYTES:
-        from mcp_memory.hooks.hook_input import HookInput
-
         data = HookInput(data).shortened()
     credentials, within_s = Credentials(f"{state}/{TOKENS}"), deadline.left_ms / 1000
     try:
@@ -154,14 +152,12 @@ def _answer(
                 **marks_of(environ),
             }
             with TranslatedError(within_s):
-                status, said = channel.ask("POST", ROUTE + options.event, headers, data, deadline.until)
-                output = channel.body(said, deadline.until)
-                facts = json_object(said.get(FACTS, "{}").encode() if status == 200 else output)
+                status, replied = channel.ask("POST", ROUTE + options.event, headers, data, deadline.until)
+                output = channel.body(replied, deadline.until)
+                facts = json_object(replied.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
         if os.path.exists(f"{state}/{PORT}") or os.path.exists(f"{vault}/.mcp-memory/vault.toml"):
-            from mcp_memory.hooks.autostart import start_daemon
-
-            start_daemon(options.vault, options.config, environ)
+            _start_daemon(options, environ)
         raise
     if status != 200:
         raise error_of(status, facts)
@@ -169,17 +165,17 @@ def _answer(
     return output
 
 
-def _session(data: bytes) -> str:
-    """Whose call it is, where the daemon did not say it."""
-    from mcp_memory.hooks.hook_input import HookInput
+def _start_daemon(options: HookOptions, environ: Mapping[str, str]) -> None:
+    """Start a daemon in the background for the next hooks; this one doesn't wait for it. Raises OSError."""
+    from mcp_memory.client.detached_process import Detached
+    from mcp_memory.runtime.paths import absolute
 
-    try:
-        return HookInput(data).session
-    except Unusable:
-        return ""
+    vault = ["--vault", absolute(options.vault)] if options.vault else []
+    config = ["--config", os.path.abspath(options.config)] if options.config else []
+    Detached(["start", *vault, *config], environ).close()
 
 
-def _options(arguments: Sequence[str]) -> HookOptions:
+def _parse(arguments: Sequence[str]) -> HookOptions:
     """By hand: argparse takes longer to import than the daemon to answer, and ends the process. Raises Unusable."""
     event = arguments[0] if arguments else ""
     if not event.isascii() or not event.replace("-", "").isalpha():
@@ -192,12 +188,3 @@ def _options(arguments: Sequence[str]) -> HookOptions:
             raise Unusable("an option that is not known", hint="mcp-memory hook --help")
         found[name] = value if has_value else next(rest, "")
     return HookOptions(event, **found)
-
-
-def _enabled(given: RawSettings) -> bool:
-    return str(_key(given, "enabled", True)).lower() not in {"false", "0", "no"}
-
-
-def _key(given: RawSettings, key: str, default: object) -> object:
-    """Of `[hooks]`. The daemon judges the whole configuration; here only what is needed is looked at."""
-    return given.table("hooks").get(key, default)

@@ -1,4 +1,10 @@
-"""What a client says to a hook: one JSON object, of which little is needed. Pure."""
+"""Reads what a client tells a hook: one JSON object, and marks in the environment. Pure.
+
+The marks show that another agent runs the session, which the transcript does not. Seen with Claude Code 2.1.329 and
+Codex 0.169.0: both put theirs into the environment of what their agent runs, so a client that it starts, and that
+client's hooks, inherit them. Claude Code also marks its own hooks, with `CLAUDECODE` and more, but
+`CLAUDE_CODE_EXECPATH` comes only from an agent's shell; Codex marks none of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,37 +14,61 @@ from mcp_memory.errors import Unusable
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 MOST_PROMPT_CHARS = 32_000
-"""As much as the engine looks at; a person may paste a whole file."""
+"""As much as the engine looks at; you may paste a whole file."""
 
 MOST_NAME_CHARS = 500
 
+_IN_CLAUDE, _IN_SHELL, _ATTENDED = "CLAUDECODE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED"
+_THREAD = "CODEX_THREAD_ID"
+
+MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_CLAUDE, _IN_SHELL, _ATTENDED, _THREAD)}
+"""Environment variable → the header in which a hook carries it to the daemon."""
+
 
 class HookInput:
-    """Empty where the client does not say it, or says no text. `cwd` is the folder that the agent works in,
-    `transcript` the file that its client writes the session down in."""
+    """Fields are empty if the client sends none, or not as text. `cwd`: the folder that the agent works in;
+    `transcript`: the file in which its client records the session."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises Unusable for what is no JSON object; keys that we do not know are not ours to judge."""
+        """Raises Unusable for anything but a JSON object; unknown keys are ignored."""
         try:
-            given: dict[str, Any] = {**json.loads(data.decode("utf-8-sig", "replace"))}
+            table: dict[str, Any] = {**json.loads(data.decode("utf-8-sig", "replace"))}
         except (ValueError, RecursionError) as error:
             raise Unusable("the input is no JSON") from error
         except TypeError as error:
             raise Unusable("the input is no JSON object") from error
-        self.session = _text(given, "session_id")[:MOST_NAME_CHARS]
-        self.cwd = _text(given, "cwd")
-        self.prompt = _text(given, "prompt")[:MOST_PROMPT_CHARS]
-        self.transcript = _text(given, "transcript_path")
+        texts = {key: value for key, value in table.items() if isinstance(value, str)}
+        self.session = texts.get("session_id", "")[:MOST_NAME_CHARS]
+        self.cwd = texts.get("cwd", "")
+        self.prompt = texts.get("prompt", "")[:MOST_PROMPT_CHARS]
+        self.transcript = texts.get("transcript_path", "")
 
     def shortened(self) -> bytes:
-        """Said again, without what nobody needs."""
+        """The same as JSON, without what nobody needs."""
         table = {"session_id": self.session, "cwd": self.cwd, "prompt": self.prompt, "transcript_path": self.transcript}
         return json.dumps(table).encode("ascii")
 
 
-def _text(table: dict[str, Any], key: str) -> str:
-    value = table.get(key)
-    return value if isinstance(value, str) else ""
+def marks_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """Header → value. A value that no header can hold, such as a path with an umlaut, becomes a question mark."""
+    return {
+        header: value if value.isascii() and value.isprintable() else "?"
+        for name, header in MARKS.items()
+        if (value := environ.get(name))
+    }
+
+
+def is_nested(client: str, session: str, environ: Mapping[str, str]) -> bool:
+    """Whether another agent runs the session; False if you sit before it, in a shell that an agent opened. `session`:
+    the client's own id."""
+    if client == "claude-code":
+        if environ.get(_ATTENDED) == "1":
+            return False
+        in_claude = bool(environ.get(_IN_SHELL))
+    else:
+        in_claude = environ.get(_IN_CLAUDE) == "1"
+    return in_claude or environ.get(_THREAD, session) != session

@@ -1,4 +1,4 @@
-"""The hooks' log: a line for each call, with what came of it. Ids and figures, never a text."""
+"""Writes and reads the hooks' log: a line for each call, with ids and figures, never the text of a note."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ MOST_BYTES = 1_000_000
 """Of the file; then it becomes the older one of two."""
 
 LATEST_BYTES = 200_000
-"""Of the log's end: some 700 calls, with a prompt that asks what came of its session's start."""
+"""Of the log's end: some 700 calls, to find the start of a prompt's session."""
 
 
 class HookLogLine:
-    """What is known so far of the call that is under way."""
+    """What is known so far of the running call. `started`: a prompt brought what its session's start should have.
+    `degraded`: why a prompt may have got less than usual, such as a model that is unloaded."""
 
     def __init__(self) -> None:
         self.event = ""
@@ -36,17 +37,15 @@ class HookLogLine:
         self.tokens = 0
         self.notes: Sequence[str] = ()
         self.started = False
-        """Whether a prompt brought what its session's start should have."""
         self.degraded = ""
-        """Why a prompt may have been told less than it could, as with the model at rest."""
         self.ms = 0.0
 
     def add_facts(self, facts: Mapping[str, Any]) -> None:
-        """What the daemon has to say of it: session, outcome, tokens, notes …"""
+        """The daemon's facts: session, outcome, tokens, notes …"""
         vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
 
     def add_failure(self, error: BaseException) -> HookLogLine:
-        """Without the error's message, which may quote what was said."""
+        """Without the error's message, which may quote the input."""
         self.outcome, self.cause = "failed", _cause(error)
         return self
 
@@ -54,10 +53,10 @@ class HookLogLine:
         """Raises OSError."""
         facts = {"at": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), **vars(self), "ms": round(self.ms, 1)}
         try:
-            descriptor = _opened(file)
+            descriptor = _open(file)
         except FileNotFoundError:
             os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
-            descriptor = _opened(file)
+            descriptor = _open(file)
         try:
             if os.fstat(descriptor).st_size > MOST_BYTES:
                 os.replace(file, _older(file))
@@ -67,22 +66,18 @@ class HookLogLine:
 
 
 def fallback_file(environ: Mapping[str, str]) -> str:
-    """The log where nobody can tell the vault. Raises ConfigInvalid where there is no home either."""
+    """The log for calls whose vault is unknown. Raises ConfigInvalid if there is no home folder either."""
     return f"{state_home(environ)}/hooks.jsonl"
 
 
 def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
-    """Oldest first; what is no line of ours is passed over. Raises OSError for a file that cannot be read."""
-    for each in (_older(file), file):
-        if not os.path.exists(each):
-            continue
-        with open(each, encoding="utf-8", errors="replace") as text:
-            for line in text:
-                try:
-                    facts: dict[str, Any] = {**json.loads(line)}
-                except (ValueError, TypeError, RecursionError):
-                    continue
-                yield facts
+    """Oldest first; broken lines are skipped. Raises OSError for a file that can't be read."""
+    for part in (_older(file), file):
+        if os.path.exists(part):
+            with open(part, encoding="utf-8", errors="replace") as text:
+                for line in text:
+                    if facts := _facts(line):
+                        yield facts
 
 
 def owes_start(file: str, event: str, client: str, session: str) -> bool:
@@ -95,20 +90,23 @@ def owes_start(file: str, event: str, client: str, session: str) -> bool:
         return False
     wanted = json.dumps(session).encode("ascii")
     for line in reversed(latest):
-        if wanted not in line:
-            continue
-        try:
-            facts: dict[str, Any] = {**json.loads(line)}
-        except (ValueError, TypeError, RecursionError):
-            continue
-        if (facts.get("client"), facts.get("session")) != (client, session):
-            continue
-        if facts.get("event") == event or facts.get("started"):
-            return facts.get("outcome") == "failed"
+        if wanted in line:
+            facts = _facts(line)
+            is_same = (facts.get("client"), facts.get("session")) == (client, session)
+            if is_same and (facts.get("event") == event or facts.get("started")):
+                return facts.get("outcome") == "failed"
     return False
 
 
-def _opened(file: str) -> int:
+def _facts(line: str | bytes) -> Mapping[str, Any]:
+    """Empty for a broken line."""
+    try:
+        return {**json.loads(line)}
+    except (ValueError, TypeError, RecursionError):
+        return {}
+
+
+def _open(file: str) -> int:
     return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
@@ -117,7 +115,7 @@ def _older(file: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """Our own words, a code of ours or the error's type, and for a bug where it was met."""
+    """Our own message, our code or the error's type, and for a bug where it happened."""
     if isinstance(error, Unusable):
         return error.message
     if isinstance(error, McpMemoryError):

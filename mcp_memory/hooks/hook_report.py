@@ -1,4 +1,4 @@
-"""The report: what the hooks put in front of agents, from the lines of their log. Pure."""
+"""Sums up what the hooks put in front of agents, from the lines of their log. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 from mcp_memory.errors import DeadlineExceeded
 
 LATE = frozenset({"over_budget", DeadlineExceeded.code})
-"""The causes of a call that would have taken longer than it may: the command's own clock, or the daemon's."""
+"""The causes of a call that ran out of time: by the command's own clock, or the daemon's."""
+
+Line = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionReport:
-    """`calls` of the hook, of which each was `given` something, `silent` or `failed`; `notes` are ids, each once, in
-    the order in which they were given. `last` is ISO 8601."""
+    """`calls` of the hook, of which `given`, `silent` and `failed` ended so; `notes`: ids, each once, in the order in
+    which they were given. `last`: ISO 8601."""
 
     client: str
     session: str
@@ -31,49 +33,48 @@ class SessionReport:
 
 @dataclass(frozen=True, slots=True)
 class HooksReport:
-    """`sessions`, the latest last. Times are of the whole process, in milliseconds, and None without a call; `failures`
-    by cause count what belongs to no session, too."""
+    """`sessions`, the latest last. `tokens_per_prompt`: the median of prompts that were given something. Times: of the
+    whole process, None without a call. `failures` by cause, with calls that belong to no session. `degraded`: prompts
+    that may have got less than usual, by reason. `late_starts` and `late_prompts`: silent because the deadline had
+    passed, of `starts` and `asked_prompts`, which count failed calls too."""
 
     sessions: tuple[SessionReport, ...] = ()
     prompts: int = 0
     silent_prompts: int = 0
     tokens_per_prompt: float | None = None
-    """The median of those that were given something."""
     p50_ms: float | None = None
     p99_ms: float | None = None
     failures: Mapping[str, int] = field(default_factory=dict[str, int])
     degraded: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Of the prompts, how many may have been told less than they could, by the reason."""
     late_starts: int = 0
     late_prompts: int = 0
-    """Silent because the deadline was over."""
     starts: int = 0
     asked_prompts: int = 0
-    """All that there were of each, with those that failed."""
 
 
-def report(lines: Iterable[Mapping[str, Any]], sessions: int) -> HooksReport:
-    """Of the last so many sessions. Lines in the order in which they were written."""
-    by_session: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    homeless: list[Mapping[str, Any]] = []
+def report(lines: Iterable[Line], sessions: int) -> HooksReport:
+    """A report on the last so many sessions. `lines` in the order in which they were written."""
+    by_session: dict[tuple[str, str], list[Line]] = {}
+    without_session: list[Line] = []
     for line in lines:
         key = str(line.get("client", "")), str(line.get("session", ""))
-        if not key[1]:
-            homeless.append(line)
-            continue
-        by_session[key] = [*by_session.pop(key, []), line]  # the one that was heard of last comes last
+        if key[1]:
+            by_session[key] = [*by_session.pop(key, []), line]  # the most recent session comes last
+        else:
+            without_session.append(line)
     kept = dict(list(by_session.items())[-sessions:])
-    calls = [line for each in kept.values() for line in each]
+    calls = [line for session in kept.values() for line in session]
     prompts = [line for line in calls if line.get("event") == "prompt" and line.get("outcome") != "failed"]
-    given = [_number(line, "tokens") for line in prompts if line.get("outcome") == "given"]
+    tokens = [_number(line, "tokens") for line in prompts if line.get("outcome") == "given"]
     times = [_number(line, "ms") for line in calls]
-    everything = [*calls, *homeless]
-    starts, asked_prompts = _of("session-start", everything), _of("prompt", everything)
+    everything = [*calls, *without_session]
+    starts = [line for line in everything if line.get("event") == "session-start"]
+    asked_prompts = [line for line in everything if line.get("event") == "prompt"]
     return HooksReport(
-        sessions=tuple(_session(client, name, each) for (client, name), each in kept.items()),
+        sessions=tuple(_session(client, name, lines) for (client, name), lines in kept.items()),
         prompts=len(prompts),
-        silent_prompts=len(prompts) - len(given),
-        tokens_per_prompt=_percentile(given, 50),
+        silent_prompts=len(prompts) - len(tokens),
+        tokens_per_prompt=_percentile(tokens, 50),
         p50_ms=_percentile(times, 50),
         p99_ms=_percentile(times, 99),
         failures=dict(Counter(str(line.get("cause")) for line in everything if line.get("outcome") == "failed")),
@@ -85,16 +86,12 @@ def report(lines: Iterable[Mapping[str, Any]], sessions: int) -> HooksReport:
     )
 
 
-def count_late(calls: Iterable[Mapping[str, Any]]) -> int:
-    """How many of these lines tell of a call that was silent because its deadline was over."""
+def count_late(calls: Iterable[Line]) -> int:
+    """How many of these calls were silent because their deadline had passed."""
     return sum(line.get("outcome") == "failed" and line.get("cause") in LATE for line in calls)
 
 
-def _of(event: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [line for line in lines if line.get("event") == event]
-
-
-def _session(client: str, name: str, lines: Sequence[Mapping[str, Any]]) -> SessionReport:
+def _session(client: str, name: str, lines: Sequence[Line]) -> SessionReport:
     outcomes = Counter(str(line.get("outcome")) for line in lines)
     return SessionReport(
         client=client,
@@ -105,15 +102,11 @@ def _session(client: str, name: str, lines: Sequence[Mapping[str, Any]]) -> Sess
         silent=outcomes["silent"],
         failed=outcomes["failed"],
         tokens=int(sum(_number(line, "tokens") for line in lines)),
-        notes=tuple(dict.fromkeys(note for line in lines for note in _notes(line))),
+        notes=tuple(dict.fromkeys(str(note) for line in lines for note in line.get("notes") or ())),
     )
 
 
-def _notes(line: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(note) for note in line.get("notes") or ())
-
-
-def _number(line: Mapping[str, Any], key: str) -> float:
+def _number(line: Line, key: str) -> float:
     value = line.get(key)
     return float(value) if isinstance(value, (int, float)) else 0.0
 

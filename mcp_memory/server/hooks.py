@@ -13,9 +13,9 @@ from starlette.responses import Response
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.hooks.delegation import MARKS
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_command import FACTS, START, WITHIN_MS
+from mcp_memory.hooks.hook_input import MARKS
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.paths import project_of
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool, in_thread

@@ -105,7 +105,7 @@ def test_erasing_asks_first(served: Place):
     file = served.vault / note["path"]
     asked = served.run("erase", note["id"], stdin=b"\n")
     assert asked.code == 130
-    assert "this goes for good" in asked.out
+    assert "this is deleted for good" in asked.out
     assert note["path"] in asked.out
     assert file.exists()
     assert served.run("erase", "--json", note["id"]).code == 2

@@ -53,7 +53,7 @@ def test_a_table_a_run_and_json(place: Place, questions: Path) -> None:
 def test_what_memory_recall_tells(place: Place, questions: Path) -> None:
     shown = place.run("eval", str(questions), "--recall", "--budget", "200").ok().out
     table = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.strip()}
-    assert table["memory_recall"] == ["2", "1.000"] and "beside the hits" in shown
+    assert table["memory_recall"] == ["2", "1.000"] and "compared with the hits" in shown
     entries = (f"{SENTENCES['queue']} Said {number} times." for number in range(40))
     (questions / "vault" / "notes" / "queue.md").write_text("# About\n\n" + "\n\n".join(entries))
     gold = [{"path": "notes/queue.md", "line": 3 + 2 * number} for number in range(40)]

@@ -6,9 +6,9 @@ import json
 import tomllib
 from pathlib import Path
 
-from mcp_memory.cli.clients.plugin import anywhere, differing, marketplace
+from mcp_memory.cli.clients.plugin import differing, marketplace, plugin_files
 from mcp_memory.integrations.clients import HOOK_EVENTS
-from mcp_memory.integrations.plugin_bundle import ABOUT, BY_HAND, FOLDER, packages
+from mcp_memory.integrations.plugin_bundle import ABOUT, FOLDER
 from tests.clients.agents import TEMPLATES
 from tests.daemon.place import CHECKOUT, Place
 
@@ -17,16 +17,16 @@ SHOP = CHECKOUT / FOLDER
 
 def test_the_shipped_files_are_what_the_command_makes(served: Place) -> None:
     assert marketplace() == CHECKOUT
-    assert differing(CHECKOUT, packages(anywhere())) == []
+    assert differing(CHECKOUT, plugin_files(None)) == []
     assert "as generated" in served.run("plugin", "--check").ok().out
     assert "--here" in served.run("plugin").ok().out, "this vault and its address are not any machine's"
-    generated = {*packages(anywhere()), *(f"{FOLDER}/{name}" for name in BY_HAND)}
+    generated = {*plugin_files(None)}
     there = {str(p.relative_to(CHECKOUT)) for root in (SHOP, CHECKOUT / ".claude-plugin") for p in _files(root)}
     assert there == generated, "nothing else lies there"
 
 
 def test_a_file_that_has_drifted_is_named(tmp_path: Path) -> None:
-    files = packages(anywhere())
+    files = plugin_files(None)
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -84,7 +84,7 @@ def test_the_wheel_carries_them_where_they_are_looked_for() -> None:
     assert targets["wheel"]["force-include"] == {
         "configs": "mcp_memory/configs", ".claude-plugin": "mcp_memory/.claude-plugin",
     }  # fmt: skip
-    assert {name.partition("/")[0] for name in packages(anywhere())} <= {*targets["sdist"]["include"]}
+    assert {name.partition("/")[0] for name in plugin_files(None)} <= {*targets["sdist"]["include"]}
 
 
 def _files(root: Path) -> list[Path]:

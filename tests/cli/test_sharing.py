@@ -40,7 +40,7 @@ def test_a_session_its_history_and_a_topic_shared(kept: Place, tmp_path: Path):
     note = kept.run("append", "--json", "-k", "fact", BREAD[0]).ok().json
     eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
     assert git(kept, "log", "-1", "--format=%s") == f"memory: add note {note['path']}\n"
-    assert "git       all is committed, the last as " in kept.run("status").ok().out
+    assert "git       everything is committed, most recently " in kept.run("status").ok().out
     kept.run("forget", note["id"]).ok()
     eventually(lambda: kept.run("status", "--json").ok().json["git"]["waiting"] == 0)
     forgotten = kept.run("log", note["id"], "--json").ok().json["log"][0]

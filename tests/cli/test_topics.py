@@ -80,9 +80,9 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert sorted(after[path] for path in after.keys() - pages) == sorted(before.values()), "moved, never edited"
     for topic in dry["topics"]:
         assert f"{topic['path'].rpartition('/')[2]}: 3 notes under" in told
-    assert "1 fresh note waiting: a topic begins with 3 of a kind" in told
+    assert "1 fresh note waiting: a topic begins with 3 similar notes" in told
     (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
-    assert f"run {run['run']}; to take it back: mcp-memory compact --undo {run['run']}" in told
+    assert f"run {run['run']}; to undo it: mcp-memory compact --undo {run['run']}" in told
     assert (run["jobs"], run["done"], run["undone"]) == (3, 3, 0)
     facts = run["facts"]
     assert 0 < facts["kept"] <= facts["of"]
@@ -148,7 +148,7 @@ def test_a_daemon_files_by_itself_and_a_person_for_one_topic(tmp_path: Path, mod
         assert facts["last"]["about"] == "3 notes filed, 1 page written"
         (row,) = [line for line in place.run("status").ok().out.splitlines() if line.startswith("  topics")]
         assert f"last run {run}: 3 notes filed, 1 page written" in row
-        assert "by itself until the next" in place.run("compact", "--undo", run).ok().out
+        assert "on its own until you run" in place.run("compact", "--undo", run).ok().out
         place.run("compact").ok()
         (topic,) = place.run("tree", "--json").ok().json["topics"]
         assert "nothing to do" in place.run("compact", "--topic", topic["path"]).ok().out

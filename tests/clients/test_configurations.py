@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from mcp_memory.cli.clients.stdio import USAGE
+from mcp_memory.cli.clients.proxies import STDIO_USAGE
 from mcp_memory.settings.settings import PREFERRED_PORT
 from tests.clients.agents import SHIPPED_URL, TEMPLATES
 
@@ -62,7 +62,7 @@ def test_openclaw() -> None:
 
 def test_stdio() -> None:
     """What `mcp-memory stdio --help` shows is the same."""
-    shown = USAGE[USAGE.index("{") :]
+    shown = STDIO_USAGE[STDIO_USAGE.index("{") :]
     assert json.loads(_read("stdio.json")) == json.loads(shown)
 
 

@@ -115,7 +115,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     shown = served.mcp_memory("install", "codex", "--dry-run", "--trust-hooks").out
     assert "+trusted_hash = " in shown and configuration(home) == before
     served.mcp_memory("install", "codex", "--yes", "--trust-hooks")
-    assert "only after you have trusted" not in served.mcp_memory("install", "codex", "--yes").out, "it stands there"
+    assert "until you trust it" not in served.mcp_memory("install", "codex", "--yes").out, "it stands there"
     environ = served.environ(STUB_KEY="stub", **PATIENT)
     (listed,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
     assert (listed["name"], listed["enabled"]) == ("memory", True)
@@ -141,7 +141,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
 
     config.write_text(text.replace(f":{served.port}/", ":9/"))
     again = served.mcp_memory("install", "codex", "--yes").out
-    assert "only after you have trusted" not in again, "another address leaves the trust in the hooks as it was"
+    assert "until you trust it" not in again, "another address leaves the trust in the hooks as it was"
     hooks = config.with_name("hooks.json")
     wired = hooks.read_text()
     hooks.write_text(f"// mine\n{wired}")

@@ -119,7 +119,7 @@ def test_another_version(place: Place):
         for version, helps in (("0.0.1", "mcp-memory restart"), ("99.0.0", "upgrade this program")):
             daemon.write_text(json.dumps({**facts, "version": version}))
             ran = place.run("status").ok()
-            assert f"the daemon is of version {version}, this program of" in ran.err
+            assert f"the daemon has version {version}, this program " in ran.err
             assert remedy(ran.err).startswith(helps)
         daemon.write_text(json.dumps(facts))
         assert served.process.poll() is None

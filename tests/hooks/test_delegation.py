@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.hooks.delegation import is_nested
+from mcp_memory.hooks.hook_input import is_nested
 from tests.capture.written import lately, line
 from tests.daemon.place import Place, eventually
 from tests.hooks.client import Session

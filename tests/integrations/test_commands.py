@@ -42,7 +42,7 @@ def test_a_dry_run_shows_all_and_changes_nothing(served: Place, home: Path) -> N
     asked = served.run("install", "claude-code", "--json")
     assert asked.code == 2
     assert "--yes" in asked.json["hint"]
-    assert "a to z" in served.run("install", "codex", "--dry-run", "--name", "Gedächtnis").err
+    assert "letters, digits" in served.run("install", "codex", "--dry-run", "--name", "Gedächtnis").err
     assert served.run("install", "openclaw", "--dry-run").ok()
     assert served.credentials.has("openclaw") is False, "not even a token"
 
@@ -130,7 +130,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
 
 def test_a_client_that_is_not_there_is_said(served: Place, home: Path) -> None:
     shown = served.run("install", "claude-code", "--dry-run", PATH="/usr/bin:/bin").ok().out
-    assert "claude was not found on your PATH; written all the same" in shown
+    assert "claude was not found on your PATH; the files were written anyway" in shown
     assert "was not found" not in served.run("install", "generic", "--dry-run", PATH="/usr/bin:/bin").ok().out
 
 
@@ -313,7 +313,7 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     assert f"the systemd unit {file}" in served.run("uninstall").ok().out
     edited = file.read_text() + "# mine\n"
     file.write_text(edited)
-    assert "kept as it was" in served.run("service", "install", **path).ok().out
+    assert "backup: " in served.run("service", "install", **path).ok().out
     assert [backup.read_text() for backup in file.parent.glob("*.bak")] == [edited]
     assert served.run("service", "status", "--json", **path).ok().json == {
         "systemd": True, "unit": str(file), "enabled": True, "active": True,
@@ -323,7 +323,7 @@ def test_a_service(served: Place, home: Path, systemctl: Path) -> None:
     served.run("service", "install", **path).ok()
     with file.open("a") as unit:
         unit.write("# mine, too\n")
-    assert "kept as it was" in served.run("service", "uninstall", **path).ok().out
+    assert "backup: " in served.run("service", "uninstall", **path).ok().out
     assert not file.exists()
     assert any(backup.read_text().endswith("# mine, too\n") for backup in file.parent.glob("*.bak"))
     told = (systemctl / "log").read_text()

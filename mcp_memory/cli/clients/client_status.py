@@ -1,23 +1,24 @@
-"""doctor --clients: for each client, whether it is there, connected, reached, and what its hooks do."""
+"""Checks each client for `doctor --clients`: whether it is installed, connected and answered, and what its hooks do."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.clients.installing import address_of, find_client_paths, targets_of
-from mcp_memory.cli.clients.reachability import ANSWER_S, no_daemon, unreachable, unreachable_by_stdio
-from mcp_memory.cli.clients.unused_config import by_hand, rule_wanted, unused_file, unused_server, why_hooks_are_off
-from mcp_memory.cli.console import emit, head, say
+from mcp_memory.cli.clients.reachability import ANSWER_S, no_daemon, run_program, unreachable, unreachable_by_stdio
+from mcp_memory.cli.clients.unused_config import by_hand, missing_rule, unused_file, unused_server, why_hooks_are_off
+from mcp_memory.cli.console import Heading
+from mcp_memory.cli.options import CommandContext
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
@@ -38,16 +39,18 @@ from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.settings.settings import Settings
 
 VERSION_S = 20.0
-"""For a client to say its version: OpenClaw takes three seconds."""
+"""For a client to print its version: OpenClaw takes three seconds."""
 
-HOOKS_ALONE = ("openclaw", "plugin")
-"""Whose plugin cannot bring the tools: the token would have to come from a variable that no shop can set."""
+HOOKS_ONLY = ("openclaw", "plugin")
+"""A plugin that can't bring the tools: it would need the token in a variable, which no marketplace can set."""
+
+_WAYS = {"install": "by install", "plugin": "by the plugin", "stdio": "over stdio"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedBy:
-    """`how` is by `install` (or an entry like its own), by the client's `plugin`, or `stdio`. `reachable` is None where
-    the daemon answers what this entry says, else why not."""
+    """`how`: by `install` (or an entry like its own), by the client's `plugin`, or over `stdio`. `reachable`: None if
+    the daemon answers this entry, else why not."""
 
     scope: Scope
     how: str
@@ -55,169 +58,180 @@ class ConnectedBy:
     reachable: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClientStatus:
-    """`found`: its programs on the PATH with their versions. `hooks`: event → what becomes of it, as far as its files
-    tell. `tools`: our server's name → whether the agent may call its tools, for a client that has rules for that.
-    `last_hook` and `last_call`: what actually ran, and when. `todo`: a line for each thing that you may want
-    to do."""
+    """`found`: its programs on the PATH with their versions. `hooks`: event → state, as far as its files show. `tools`:
+    our server's name → whether the agent may call its tools, if the client has rules for that. `last_hook` and
+    `last_call`: what last ran, and when. `todo`: a line for each thing that you may want to do."""
 
     client: str
     found: dict[str, str]
-    wired: list[ConnectedBy]
-    hooks: dict[str, str]
-    tools: dict[str, str]
-    last_hook: str | None
-    last_call: str | None
-    todo: list[str]
+    wired: list[ConnectedBy] = field(default_factory=list[ConnectedBy])
+    hooks: dict[str, str] = field(default_factory=dict[str, str])
+    tools: dict[str, str] = field(default_factory=dict[str, str])
+    last_hook: str | None = None
+    last_call: str | None = None
+    todo: list[str] = field(default_factory=list[str])
+
+    def add_todo(self, line: str | None) -> None:
+        if line and line not in self.todo:
+            self.todo.append(line)
+
+    def lines(self) -> Iterator[str]:
+        wired = [f"{_WAYS[way.how]} ({way.scope}: {way.file})" for way in self.wired]
+        reached = ["yes" if way.reachable is None else f"no: {way.reachable}" for way in self.wired]
+        rows = {
+            "found": ", ".join(f"{version} ({file})" for file, version in self.found.items()) or "no",
+            "wired": ", ".join(wired) or "no",
+            "reachable": ", ".join(reached) or "not connected",
+            "hooks": ", ".join(f"{event} {state}" for event, state in self.hooks.items()) or "none",
+            "tools": ", ".join(f"{name} {permission}" for name, permission in self.tools.items()),
+            "last hook": self.last_hook or "none yet",
+            "last call": self.last_call or "none since the daemon started",
+        }
+        yield Heading(TITLES[self.client])
+        yield from (f"  {name:<9}  {value}" for name, value in rows.items() if value)
+        yield from (f"  → {line}" for line in self.todo)
 
 
-def examine(settings: Settings) -> list[ClientStatus]:
-    """All clients that we know, at once: some take seconds to say their version."""
-    place = find_client_paths()
-    latest, hooked = _last_calls(settings), _last_hooks(settings)
+def show_clients(cli: CommandContext) -> bool:
+    """Check all clients at once, since some take seconds to print their version, and show the result. Returns whether
+    there is nothing to do."""
+    settings, paths = cli.settings, find_client_paths()
+    calls, hooked = _last_calls(settings), _last_hooks(settings)
+
+    def examine(client: str) -> ClientStatus:
+        return _Examination(client, settings, paths, hooked.get(client)).run(calls)
+
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(_condition, client, settings, place, latest, hooked) for client in PROGRAMS]
-        return [look.result() for look in looks]
+        found = list(pool.map(examine, PROGRAMS))
+    lines = (line for status in found for line in status.lines())
+    cli.show({"clients": [asdict(status) for status in found]}, lines)
+    return not any(status.todo for status in found)
 
 
-def show(found: list[ClientStatus], *, as_json: bool) -> bool:
-    """Print it; whether there is nothing to do."""
-    if as_json:
-        emit({"clients": [asdict(each) for each in found]})
-    else:
-        for each in found:
-            _show(each)
-    return not any(each.todo for each in found)
+class _Examination:
+    """The check of one client."""
 
+    def __init__(self, client: str, settings: Settings, paths: ClientPaths, last_hook: str | None) -> None:
+        self._client = client
+        self._settings = settings
+        self._paths = paths
+        self._status = ClientStatus(client, _programs(PROGRAMS[client], paths.environ), last_hook=last_hook)
 
-def _condition(
-    client: str, settings: Settings, place: ClientPaths, latest: Mapping[str, str], hooked: Mapping[str, str]
-) -> ClientStatus:
-    seen = ClientStatus(client, _programs(PROGRAMS[client], place.environ), [], {}, {}, hooked.get(client), None, [])
-    names = {client}
-    for other, scope in CONNECTABLE:
-        if other != client or (scope == "project" and place.project is None):
-            continue
-        for target in targets_of(client, scope, settings, place):
-            try:
-                content = config_files.read(target.file)
-            except McpMemoryError as error:
-                seen.todo.append(str(error))
+    def run(self, calls: Mapping[str, str]) -> ClientStatus:
+        """`calls`: the name by which a client calls → when it last did."""
+        client, status = self._client, self._status
+        names = {client}
+        for other, scope in CONNECTABLE:
+            if other != client or (scope == "project" and self._paths.project is None):
                 continue
-            names |= _look(seen, client, scope, target, content, settings, place)
-    _look_for_plugin(seen, settings, place)
-    tools = [each for each in seen.wired if (client, each.how) != HOOKS_ALONE]
-    hows = sorted({each.how for each in tools})
-    if len(hows) > 1:
-        seen.todo.append(f"connected {' and '.join(map(_by, hows))}: what both bring comes twice; take one out")
-    if seen.wired and not tools:
-        seen.todo.append(f"its plugin brings the hooks, but not the tools: mcp-memory install {client}")
-    if seen.found and not seen.wired:
-        seen.todo.append(f"not connected: mcp-memory install {client}")
-    if len(set(seen.found.values())) > 1:
-        seen.todo.append(f"{len(seen.found)} versions are on your PATH; the first one is used")
-    calls = [latest[name] for name in names if name in latest]
-    last = max(calls, key=datetime.fromisoformat, default=None)
-    return replace(seen, last_call=last)
+            for target in targets_of(client, scope, self._settings, self._paths):
+                try:
+                    content = config_files.read(target.file)
+                except McpMemoryError as error:
+                    status.add_todo(str(error))
+                else:
+                    names |= self._check_file(scope, target, content)
+        self._check_plugin()
+        with_tools = [way for way in status.wired if (client, way.how) != HOOKS_ONLY]
+        ways = sorted({way.how for way in with_tools})
+        if len(ways) > 1:
+            both = " and ".join(_WAYS[way] for way in ways)
+            status.add_todo(f"connected {both}: hooks and tools come twice; remove one")
+        if status.wired and not with_tools:
+            status.add_todo(f"its plugin brings the hooks, but not the tools: mcp-memory install {client}")
+        if status.found and not status.wired:
+            status.add_todo(f"not connected: mcp-memory install {client}")
+        if len(set(status.found.values())) > 1:
+            status.add_todo(f"{len(status.found)} versions are on your PATH; the first one is used")
+        status.last_call = max(
+            (calls[name] for name in names if name in calls), key=datetime.fromisoformat, default=None
+        )
+        return status
+
+    def _check_file(self, scope: Scope, target: ConfigTarget, content: bytes | None) -> set[str]:
+        """Returns the names by which the file's stdio entries call."""
+        client, status = self._client, self._status
+        remedy = f"mcp-memory install {client}{' --scope project' if scope == 'project' else ''}"
+        why_unused = unused_file(client, target, content)
+        status.add_todo(why_unused)
+        entry = ask_entry(target, content, ServerEntry, ServerEntry.entry_in)
+        own_names = ask_entry(target, content, ServerEntry, ServerEntry.names)
+        if entry is not None and own_names:
+            name = own_names[0]
+            why_unused = why_unused or unused_server(client, name, entry, self._paths)
+            if why_unused:
+                status.add_todo(why_unused)
+                status.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused))
+            else:
+                self._connect(scope, "install", target.file, entry, _server(target), remedy)
+            self._check_permission(name, remedy)
+        names: set[str] = set()
+        for command, stdio in ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or ():
+            why_not = unreachable_by_stdio(stdio, command.client, target.file, self._settings, self._paths)
+            status.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
+            status.add_todo(why_not)
+            names.add(command.client)
+        if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace):
+            obstacle = no_daemon(self._settings)
+            status.wired.append(ConnectedBy(scope, "plugin", str(target.file), obstacle and obstacle.why))
+            status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy}")
+        if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_shadowed):
+            status.add_todo(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
+        states = hooks_of(client, scope, target, content, self._paths)
+        status.hooks.update(states)
+        self._check_hooks(states, remedy)
+        return names
+
+    def _check_plugin(self) -> None:
+        """A plugin that was made for another vault is ignored."""
+        plugin = find_installed_plugin(self._client, self._paths)
+        if plugin is None:
+            return
+        targets = targets_of(self._client, "user", self._settings, self._paths)
+        ours = next(_server(t) for t in targets if any(isinstance(entry, ServerEntry) for entry in t.entries))
+        if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
+            return
+        self._connect("user", "plugin", plugin.file, plugin.entry, ours, _plugin_remedy(plugin, self._settings))
+        self._check_permission(plugin.server, by_hand(plugin.server))
+        states = hooks_of_plugin(self._client, plugin.key, self._paths)
+        self._status.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
+        self._check_hooks(states, "to add it: mcp-memory plugin")
+
+    def _connect(
+        self, scope: Scope, how: str, file: Path, entry: Mapping[str, Any], ours: Mapping[str, Any], remedy: str
+    ) -> None:
+        obstacle = unreachable(entry, file, ours, self._settings, self._paths)
+        self._status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy or remedy}")
+        self._status.wired.append(ConnectedBy(scope, how, str(file), obstacle and obstacle.why))
+
+    def _check_permission(self, server: str, remedy: str) -> None:
+        if self._client == "claude-code":
+            self._status.tools[server] = ClaudeSettings.read(self._paths).permission(server)
+            self._status.add_todo(missing_rule(server, self._paths, remedy))
+
+    def _check_hooks(self, states: Mapping[str, str], remedy: str) -> None:
+        for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
+            why = why_hooks_are_off(self._client, self._paths) if state == OFF else None
+            default = REMEDIES.get((self._client, state), f"hooks are {state}: {remedy}")
+            self._status.add_todo(f"{why} switches our hooks off, too" if why else default)
 
 
-def _look(
-    seen: ClientStatus,
-    client: str,
-    scope: Scope,
-    target: ConfigTarget,
-    content: bytes | None,
-    settings: Settings,
-    place: ClientPaths,
-) -> set[str]:
-    """At one file of the client. Returns the names under which what it connects by stdio calls."""
-    option = " --scope project" if scope == "project" else ""
-    remedy = f"mcp-memory install {client}{option}"
-    why_unused = unused_file(client, target, content)
-    seen.todo.extend([why_unused] if why_unused else [])
-    entry = ask_entry(target, content, ServerEntry, ServerEntry.entry_in)
-    names_there = ask_entry(target, content, ServerEntry, ServerEntry.names)
-    if entry is not None and names_there:
-        name = names_there[0]
-        why_unused = why_unused or unused_server(client, name, entry, place)
-        obstacle = None if why_unused else unreachable(entry, target.file, _ours(target), settings, place)
-        line = why_unused or (f"{obstacle.why}: {obstacle.remedy or remedy}" if obstacle else None)
-        seen.todo.extend([line] if line and line not in seen.todo else [])
-        _look_at_permission(seen, name, place, remedy)
-        seen.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused or (obstacle and obstacle.why)))
-    names: set[str] = set()
-    for command, stdio in ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or ():
-        why_not = unreachable_by_stdio(stdio, command.client, target.file, settings, place)
-        seen.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
-        seen.todo.extend([why_not] if why_not else [])
-        names.add(command.client)
-    if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace):
-        obstacle = no_daemon(settings)
-        seen.wired.append(ConnectedBy(scope, "plugin", str(target.file), obstacle and obstacle.why))
-        seen.todo.extend([f"{obstacle.why}: {obstacle.remedy}"] if obstacle else [])
-    if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_shadowed):
-        seen.todo.append(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
-    states = hooks_of(client, scope, target, content, place)
-    seen.hooks.update(states)
-    _say_of_hooks(seen, states, place, remedy)
-    return names
-
-
-def _look_for_plugin(seen: ClientStatus, settings: Settings, place: ClientPaths) -> None:
-    """One that is made for another vault connects that."""
-    plugin = find_installed_plugin(seen.client, place)
-    if plugin is None:
-        return
-    ours = next(_ours(target) for target in targets_of(seen.client, "user", settings, place) if _has_server(target))
-    if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
-        return
-    obstacle = unreachable(plugin.entry, plugin.file, ours, settings, place)
-    seen.wired.append(ConnectedBy("user", "plugin", str(plugin.file), obstacle and obstacle.why))
-    seen.todo.extend([f"{obstacle.why}: {obstacle.remedy or _mending(plugin, settings)}"] if obstacle else [])
-    _look_at_permission(seen, plugin.server, place, by_hand(plugin.server))
-    states = hooks_of_plugin(seen.client, plugin.key, place)
-    seen.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
-    _say_of_hooks(seen, states, place, "mcp-memory plugin says how to put it in")
-
-
-def _look_at_permission(seen: ClientStatus, server: str, place: ClientPaths, remedy: str) -> None:
-    if seen.client == "claude-code":
-        seen.tools[server] = ClaudeSettings.read(place).permission(server)
-        line = rule_wanted(server, place, remedy)
-        seen.todo.extend([line] if line else [])
-
-
-def _mending(plugin: InstalledPlugin, settings: Settings) -> str:
-    """Claude Code alone has a setting for the plugin's address."""
+def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
+    """Only Claude Code has a setting for the plugin's address."""
     address = address_of(settings)
     if plugin.has_address and plugin.entry.get("url") != address:
         return f"claude plugin install {plugin.key} --config url={address}"
     return "make one for this machine: mcp-memory plugin --write FOLDER --here"
 
 
-def _say_of_hooks(seen: ClientStatus, states: Mapping[str, str], place: ClientPaths, remedy: str) -> None:
-    for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
-        line = REMEDIES.get((seen.client, state), f"hooks are {state}: {remedy}")
-        why = why_hooks_are_off(seen.client, place) if state == OFF else None
-        line = f"{why} switches our hooks off, too" if why else line
-        seen.todo.extend([line] if line not in seen.todo else [])
-
-
-def _has_server(target: ConfigTarget) -> bool:
-    return any(isinstance(piece, ServerEntry) for piece in target.entries)
-
-
-def _ours(target: ConfigTarget) -> Mapping[str, Any]:
-    return next(piece.entry for piece in target.entries if isinstance(piece, ServerEntry))
-
-
-def _by(how: str) -> str:
-    return {"install": "by install", "plugin": "by the plugin", "stdio": "over stdio"}[how]
+def _server(target: ConfigTarget) -> Mapping[str, Any]:
+    return next(entry.entry for entry in target.entries if isinstance(entry, ServerEntry))
 
 
 def _programs(name: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Every program of that name on the PATH, in order → its version, or why it does not say."""
+    """Every program of that name on the PATH, in order → its version, or why it prints none."""
     found: dict[Path, str] = {}
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         file = Path(folder or ".", name)
@@ -228,15 +242,7 @@ def _programs(name: str, environ: Mapping[str, str]) -> dict[str, str]:
 
 def _version(program: Path) -> str:
     try:
-        done = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=VERSION_S,
-            check=False,
-        )
+        done = run_program([program, "--version"], VERSION_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not start: {type(error).__name__}"
     number = re.search(r"\d+(?:\.\d+)+\S*", done.stdout)
@@ -252,29 +258,8 @@ def _last_calls(settings: Settings) -> dict[str, str]:
 
 
 def _last_hooks(settings: Settings) -> dict[str, str]:
-    """Client → which hook ran last, and when: from their log, which outlives the daemon."""
+    """Client → its last hook and when it ran, from the log, which outlives the daemon."""
     with suppress(OSError):
         lines = hook_log.read_lines(str(settings.state.hooks))
         return {str(line.get("client")): f"{line.get('event')}, {line.get('at')}" for line in lines}
     return {}
-
-
-def _show(each: ClientStatus) -> None:
-    head(TITLES[each.client])
-    programs = [f"{version} ({file})" for file, version in each.found.items()]
-    wired = [f"{_by(wired.how)} ({wired.scope}: {wired.file})" for wired in each.wired]
-    reached = ["yes" if wired.reachable is None else f"no: {wired.reachable}" for wired in each.wired]
-    hooks = [f"{event} {state}" for event, state in each.hooks.items()]
-    rows = [
-        ("found", ", ".join(programs) or "no"),
-        ("wired", ", ".join(wired) or "no"),
-        ("reachable", ", ".join(reached) or "not connected"),
-        ("hooks", ", ".join(hooks) or "none"),
-        *([("tools", ", ".join(f"{name} {said}" for name, said in each.tools.items()))] if each.tools else []),
-        ("last hook", each.last_hook or "none yet"),
-        ("last call", each.last_call or "none since the daemon started"),
-    ]
-    for name, value in rows:
-        say(f"  {name:<9}  {value}")
-    for line in each.todo:
-        say(f"  → {line}")

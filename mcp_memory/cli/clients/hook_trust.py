@@ -1,4 +1,4 @@
-"""Whether a client runs our hooks: each has its own way of trusting them."""
+"""Finds out whether a client runs our hooks, which each client trusts in its own way."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ from mcp_memory.text.parsed_values import value_at
 ANSWER_S = 20.0
 
 TRUSTED, UNTRUSTED, WIRED, OFF, MISSING, UNREAD = "trusted", "untrusted", "wired", "off", "missing", "unread"
-"""What becomes of a hook; `WIRED` where its client could not be asked, `UNREAD` where it does not load the file."""
+"""States of a hook; `WIRED` if its client couldn't be asked, `UNREAD` if it doesn't load the file."""
 
 REMEDIES = {
     ("codex", UNTRUSTED): "Codex does not trust our hooks yet: start `codex` in a terminal and accept them, or /hooks",
     ("claude-code", UNTRUSTED): "Claude Code does not trust this folder yet: start `claude` in it and accept",
-    ("codex", OFF): "Codex runs none of our hooks that are off: look at features.hooks, and at /hooks in `codex`",
+    ("codex", OFF): "Codex has our hooks switched off: check features.hooks, and /hooks in `codex`",
 }
-
 
 _BY_HAND = "without --trust-hooks, then /hooks in `codex`"
 
@@ -42,43 +41,40 @@ _QUIET = """check_for_update_on_startup = false
 analytics.enabled = false
 features = { plugins = false, remote_plugin = false, apps = false }
 """
-"""A Codex that only answers a question has no business on a network."""
+"""Keeps a Codex that only answers our question off the network."""
 
 
 def hooks_of(
-    client: str, scope: Scope, target: ConfigTarget, content: bytes | None, place: ClientPaths
+    client: str, scope: Scope, target: ConfigTarget, content: bytes | None, paths: ClientPaths
 ) -> dict[str, str]:
-    """The client's name of an event → what becomes of its hook; none for a file without hooks of ours, or a broken
-    one."""
+    """The client's name of an event → the state of its hook; empty for a broken file or one without our hooks."""
     found: dict[str, str] = {}
-    for piece in target.entries if content is not None else ():
+    for entry in target.entries if content is not None else ():
         with suppress(Refused, UnicodeDecodeError):
             text = (content or b"").decode()
-            if isinstance(piece, HookEntries):
-                found |= _states(client, scope, piece, target, text, place)
-            elif isinstance(piece, OpenClawPlugin) and piece.is_in(text):
-                found["plugin"] = OFF if not piece.is_on(text) else WIRED if piece.may_see(text) else UNTRUSTED
+            if isinstance(entry, HookEntries):
+                found |= _states(client, scope, entry, target, text, paths)
+            elif isinstance(entry, OpenClawPlugin) and entry.is_in(text):
+                found["plugin"] = OFF if not entry.is_on(text) else WIRED if entry.may_see(text) else UNTRUSTED
     return found
 
 
-def hooks_of_plugin(client: str, key: str, place: ClientPaths) -> dict[str, str]:
-    """The same of the plugin that the client knows by that key."""
+def hooks_of_plugin(client: str, key: str, paths: ClientPaths) -> dict[str, str]:
+    """The same for the plugin that the client knows by that key."""
     if client == "codex":
         states: dict[str, str] = {}
         with suppress(Refused):
-            listed = _listed(str(place.project or place.home), os.environ)
+            listed = _listed(str(paths.project or paths.home), os.environ)
             states = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
         return states or dict.fromkeys(HOOK_EVENTS.values(), WIRED)
-    return dict.fromkeys(HOOK_EVENTS.values(), OFF if ClaudeSettings.read(place).hooks_off() else TRUSTED)
+    return dict.fromkeys(HOOK_EVENTS.values(), OFF if ClaudeSettings.read(paths).hooks_off() else TRUSTED)
 
 
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:
-    """Codex's key of each hook of ours in that file, with this content → the hash by which it trusts it. Nothing is
-    written there: Codex reads a copy, in a home of its own. Raises Refused where it does not say."""
+    """Codex's key of each of our hooks in that file, with this content → the hash by which it trusts it. Codex reads a
+    copy in a temporary home; nothing is written to the file. Raises Refused if it gives no answer."""
     if shutil.which("codex") is None:
-        raise Refused(
-            "there is no codex on your PATH that could be told", hint="install it, or leave --trust-hooks out"
-        )
+        raise Refused("there is no codex on your PATH", hint="install it, or leave --trust-hooks out")
     with tempfile.TemporaryDirectory(prefix="mcp-memory-") as home:
         copy = Path(home).resolve() / "hooks.json"
         copy.write_bytes(content)
@@ -89,54 +85,54 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
             if hook.get("sourcePath") == str(copy) and commands.read(hook.get("command")) is not None
         }
     if not found:
-        raise Refused(f"Codex finds no hook of ours in what would be {file}", hint=_BY_HAND)
+        raise Refused(f"Codex would find none of our hooks in {file}", hint=_BY_HAND)
     return found
 
 
 def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
-    """Whether Codex has noted down that it trusts our hooks, as they are or as they were."""
+    """Whether Codex has a record that it trusts our hooks, in this version or an earlier one."""
     return any(
-        isinstance(piece, HookTrust) and piece.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
+        isinstance(entry, HookTrust) and entry.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
         for target in wanted
-        for piece in target.entries
+        for entry in target.entries
     )
 
 
 def _states(
-    client: str, scope: Scope, piece: HookEntries, target: ConfigTarget, text: str, place: ClientPaths
+    client: str, scope: Scope, hooks: HookEntries, target: ConfigTarget, text: str, paths: ClientPaths
 ) -> dict[str, str]:
-    if not piece.is_in(text):
+    if not hooks.is_in(text):
         return {}
-    missing = piece.missing(text)
+    missing = hooks.missing(text)
     if explain_unread(client, target, text.encode()):
-        states = dict.fromkeys(piece.commands, UNREAD)
+        states = dict.fromkeys(hooks.commands, UNREAD)
     elif client == "codex":
-        states = _codex(scope, target.file, piece, place)
+        states = _codex(scope, target.file, hooks, paths)
     else:
-        states = dict.fromkeys(piece.commands, _claude_code(scope, place))
-    return {event: MISSING if event in missing else states.get(event, WIRED) for event in piece.commands}
+        states = dict.fromkeys(hooks.commands, _claude_code(scope, paths))
+    return {event: MISSING if event in missing else states.get(event, WIRED) for event in hooks.commands}
 
 
-def _claude_code(scope: Scope, place: ClientPaths) -> str:
-    """A person's own settings are trusted; a project's when its folder is."""
-    if ClaudeSettings.read(place).hooks_off():
+def _claude_code(scope: Scope, paths: ClientPaths) -> str:
+    """Your own settings are trusted; a project's if its folder is."""
+    if ClaudeSettings.read(paths).hooks_off():
         return OFF
-    config = config_file("claude-code", "user", place)
-    if scope == "user" or config is None or place.project is None:
+    config = config_file("claude-code", "user", paths)
+    if scope == "user" or config is None or paths.project is None:
         return TRUSTED
-    accepted = value_at(config_files.read_table(config), "projects", str(place.project), "hasTrustDialogAccepted")
+    accepted = value_at(config_files.read_table(config), "projects", str(paths.project), "hasTrustDialogAccepted")
     return TRUSTED if accepted else UNTRUSTED
 
 
-def _codex(scope: Scope, file: Path, piece: HookEntries, place: ClientPaths) -> dict[str, str]:
-    """Codex itself knows which hooks it trusts: by hashes, which change with the command. What it does not list it does
-    not run. Empty where it cannot say."""
+def _codex(scope: Scope, file: Path, hooks: HookEntries, paths: ClientPaths) -> dict[str, str]:
+    """Codex knows which hooks it trusts, by hashes that change with the command. It doesn't run what it doesn't list.
+    Empty if it gives no answer."""
     try:
-        listed = _listed(str(place.project or place.home), os.environ)
+        listed = _listed(str(paths.project or paths.home), os.environ)
     except Refused:
         return {}
-    unlisted = OFF if scope == "user" else UNTRUSTED  # of a folder that it does not trust it lists nothing
-    return dict.fromkeys(piece.commands, unlisted) | {
+    unlisted = OFF if scope == "user" else UNTRUSTED  # it lists nothing of a folder that it doesn't trust
+    return dict.fromkeys(hooks.commands, unlisted) | {
         _client_name(hook["eventName"]): _trust(hook)
         for hook in listed
         if hook.get("sourcePath") == str(file) and commands.read(hook.get("command")) is not None
@@ -148,22 +144,22 @@ def _trust(hook: Mapping[str, Any]) -> str:
 
 
 def _listed(cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The hooks that Codex finds for an agent in that folder. Raises Refused where it does not answer."""
+    """The hooks that Codex finds for an agent in that folder. Raises Refused if it doesn't answer."""
     program = shutil.which("codex")
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mcp-memory", "version": __version__}}},
         {"method": "initialized"},
         {"id": 2, "method": "hooks/list", "params": {"cwds": [cwd]}},
     ]
-    said = "".join(f"{json.dumps(request)}\n" for request in requests)
-    answer = _answered(program, said, environ, number=2) if program else {}
+    lines = "".join(f"{json.dumps(request)}\n" for request in requests)
+    answer = _ask_codex(program, lines, environ, number=2) if program else {}
     if "data" not in answer:
-        raise Refused("this version of Codex does not say what it trusts", hint=_BY_HAND)
+        raise Refused("this version of Codex doesn't say what it trusts", hint=_BY_HAND)
     return [hook for listed in answer.get("data", []) for hook in listed.get("hooks", [])]
 
 
-def _answered(program: str, requests: str, environ: Mapping[str, str], *, number: int) -> dict[str, Any]:
-    """The result of one request to Codex's app server, which answers while its input is open. Empty where it fails."""
+def _ask_codex(program: str, requests: str, environ: Mapping[str, str], *, number: int) -> dict[str, Any]:
+    """The result of one request to Codex's app server, which answers while its input is open. Empty if it fails."""
     with (
         suppress(OSError),
         subprocess.Popen(
@@ -184,7 +180,7 @@ def _answered(program: str, requests: str, environ: Mapping[str, str], *, number
             process.stdin.write(requests)
             process.stdin.flush()
             for line in process.stdout:
-                with suppress(ValueError, AttributeError):  # no object
+                with suppress(ValueError, AttributeError):  # not a JSON object
                     message = json.loads(line)
                     if message.get("id") == number:
                         return message.get("result") or {}
@@ -195,11 +191,11 @@ def _answered(program: str, requests: str, environ: Mapping[str, str], *, number
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """With what it has started: `codex` is a script around a program."""
+    """Kill it with what it has started: `codex` is a script around a program."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def _client_name(event: str) -> str:
-    """`sessionStart` there is `SessionStart` in a file."""
+    """`SessionStart`, as files spell it, for `sessionStart`."""
     return event[:1].upper() + event[1:]

@@ -1,44 +1,57 @@
-"""hook, hooks: what agents' clients run, and what came of it."""
+"""Entries of the command tree for what clients run (hook, headers, stdio), and the hooks report."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, head, say
-from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, command_options, located
+from mcp_memory.cli.clients import proxies
+from mcp_memory.cli.console import Heading, say
+from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.hooks import hook_log, run
 from mcp_memory.hooks.hook_command import USAGE
-from mcp_memory.hooks.hook_report import LATE, HooksReport, SessionReport, report
+from mcp_memory.hooks.hook_report import LATE, HooksReport, report
 from mcp_memory.text.pluralize import counted
 
-_LATE = "it would have taken longer than [hooks] allows, as on a busy machine"
-_MEANT = dict.fromkeys(LATE, _LATE)
+_LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, as on a busy machine")
+
+# These parse their own arguments, so that they start faster when they are the first word.
+_OWN_ARGUMENTS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True}, add_help_option=False)
+@click.command(context_settings=_OWN_ARGUMENTS, add_help_option=False)
 @click.pass_context
 def hook(ctx: click.Context) -> None:
     """Put memory in front of an agent: what its client's command hooks run."""
     if {"-h", "--help"} & set(ctx.args):
         say(USAGE.rstrip())
         return
-    common: CommonOptions = ctx.obj
-    given = ["--vault", common.vault] if common.vault else []
-    given += ["--config", str(common.config)] if common.config else []
-    run([*ctx.args, *given])
+    run([*ctx.args, *ctx.obj.words()])
+
+
+@click.command(context_settings=_OWN_ARGUMENTS, add_help_option=False)
+@click.pass_context
+def headers(ctx: click.Context) -> None:
+    """Print a client's HTTP headers as JSON, for its headers helper."""
+    ctx.exit(proxies.headers([*ctx.obj.words(), *ctx.args]))
+
+
+@click.command(context_settings=_OWN_ARGUMENTS, add_help_option=False)
+@click.pass_context
+def stdio(ctx: click.Context) -> None:
+    """Serve a client that only speaks stdio."""
+    ctx.exit(proxies.stdio([*ctx.obj.words(), *ctx.args]))
 
 
 @click.group()
 @located
 def hooks() -> None:
-    """What the hooks have put in front of agents.
+    """Show what the hooks have put in front of agents.
 
     \b
     mcp-memory hooks report --sessions 3 --json
@@ -48,56 +61,45 @@ def hooks() -> None:
 @hooks.command("report")
 @click.option("--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest.")
 @command_options
-def hooks_report(common: CommonOptions, sessions: int, as_json: bool) -> None:
-    """What each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
+def hooks_report(cli: CommandContext, sessions: int) -> None:
+    """Show what each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
 
     \b
     mcp-memory hooks report --sessions 3
     mcp-memory hooks report --json | jq .failures
     """
-    settings = common.settings()
-    files = [hook_log.fallback_file(os.environ), str(settings.state.hooks)]
+    files = [hook_log.fallback_file(os.environ), str(cli.settings.state.hooks)]
     found = report((line for file in files for line in hook_log.read_lines(file)), sessions)
-    ids = list(dict.fromkeys(note for each in found.sessions for note in each.notes))
-    notes: Mapping[str, Any] = {}
-    if ids:
-        notes = ask(settings, "titles", {"ids": ids})["notes"]
-    if as_json:
-        emit({**asdict(found), "titles": notes})
-        return
-    for each in found.sessions:
-        _draw(each, notes)
-    _sum_up(found)
+    ids = list(dict.fromkeys(note for session in found.sessions for note in session.notes))
+    notes: dict[str, Any] = cli.ask("titles", ids=ids)["notes"] if ids else {}
+    cli.show({**asdict(found), "titles": notes}, _lines(found, notes))
 
 
-def _draw(session: SessionReport, notes: Mapping[str, Any]) -> None:
-    head(f"{session.client} {session.session}  (last {session.last})")
-    said = f"{session.given} gave something, {session.silent} nothing, {session.failed} failed"
-    say(f"  {counted(session.calls, 'call')}: {said}; {counted(session.tokens, 'token')}")
-    for note in session.notes:
-        known = notes.get(note)
-        name = f"{known['path']}  {known['title']}" if known else f"{note}  (forgotten, or gone)"
-        say(f"    {name}")
-
-
-def _sum_up(found: HooksReport) -> None:
+def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
+    for session in found.sessions:
+        yield Heading(f"{session.client} {session.session}  (last {session.last})")
+        outcomes = f"{session.given} gave something, {session.silent} nothing, {session.failed} failed"
+        yield f"  {counted(session.calls, 'call')}: {outcomes}; {counted(session.tokens, 'token')}"
+        for note in session.notes:
+            known = notes.get(note)
+            yield f"    {known['path']}  {known['title']}" if known else f"    {note}  (forgotten, or gone)"
     if not found.sessions:
-        say("no hook was called yet: see mcp-memory hook --help")
+        yield "no hook was called yet: see mcp-memory hook --help"
     if found.prompts:
         tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
-        say(f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}")
-    for what, late, of in (
+        yield f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}"
+    for what, late, count in (
         ("session start", found.late_starts, found.starts),
         ("prompt", found.late_prompts, found.asked_prompts),
     ):
         if late:
-            say(f"late        {late} of the last {counted(of, what)} got nothing because the deadline was over")
+            yield f"late        {late} of the last {counted(count, what)} got nothing because the deadline was over"
     for why, count in found.degraded.items():
-        say(f"poorer      {counted(count, 'prompt')}: {why}")
+        yield f"degraded    {counted(count, 'prompt')}: {why}"
     if found.p50_ms is not None and found.p99_ms is not None:
-        say(f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)")
+        yield f"time        {found.p50_ms:.0f} ms (median), {found.p99_ms:.0f} ms (99th of 100)"
     failures = Counter[str]()
     for cause, count in found.failures.items():
-        failures[_MEANT.get(cause, cause)] += count
-    for meant, count in failures.most_common():
-        say(f"failed      {count} × {meant}")
+        failures[_LATE.get(cause, cause)] += count
+    for cause, count in failures.most_common():
+        yield f"failed      {count} × {cause}"

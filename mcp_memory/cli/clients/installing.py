@@ -1,11 +1,11 @@
-"""install CLIENT, uninstall CLIENT: what a client needs to use memory, put into its files and taken out again."""
+"""Connects clients to a vault and disconnects them: `install CLIENT` and `uninstall CLIENT`."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,9 +14,10 @@ import click
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
-from mcp_memory.cli.clients.next_steps import after_install
+from mcp_memory.cli.clients.next_steps import next_steps
 from mcp_memory.cli.console import print_status
-from mcp_memory.cli.options import CommonOptions, command_options
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
@@ -38,7 +39,7 @@ from mcp_memory.integrations.clients import (
     with_hook_trust,
 )
 from mcp_memory.integrations.config_entries import HookEntries, ServerEntry, helper_of
-from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, plan_install, plan_uninstall
+from mcp_memory.integrations.config_plan import ConfigTarget, plan_install, plan_uninstall
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.runtime.paths import absolute
@@ -49,21 +50,15 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 
 @click.command()
 @click.argument("client", type=click.Choice(CLIENTS))
-@click.option(
-    "--scope",
-    type=click.Choice(("user", "project")),
-    default="user",
-    show_default=True,
-    help="For all you do, or in this git repository only.",
-)
+@scope_option
 @click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
-@click.option("--trust-hooks", is_flag=True, help="Codex: have it trust our hooks, as if you had accepted them there.")
+@click.option("--trust-hooks", is_flag=True, help="Codex: make it trust our hooks, as if you had accepted them there.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def install(
-    common: CommonOptions,
+    cli: CommandContext,
     client: str,
     scope: Scope,
     name: str | None,
@@ -71,12 +66,11 @@ def install(
     trust_hooks: bool,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
 ) -> None:
-    """Connect a client: the server, the permission to call its tools where the client has one, the hooks, and a few
-    lines that tell the agent when to use memory.
+    """Connect a client: the server, the permission to call its tools if the client has one, the hooks, and a few lines
+    that tell the agent when to use memory.
 
-    Shows what changes in which file, and asks. A file that changes is kept beside itself, with a date.
+    Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
 
     \b
     mcp-memory install claude-code
@@ -86,79 +80,75 @@ def install(
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
     if name is not None and not snippets.SERVER_NAME.fullmatch(name):
-        raise InvalidInput("a server's name is of the letters a to z, digits, - and _", hint="--name memory-of-mine")
-    settings = common.settings()
+        raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
+    settings = cli.settings
     if settings.daemon.uds:
         raise Refused(
-            "the daemon listens on a Unix socket, which no client can use by itself",
-            hint="take out daemon.uds, or have the client start mcp-memory stdio",
+            "the daemon listens on a Unix socket, which clients can't use directly",
+            hint="remove daemon.uds, or have the client start mcp-memory stdio",
         )
     if not dry_run and address_of(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
-    place = find_client_paths()
-    token = _token(settings, client, makes=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
-    wire = _wire(client, settings, place, scope, name=name, token=token)
-    _refuse_to_bring_twice(client, place, wire)
-    wanted = config_targets(client, scope, place, wire, hooks=not no_hooks)
-    can_ask = can_trust and not (yes or dry_run or as_json) and sys.stdin.isatty()
+    paths = find_client_paths()
+    token = _token(settings, client, create=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
+    connection = _connection(client, settings, paths, scope, name=name, token=token)
+    _refuse_plugin(client, paths, connection)
+    wanted = config_targets(client, scope, paths, connection, hooks=not no_hooks)
+    can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
     if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
         wanted, trust_hooks = with_hook_trust(wanted, _hashes(wanted)), True
     changes = [plan_install(target, config_files.read(target.file)) for target in wanted]
-    trusted = trust_hooks or (
-        has_trust(wanted) and all(change.is_nothing for change in changes if _is_of_hooks(change))
-    )
-    remarks = after_install(client, scope, settings, expected_url(settings), changes, trusted=trusted)
-    plan = InstallPlan(client, scope, changes, remarks)
-    apply_plan(plan, dry_run=dry_run, yes=yes, as_json=as_json, done="connected")
+    # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
+    same_hooks = all(change.is_nothing for change in changes if _has(change.target, HookEntries))
+    trusted = trust_hooks or (has_trust(wanted) and same_hooks)
+    steps = list(next_steps(client, scope, settings, expected_url(settings), changes, trusted=trusted))
+    apply_plan(cli, InstallPlan(client, scope, changes, steps), dry_run=dry_run, yes=yes, done="connected")
     if not dry_run and launch.connect(settings) is None:
         launch.launch(settings, [], tell=print_status)
 
 
-def uninstall_client(settings: Settings, client: str, scope: Scope, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run: bool, yes: bool) -> None:
     """Take out of the client's files what `install` put in for this vault. Raises Refused."""
-    place = find_client_paths()
-    wanted = targets_of(client, scope, settings, place)
-    shared = _instructions_of_others(client, scope, settings, place)
+    settings, paths = cli.settings, find_client_paths()
+    shared = _shared_instructions(client, scope, settings, paths)
     changes = [
-        plan_uninstall(target, config_files.read(target.file), _backups(target.file, settings, place))
-        for target in wanted
+        plan_uninstall(target, config_files.read(target.file), _backups(target.file, settings, paths))
+        for target in targets_of(client, scope, settings, paths)
         if target.file.resolve() not in shared
     ]
     kept = [
-        f"kept from before: {backup}"
+        f"older backup: {backup}"
         for change in changes
-        for backup, _ in _backups(change.file, settings, place)
+        for backup, _ in _backups(change.file, settings, paths)
         if backup not in change.spent
     ]
-    apply_plan(
-        InstallPlan(client, scope, changes, kept), dry_run=dry_run, yes=yes, as_json=as_json, done="disconnected"
-    )
+    apply_plan(cli, InstallPlan(client, scope, changes, kept), dry_run=dry_run, yes=yes, done="disconnected")
 
 
-def targets_of(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> list[ConfigTarget]:
-    """The client's files and what belongs into them; no token is made. Raises Refused for a scope that it lacks."""
-    return config_targets(client, scope, place, _wire(client, settings, place, scope), hooks=True)
+def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> list[ConfigTarget]:
+    """The client's files and what belongs in them; makes no token. Raises Refused for a scope that it lacks."""
+    return config_targets(client, scope, paths, _connection(client, settings, paths, scope), hooks=True)
 
 
-def connecting_file(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> Path | None:
-    """The file that holds the client's entry of this vault. None where there is none, or it cannot be read."""
-    for target in targets_of(client, scope, settings, place):
-        with suppress(McpMemoryError):
-            if ask_entry(target, config_files.read(target.file), ServerEntry, ServerEntry.is_in):
-                return target.file
+def connecting_file(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> Path | None:
+    """The file with the client's entry for this vault; None if there is none, or it can't be read."""
+    for target, content in _readable(client, scope, settings, paths):
+        if ask_entry(target, content, ServerEntry, ServerEntry.is_in):
+            return target.file
     return None
 
 
 def find_client_paths() -> ClientPaths:
-    """This person's home, this environment, and the git repository that we are in. Raises ConfigInvalid."""
+    """Your home folder, this environment, and the git repository that contains the working folder. Raises
+    ConfigInvalid."""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
     return ClientPaths(Path(absolute("~")), os.environ, root)
 
 
 def address_of(settings: Settings) -> str | None:
-    """The URL of this vault's daemon, also while it is down; None before it ever ran."""
+    """The URL of this vault's daemon, even while it is down; None before it ever ran."""
     try:
         return Address.read(settings.state.daemon).url
     except NotRunning:
@@ -167,7 +157,7 @@ def address_of(settings: Settings) -> str | None:
 
 
 def expected_url(settings: Settings) -> str:
-    """The URL of this vault's daemon, or the one that it will want."""
+    """The URL of this vault's daemon, or the one it will try first."""
     return address_of(settings) or _url(settings, PREFERRED_PORT)
 
 
@@ -176,16 +166,16 @@ def _url(settings: Settings, port: int) -> str:
     return Address(host, port, "", 0, "", "").url
 
 
-def _wire(
+def _connection(
     client: str,
     settings: Settings,
-    place: ClientPaths,
+    paths: ClientPaths,
     scope: Scope,
     *,
     name: str | None = None,
     token: str = UNKNOWN_TOKEN,
 ) -> ConnectionDetails:
-    project = place.project.name if scope == "project" and place.project else None
+    project = paths.project.name if scope == "project" and paths.project else None
     url = expected_url(settings)
     return ConnectionDetails(
         name=name or snippets.server_name(settings),
@@ -200,74 +190,77 @@ def _wire(
     )
 
 
-def _refuse_to_bring_twice(client: str, place: ClientPaths, wire: ConnectionDetails) -> None:
-    """Raises Refused where the client has our plugin for this vault."""
-    plugin = find_installed_plugin(client, place)
-    if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(wire.entry)):
+def _refuse_plugin(client: str, paths: ClientPaths, connection: ConnectionDetails) -> None:
+    """Raises Refused if the client has our plugin for this vault: hooks and tools would come twice."""
+    plugin = find_installed_plugin(client, paths)
+    if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(connection.entry)):
         raise Refused(
             f"{TITLES[client]} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
-            hint=f"stay with it, or: {PROGRAMS[client]} plugin remove {plugin.key}, then the same command again",
+            hint=f"keep it, or: {PROGRAMS[client]} plugin remove {plugin.key}, then the same command again",
         )
 
 
 def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
-    """Asks, unless Codex has noted down that it trusts them, or is not there to say what it would trust."""
-    question = "have Codex trust our hooks? Else it asks you, and skips them until then"
+    """Ask, unless Codex already trusts our hooks, or isn't there to say what it would trust."""
+    question = "make Codex trust our hooks? Otherwise it asks you later, and skips them until then"
     return not has_trust(wanted) and shutil.which("codex") is not None and click.confirm(question)
 
 
-def _is_of_hooks(change: ConfigChange) -> bool:
-    """Trust holds as long as these stay; the server may get another address meanwhile."""
-    return any(isinstance(piece, HookEntries) for piece in change.target.entries)
+def _has(target: ConfigTarget, kind: type[object]) -> bool:
+    return any(isinstance(entry, kind) for entry in target.entries)
 
 
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
-    """What Codex will go by when it trusts our hooks as they are planned. Raises Refused."""
-    hooks = next(target for target in wanted if any(isinstance(piece, HookEntries) for piece in target.entries))
+    """The hashes by which Codex will trust our hooks as planned. Raises Refused."""
+    hooks = next(target for target in wanted if _has(target, HookEntries))
     content = plan_install(hooks, config_files.read(hooks.file)).new or b""
     if why_not := explain_unread("codex", hooks, content):
-        raise Refused(why_not, hint="nothing was changed; correct the file, then try again")
+        raise Refused(why_not, hint="nothing was changed; fix the file, then try again")
     return hashes_of(hooks.file, content)
 
 
-def _token(settings: Settings, client: str, *, makes: bool) -> str:
+def _token(settings: Settings, client: str, *, create: bool) -> str:
     credentials = Credentials(settings.state.tokens)
-    if makes:
+    if create:
         settings.state.make()
-    return credentials.token(client) if makes or credentials.has(client) else UNKNOWN_TOKEN
+    return credentials.token(client) if create or credentials.has(client) else UNKNOWN_TOKEN
 
 
-def _backups(file: Path, settings: Settings, place: ClientPaths) -> list[tuple[Path, bytes]]:
-    """Earlier states of the file, oldest first: beside it, and beside links to it by which other clients know it."""
+def _backups(file: Path, settings: Settings, paths: ClientPaths) -> list[tuple[Path, bytes]]:
+    """Earlier states of the file, oldest first: beside it, and beside links to it that other clients use."""
     names = {file} | {
         target.file
         for client, scope in CONNECTABLE
-        if scope == "user" or place.project
-        for target in targets_of(client, scope, settings, place)
+        if scope == "user" or paths.project
+        for target in targets_of(client, scope, settings, paths)
         if target.file.resolve() == file.resolve()
     }
     found = [backup for name in names for backup in config_files.backups(name)]
     return sorted(found, key=lambda backup: backup[0].stem.rpartition(config_files.MARK)[2])
 
 
-def _has_another(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> bool:
-    for target in targets_of(client, scope, settings, place):
+def _readable(
+    client: str, scope: Scope, settings: Settings, paths: ClientPaths
+) -> Iterator[tuple[ConfigTarget, bytes | None]]:
+    """The client's files that can be read, with their content."""
+    for target in targets_of(client, scope, settings, paths):
         with suppress(McpMemoryError):
-            if ask_entry(target, config_files.read(target.file), ServerEntry, ServerEntry.is_of_another_vault):
-                return True
-    return False
+            yield target, config_files.read(target.file)
 
 
-def _instructions_of_others(client: str, scope: Scope, settings: Settings, place: ClientPaths) -> set[Path]:
-    """Files whose instructions another client or vault needs that is still connected: AGENTS.md is read by several."""
+def _shared_instructions(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> set[Path]:
+    """Files whose instructions another connected client or vault still needs: AGENTS.md is read by several."""
     return {
         target.file.resolve()
         for other, its_scope in CONNECTABLE
         if its_scope == scope
         and (
-            (other != client and connecting_file(other, scope, settings, place))
-            or _has_another(other, scope, settings, place)
+            (other != client and connecting_file(other, scope, settings, paths))
+            or any(
+                ask_entry(target, content, ServerEntry, ServerEntry.is_of_another_vault)
+                for target, content in _readable(other, scope, settings, paths)
+            )
         )
-        for target in targets_of(other, scope, settings, place)
-        if any(isinstance(piece, InstructionBlock) for piece in target.entries)
+        for target in targets_of(other, scope, settings, paths)
+        if _has(target, InstructionBlock)
     }

@@ -1,10 +1,10 @@
-"""What is left for the person after install."""
+"""Says what is left for you to do after an install."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from mcp_memory.cli.clients import snippets
@@ -16,55 +16,52 @@ from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.settings.settings import Settings
 
 
-def after_install(
+def next_steps(
     client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[ConfigChange], *, trusted: bool
-) -> list[str]:
-    """A line each. `url` is the daemon's; `trusted`: a person has had Codex trust our hooks."""
-    title = TITLES[client]
-    remarks = [
-        f"{change.file} is not there yet: once {title} has made it, install again"
-        for change in changes
-        if change.old is None and change.new is None
-    ]
+) -> Iterator[str]:
+    """Yields a line for each step. `url` is the daemon's; `trusted`: Codex trusts our hooks."""
+    title, entries = TITLES[client], [type(entry) for change in changes for entry in change.target.entries]
+    for change in changes:
+        if change.old is None and change.new is None:
+            yield f"{change.file} does not exist yet: start {title} once, then install again"
     if client == "generic":
-        remarks += [
-            f"the server, over streamable HTTP: {url}",
-            f"its headers, as JSON: {snippets.headers_line(settings)} --client NAME (a name of your choice)",
-            f"for a client that speaks stdio alone: {json.dumps(snippets.stdio_entry(settings), ensure_ascii=False)}",
-        ]
-    remarks += [why for change in changes if (why := unused_file(client, change.target, change.new))]
+        entry = json.dumps(snippets.stdio_entry(settings), ensure_ascii=False)
+        yield f"the server, over streamable HTTP: {url}"
+        yield f"its headers, as JSON: {snippets.headers_line(settings)} --client NAME (a name of your choice)"
+        yield f"for a client that only speaks stdio: {entry}"
+    for change in changes:
+        if why := unused_file(client, change.target, change.new):
+            yield why
     if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
-        remarks.append(f"{PROGRAMS[client]} was not found on your PATH; written all the same")
+        yield f"{PROGRAMS[client]} was not found on your PATH; the files were written anyway"
     if any(PermissionRule in map(type, change.target.entries) and not change.is_nothing for change in changes):
-        remarks.append(
-            "Claude Code lets the memory tools be called without asking; to be asked: put the rule that starts with "
-            "mcp__ under permissions.ask instead of permissions.allow"
+        yield (
+            "Claude Code may call the memory tools without asking; to be asked, move the rule that starts with mcp__ "
+            "from permissions.allow to permissions.ask"
         )
-    pieces = [type(piece) for change in changes for piece in change.target.entries]
     if client == "openclaw":
-        remarks.append("a gateway that runs already reads the token when it starts: openclaw gateway restart")
-        remarks.append(
-            "where no daemon runs, a session's first turn starts one for those to come; to have it from login on: "
-            "mcp-memory service install"
-            if OpenClawPlugin in pieces
+        yield "a running gateway reads the token when it starts: openclaw gateway restart"
+        yield (
+            "if no daemon runs, the first turn of a session starts one for the turns that follow; to start it at "
+            "login: mcp-memory service install"
+            if OpenClawPlugin in entries
             else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
         )
-    if settings.capture.enabled and {HookEntries, OpenClawPlugin} & set(pieces):
-        remarks.append(
+    if settings.capture.enabled and {HookEntries, OpenClawPlugin} & set(entries):
+        yield (
             "sessions are kept on this machine, without secrets, and what you state in them is remembered; to switch "
             "that off: enabled = false under [capture]"
         )
-    if client == "codex" and HookEntries in pieces and not trusted:
-        remarks.append(
-            "Codex runs a hook only after you have trusted it: start `codex` in a terminal and accept them (later: "
-            "/hooks), or: mcp-memory install codex --trust-hooks; until then it skips them without a word"
+    if client == "codex" and HookEntries in entries and not trusted:
+        yield (
+            "Codex skips a hook silently until you trust it: start `codex` in a terminal and accept the hooks (later: "
+            "/hooks), or: mcp-memory install codex --trust-hooks"
         )
     if scope == "project" and client in {"claude-code", "codex"}:
-        remarks.append(
-            f"these files are for all who share the folder, and name this machine's address, {url}: a daemon elsewhere "
-            f"may have another port, unless its configuration says port = {urlsplit(url).port} under [daemon]"
+        yield (
+            f"everyone who shares this folder gets these files, which name this machine's address, {url}: a daemon "
+            f"elsewhere may have another port, unless it sets port = {urlsplit(url).port} under [daemon]"
         )
-        remarks.append(f"{title} uses these files after it has asked you whether to trust this folder")
+        yield f"{title} uses these files after it has asked you whether to trust this folder"
         if snippets.command_path(shared=True) != "mcp-memory":
-            remarks.append("mcp-memory is not on your PATH: these files name its place on this machine")
-    return remarks
+            yield "mcp-memory is not on your PATH, so these files name its path on this machine"

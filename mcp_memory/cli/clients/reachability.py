@@ -1,6 +1,6 @@
-"""Whether the daemon answers a client: by the entry that the client has, carried out by this program alone.
+"""Checks whether the daemon answers a client, by using the client's entry as the client would.
 
-An entry may come with a stranger's repository: of what it names, only what we would write ourselves is ever run.
+An entry may come with a stranger's repository, so no command in it is run unless we would write the same one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from mcp_memory.integrations.envfile import EnvVariable
 from mcp_memory.settings.settings import Settings
 
 HELPER_S = 45.0
-"""For a headers helper, or `stdio`: it may have to start the daemon."""
+"""For a headers helper, or `stdio`, which may have to start the daemon."""
 
 ANSWER_S = 10.0
 
-HANDED_ON = {"HOME", "PATH", "LANG"}
-"""All that Codex 0.169.0 gives a headers helper of its environment, besides PWD. Claude Code gives it everything."""
+CODEX_VARIABLES = {"HOME", "PATH", "LANG"}
+"""What Codex 0.169.0 passes to a headers helper, besides PWD. Claude Code passes its whole environment."""
 
 GREETING = {
     "jsonrpc": "2.0",
@@ -48,24 +48,24 @@ GREETING = {
 
 
 class Obstacle(NamedTuple):
-    """Why the daemon would not answer a client. `remedy` is the command that helps, None where `install` does."""
+    """Why the daemon would not answer a client. `remedy`: the command that helps, None if that is `install`."""
 
     why: str
     remedy: str | None = None
 
 
 def unreachable(
-    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, place: ClientPaths
+    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, paths: ClientPaths
 ) -> Obstacle | None:
-    """Why the daemon would not answer this client over HTTP; None where it does. `ours` is the entry that `install`
+    """Why the daemon would not answer this client over HTTP; None if it would. `ours`: the entry that `install`
     writes."""
     if entry.get("url") != (address := address_of(settings)):
         return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
     helper = helper_of(ours)
-    if why_not := _strange(helper_of(entry), helper, file, place):
+    if why_not := _foreign_helper(helper_of(entry), helper, file, paths):
         return Obstacle(why_not)
     try:
-        headers = _headers(helper, settings, place)
+        headers = _headers(helper, settings, paths)
     except McpMemoryError as error:
         return Obstacle(f"no headers: {error.message}", error.hint)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
@@ -73,7 +73,7 @@ def unreachable(
     if obstacle := no_daemon(settings):
         return obstacle
     running = Address.read(settings.state.daemon)
-    status = _ping(running.authority, (running.host, running.port), headers)
+    status = _greet(running.authority, (running.host, running.port), headers)
     if status == 401:
         rotate = "mcp-memory token --client openclaw --rotate, then mcp-memory install openclaw"
         return Obstacle("its token is unknown, or was revoked", None if helper else rotate)
@@ -82,7 +82,7 @@ def unreachable(
 
 
 def no_daemon(settings: Settings) -> Obstacle | None:
-    """Why none answers anybody; None where one does."""
+    """Why no daemon answers at all; None if one does."""
     try:
         if launch.connect(settings):
             return None
@@ -93,17 +93,17 @@ def no_daemon(settings: Settings) -> Obstacle | None:
 
 
 def unreachable_by_stdio(
-    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, place: ClientPaths
+    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, paths: ClientPaths
 ) -> str | None:
-    """Why `mcp-memory stdio` would not answer under that client's name; None where it does."""
+    """Why `mcp-memory stdio` would not answer under that client's name; None if it would."""
     ours = snippets.stdio_entry(settings, client)
     program = str(entry.get("command"))
     if program not in {ours["command"], commands.PROGRAM}:
         return f"{file} starts another program than {ours['command']}"
-    if program == commands.PROGRAM and shutil.which(program, path=place.environ.get("PATH")) is None:
+    if program == commands.PROGRAM and shutil.which(program, path=paths.environ.get("PATH")) is None:
         return f"{file} starts {program}, which is not on your PATH"
     try:
-        done = _run([ours["command"], *ours["args"]], said=json.dumps(GREETING) + "\n")
+        done = run_program([ours["command"], *ours["args"]], HELPER_S, data=json.dumps(GREETING) + "\n")
         answer: dict[str, Any] = json.loads(done.stdout.partition("\n")[0] or "{}")
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         return f"mcp-memory stdio does not answer: {type(error).__name__}"
@@ -113,62 +113,8 @@ def unreachable_by_stdio(
     return f"mcp-memory stdio answers: {why}"
 
 
-def _strange(line: object, helper: object, file: Path, place: ClientPaths) -> str | None:
-    """What is wrong with a headers helper that is not just ours: by its bare name it is the same program, if found."""
-    if line == helper:
-        return None
-    bare = isinstance(line, str) and line.startswith(f"{commands.PROGRAM} ")
-    if not bare or commands.read(line) != commands.read(helper):
-        return f"{file} names another headers helper than install writes"
-    if lacking := [each for each in commands.variables_of(helper) if each not in commands.variables_of(line)]:
-        return f"{file} starts {commands.PROGRAM} without {' '.join(lacking)}, which not every client hands on"
-    found = shutil.which(commands.PROGRAM, path=place.environ.get("PATH"))
-    return None if found else f"{file} names {commands.PROGRAM}, which is not on your PATH"
-
-
-def _headers(helper: object, settings: Settings, place: ClientPaths) -> dict[str, str]:
-    """What the client would send: what `helper` prints, else OpenClaw's token. Raises what our helper said,
-    OSError, ValueError, TimeoutExpired."""
-    if isinstance(helper, str):
-        done = _run(["/bin/sh", "-c", helper], {name: place.environ[name] for name in HANDED_ON & {*place.environ}})
-        if done.returncode:
-            raise _said(done.stderr) or ValueError(f"the helper ends with {done.returncode}")
-        headers: object = json.loads(done.stdout)
-        values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
-        if not all(isinstance(value, str) for value in values):
-            raise ValueError("the helper prints no JSON object of texts")
-        return cast("dict[str, str]", headers)
-    for target in targets_of("openclaw", "user", settings, place):
-        for piece in target.entries:
-            if isinstance(piece, EnvVariable):
-                text = (config_files.read(target.file) or b"").decode(errors="replace")
-                token = place.environ.get(piece.name) or piece.value_in(text)
-                if token:
-                    return {"Authorization": f"Bearer {token}"}
-                raise ValueError(f"{piece.name} is not in {target.file}")
-    raise ValueError("the entry names no helper")
-
-
-def _said(printed: str) -> McpMemoryError | None:
-    """The error that our program printed on one line: its message, and its hint in brackets at the end."""
-    found = re.fullmatch(r"mcp-memory: (.*?)(?: \((.*)\))?", " ".join(printed.split()))
-    return McpMemoryError(found[1], hint=found[2]) if found else None
-
-
-def _ping(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:
-    """The HTTP status of a greeting in the protocol, None where nobody answers."""
-    body = json.dumps(GREETING).encode()
-    said = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    until = monotonic() + ANSWER_S
-    try:
-        with HttpConnection(peer, authority, until) as channel:
-            return channel.exchange("POST", MCP, {**said, **headers}, body, until)[0]
-    except (OSError, ValueError):
-        return None
-
-
-def _run(
-    command: Sequence[str], environ: Mapping[str, str] | None = None, *, said: str = ""
+def run_program(
+    command: Sequence[str | Path], timeout_s: float, environ: Mapping[str, str] | None = None, *, data: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Raises OSError, TimeoutExpired."""
     return subprocess.run(
@@ -176,8 +122,61 @@ def _run(
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        input=said,
+        input=data,
         env=environ,
-        timeout=HELPER_S,
+        timeout=timeout_s,
         check=False,
     )
+
+
+def _foreign_helper(line: object, helper: object, file: Path, paths: ClientPaths) -> str | None:
+    """What is wrong with a headers helper that differs from ours; our program's bare name will do if PATH has it."""
+    if line == helper:
+        return None
+    bare = isinstance(line, str) and line.startswith(f"{commands.PROGRAM} ")
+    if not bare or commands.read(line) != commands.read(helper):
+        return f"{file} names another headers helper than install writes"
+    if lacking := [word for word in commands.variables_of(helper) if word not in commands.variables_of(line)]:
+        return f"{file} starts {commands.PROGRAM} without {' '.join(lacking)}, which not every client passes on"
+    found = shutil.which(commands.PROGRAM, path=paths.environ.get("PATH"))
+    return None if found else f"{file} names {commands.PROGRAM}, which is not on your PATH"
+
+
+def _headers(helper: object, settings: Settings, paths: ClientPaths) -> dict[str, str]:
+    """What the client would send: what `helper` prints, else OpenClaw's token. Raises our helper's error, OSError,
+    ValueError, TimeoutExpired."""
+    if isinstance(helper, str):
+        environ = {name: paths.environ[name] for name in CODEX_VARIABLES & {*paths.environ}}
+        done = run_program(["/bin/sh", "-c", helper], HELPER_S, environ)
+        if done.returncode:
+            raise _printed_error(done.stderr) or ValueError(f"the helper exits with {done.returncode}")
+        headers: object = json.loads(done.stdout)
+        values = list(cast("dict[str, object]", headers).values()) if isinstance(headers, dict) else [None]
+        if not all(isinstance(value, str) for value in values):
+            raise ValueError("the helper does not print a JSON object of strings")
+        return cast("dict[str, str]", headers)
+    for target in targets_of("openclaw", "user", settings, paths):
+        for entry in target.entries:
+            if isinstance(entry, EnvVariable):
+                text = (config_files.read(target.file) or b"").decode(errors="replace")
+                if token := paths.environ.get(entry.name) or entry.value_in(text):
+                    return {"Authorization": f"Bearer {token}"}
+                raise ValueError(f"{entry.name} is not in {target.file}")
+    raise ValueError("the entry names no helper")
+
+
+def _printed_error(output: str) -> McpMemoryError | None:
+    """The error that our program printed on one line: its message, and its hint in brackets at the end."""
+    found = re.fullmatch(r"mcp-memory: (.*?)(?: \((.*)\))?", " ".join(output.split()))
+    return McpMemoryError(found[1], hint=found[2]) if found else None
+
+
+def _greet(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:
+    """The HTTP status of an MCP greeting, None if nobody answers."""
+    types = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    until = monotonic() + ANSWER_S
+    try:
+        with HttpConnection(peer, authority, until) as channel:
+            return channel.exchange("POST", MCP, {**types, **headers}, json.dumps(GREETING).encode(), until)[0]
+    except (OSError, ValueError):
+        return None

@@ -1,6 +1,6 @@
-"""What belongs into a client so that it finds the daemon: the templates of `configs/clients`, filled in.
+"""Makes what a client's configuration needs to find the daemon, from the templates in `configs/clients`.
 
-`start` prints it to be pasted, `install` puts it in.
+`start` prints it for you to paste, `install` writes it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,18 @@ TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 TEMPLATE_VARIABLE = "MCP_MEMORY_TOKEN"
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""What every client takes; Codex 0.169.0 skips a server of another name without a word."""
-_MOST_NAME_CHARS = 24
-"""Of the part that tells vaults apart: clients put it into the names of tools, of which models take 64 characters."""
+"""What every client accepts; Codex 0.169.0 silently skips a server with another name."""
+_MAX_NAME_CHARS = 24
+"""For the part that tells vaults apart: clients put it into the names of tools, of which models take 64 characters."""
 
 
 def snippets(settings: Settings, url: str) -> dict[str, str]:
     """Client → text to paste, with this daemon's address and this program's path in it."""
-    name = server_name(settings)
+    name, variable = server_name(settings), token_variable(settings)
     claude = json.dumps(server_entry("claude-code", settings, url), ensure_ascii=False)
-    codex = "\n".join(
-        line for line in _filled("codex.toml", settings, url).splitlines() if line and not line.startswith("#")
-    )
+    template = _filled("codex.toml", settings, url).splitlines()
+    codex = "\n".join(line for line in template if line and not line.startswith("#"))
     token = f"{command_path()} token --client openclaw{_options(settings)}"
-    variable = token_variable(settings)
     return {
         "Claude Code": f"claude mcp add-json --scope user {name} {shlex.quote(claude)}",
         "Codex: add to ~/.codex/config.toml": codex.replace("[mcp_servers.memory]", f"[mcp_servers.{name}]"),
@@ -48,31 +46,26 @@ def snippets(settings: Settings, url: str) -> dict[str, str]:
     }
 
 
-def server_entry(client: str, settings: Settings, url: str, *, project: str | None = None) -> dict[str, Any]:
-    """The server's entry in this client's configuration. `project`: a name that its headers helper sends along."""
+def server_entry(client: str, settings: Settings | None, url: str, *, project: str | None = None) -> dict[str, Any]:
+    """The server's entry in this client's configuration. `settings`: None for any machine's, as it is shipped.
+    `project`: a name for its headers helper to send."""
     if client == "claude-code":
         return json.loads(_filled("claude-code.json", settings, url, project))
     if client == "codex":
         return tomllib.loads(_filled("codex.toml", settings, url, project))["mcp_servers"]["memory"]
-    text = _filled("openclaw.json", settings, url).replace(TEMPLATE_VARIABLE, token_variable(settings))
+    variable = token_variable(settings) if settings else TEMPLATE_VARIABLE
+    text = _filled("openclaw.json", settings, url).replace(TEMPLATE_VARIABLE, variable)
     return json.loads(text)["mcp"]["servers"]["memory"]
 
 
 def stdio_entry(settings: Settings, client: str = "NAME") -> dict[str, Any]:
-    """The server's entry for a client that speaks stdio alone; NAME is for the person to choose."""
+    """The server's entry for a client that only speaks stdio; you choose NAME."""
     command, *arguments = shlex.split(f"{_program(settings)} stdio --client {_word(client)}{_options(settings)}")
     return {"command": command, "args": arguments}
 
 
-def template_entry(client: str) -> dict[str, Any]:
-    """The server's entry of any machine, as it is shipped. For a client with a headers helper."""
-    if client == "claude-code":
-        return json.loads(shipped("clients/claude-code.json"))
-    return tomllib.loads(shipped("clients/codex.toml"))["mcp_servers"]["memory"]
-
-
 def hook_commands(client: str, settings: Settings | None, *, shared: bool = False) -> dict[str, str]:
-    """The name of an event among `HOOK_EVENTS` → our command for it. For the rest see `hook_line`."""
+    """The name of an event among `HOOK_EVENTS` → our command for it, as in `hook_line`."""
     return {event: hook_line(event, client, settings, shared=shared) for event in HOOK_EVENTS}
 
 
@@ -89,35 +82,35 @@ def headers_line(settings: Settings, *, shared: bool = False) -> str:
 
 
 def server_name(settings: Settings) -> str:
-    """What clients call this vault's server: after its folder, or its state's number where that has no Latin letter."""
+    """This vault's server in clients: named after its folder, or its state's number if that has no Latin letter."""
     if _is_default(settings):
         return "memory"
     plain = unicodedata.normalize("NFKD", settings.vault_path.name.lower()).encode("ascii", "ignore").decode()
-    short = "-".join(re.findall(r"[a-z0-9]+", plain))[:_MOST_NAME_CHARS].strip("-")
+    short = "-".join(re.findall(r"[a-z0-9]+", plain))[:_MAX_NAME_CHARS].strip("-")
     return f"memory-{short or settings.state.root.name.rpartition('-')[2]}"
 
 
 def token_variable(settings: Settings) -> str:
-    """The environment variable that a client without a headers helper takes its token from; one a vault."""
+    """The environment variable, one for each vault, that gives the token to a client without a headers helper."""
     own = "" if _is_default(settings) else "_" + re.sub(r"[^A-Z0-9]+", "_", settings.state.root.name.upper())
     return TEMPLATE_VARIABLE + own
 
 
 def vault_option(settings: Settings) -> str | None:
-    """What our commands say with `--vault`; None for the default vault."""
+    """The value of `--vault` in our commands; None for the default vault."""
     return None if _is_default(settings) else str(settings.vault_path)
 
 
 def start_command(settings: Settings) -> str:
-    """What a person types to start this vault's daemon."""
+    """What you type to start this vault's daemon."""
     return f"mcp-memory start{_options(settings)}"
 
 
 def command_path(*, shared: bool = False) -> str:
     """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH.
 
-    `shared`: for a file that others use too, its name alone where that is enough here. `-P`: a client runs it in an
-    agent's project, which must not be searched for modules.
+    `shared`: for a file that others use too, its name alone if that finds it here. `-P`: a client runs it in an agent's
+    project, which must not be searched for modules.
     """
     beside = Path(sys.executable).with_name("mcp-memory")
     on_path = shutil.which("mcp-memory")
@@ -127,16 +120,8 @@ def command_path(*, shared: bool = False) -> str:
     return _word(found) if found else f"{_word(sys.executable)} -P -m mcp_memory"
 
 
-def _filled(name: str, settings: Settings, url: str, project: str | None = None) -> str:
-    """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
-    more = f" --project {_word(project)}" if project else ""
-    command = headers_line(settings, shared=bool(project)) + more
-    helper = json.dumps(command, ensure_ascii=False)[1:-1]
-    return shipped(f"clients/{name}").replace(TEMPLATE_URL, url).replace("mcp-memory headers", helper)
-
-
 def environment(settings: Settings) -> list[str]:
-    """`NAME=value` of what says where this machine's own things are, where that is not where HOME alone leads."""
+    """`NAME=value` for the folders of this machine that HOME alone doesn't lead to."""
     state = settings.state
     found = {
         "MCP_MEMORY_STATE": str(state.home) if str(state.home) != state_home({}) else None,
@@ -145,13 +130,22 @@ def environment(settings: Settings) -> list[str]:
     return [f"{name}={value}" for name, value in found.items() if value]
 
 
+def _filled(name: str, settings: Settings | None, url: str, project: str | None = None) -> str:
+    """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
+    text = shipped(f"clients/{name}").replace(TEMPLATE_URL, url)
+    if settings is None:
+        return text
+    command = headers_line(settings, shared=bool(project)) + (f" --project {_word(project)}" if project else "")
+    return text.replace("mcp-memory headers", json.dumps(command, ensure_ascii=False)[1:-1])
+
+
 def _program(settings: Settings, *, shared: bool = False) -> str:
-    words = [_word(each) for each in environment(settings)]
+    words = [_word(word) for word in environment(settings)]
     return " ".join([*([ENV, *words] if words else []), command_path(shared=shared)])
 
 
 def _options(settings: Settings) -> str:
-    """A client starts our commands with HOME and PATH alone: what else says which vault is spelled out."""
+    """A client starts our commands with HOME and PATH alone, so the rest of what names the vault is spelled out."""
     vault = vault_option(settings)
     options = f" --vault {_word(vault)}" if vault else ""
     if settings.file and str(settings.file.absolute()) != config_file({}):
@@ -160,15 +154,15 @@ def _options(settings: Settings) -> str:
 
 
 def _is_default(settings: Settings) -> bool:
-    """Whether our commands find this vault by themselves, started with HOME and PATH alone."""
+    """Whether our commands find this vault without options, started with HOME and PATH alone."""
     try:
         return load({}).vault_path == settings.vault_path
-    except ConfigInvalid:  # of that file, when another one counts here
+    except ConfigInvalid:  # in the usual file, while another one is used here
         return False
 
 
 def _word(text: str) -> str:
-    """One shell word, in double quotes where it needs any: the whole is quoted once more with single ones."""
+    """One shell word, in double quotes if it needs any, since the whole line gets single quotes later."""
     if shlex.quote(text) == text:
         return text
     escaped = "".join(f"\\{c}" if c in '"\\$`' else c for c in text)

@@ -1,4 +1,4 @@
-"""What keeps a client from using what its files connect: they look right, and it goes by something else."""
+"""Finds out why a client doesn't use what its files connect, although they look right."""
 
 from __future__ import annotations
 
@@ -15,48 +15,50 @@ from mcp_memory.text.parsed_values import table_at, value_at
 
 
 def unused_file(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
-    """Why the client does not go by a file that has something of ours; None where it does."""
+    """Why the client ignores a file that has something of ours; None if it doesn't."""
     try:
         text = (content or b"").decode()
-        if not any(piece.is_in(text) for piece in target.entries):
+        if not any(entry.is_in(text) for entry in target.entries):
             return None
     except (McpMemoryError, UnicodeDecodeError):
-        return None  # then nothing of ours is seen in it
+        return None  # a broken file shows nothing of ours
     if other := overriding_file(client, target):
         return f"{TITLES[client]} reads {other} instead of {target.file}: copy the lines about memory from there"
     return explain_unread(client, target, content)
 
 
-def unused_server(client: str, name: str, entry: Mapping[str, Any], place: ClientPaths) -> str | None:
-    """What keeps the client from connecting to a server that is configured under that name; None where nothing does."""
+def unused_server(client: str, name: str, entry: Mapping[str, Any], paths: ClientPaths) -> str | None:
+    """Why the client doesn't connect to the server that is configured under that name; None if it does."""
     if client == "claude-code":
-        return ClaudeSettings.read(place).server_off(name, entry.get("url"))
-    file = config_file(client, "project", place)
+        return ClaudeSettings.read(paths).server_off(name, entry.get("url"))
+    file = config_file(client, "project", paths)
     over = table_at(config_files.read_table(file), "mcp_servers", name) if file else {}
     if {**entry, **over}.get("enabled") is False:
-        return f"enabled = false in {file if 'enabled' in over else config_file(client, 'user', place)}"
+        return f"enabled = false in {file if 'enabled' in over else config_file(client, 'user', paths)}"
     return None
 
 
-def why_hooks_are_off(client: str, place: ClientPaths) -> str | None:
-    """What switches all hooks of a client off, as far as its files tell."""
+def why_hooks_are_off(client: str, paths: ClientPaths) -> str | None:
+    """What switches all hooks of a client off, as far as its files show."""
     if client == "claude-code":
-        return ClaudeSettings.read(place).hooks_off()
+        return ClaudeSettings.read(paths).hooks_off()
     for scope in ("project", "user"):
-        file = config_file(client, scope, place)
+        file = config_file(client, scope, paths)
         if file and value_at(config_files.read_table(file), "features", "hooks") is False:
             return f"features.hooks = false in {file}"
     return None
 
 
-def rule_wanted(server: str, place: ClientPaths, remedy: str) -> str | None:
-    """A line for a person where Claude Code asks before each call of our tools, or forbids it, and nobody said so."""
-    said = ClaudeSettings.read(place).permission(server)
-    if said == "no rule":
+def missing_rule(server: str, paths: ClientPaths, remedy: str) -> str | None:
+    """What to do if Claude Code asks before each call of our tools, or forbids it, and you made no rule for that."""
+    permission = ClaudeSettings.read(paths).permission(server)
+    if permission == "no rule":
         return f"Claude Code asks before each memory tool, and `claude -p` refuses it: {remedy}"
-    return f"a rule in permissions.deny shuts memory tools out: look for mcp__{server}" if said == "denied" else None
+    if permission == "denied":
+        return f"a rule in permissions.deny blocks the memory tools: look for mcp__{server}"
+    return None
 
 
 def by_hand(server: str) -> str:
-    """What to do where `install` cannot put the rule in."""
+    """What to do if `install` can't add the rule."""
     return f"add {rule_for(server)!r} to permissions.allow in its settings.json"

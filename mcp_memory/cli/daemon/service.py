@@ -1,4 +1,4 @@
-"""service: the daemon as a systemd unit of this user, so that it is up from login on."""
+"""The service commands: a systemd user unit that starts the daemon at login."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 
 from mcp_memory.cli.clients.snippets import command_path, vault_option
-from mcp_memory.cli.console import emit, say
-from mcp_memory.cli.options import CommonOptions, command_options, located
+from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
 from mcp_memory.integrations import config_files
@@ -39,11 +38,17 @@ TimeoutStopSec=20
 WantedBy=default.target
 """
 
+NO_SYSTEMD = "no systemd answers for your user here"
+WITHOUT = (
+    "clients with a headers helper (Claude Code, Codex) start the daemon when they need it; for others run "
+    "mcp-memory start at login"
+)
+
 
 @click.group()
 @located
 def service() -> None:
-    """Have the daemon started at login, by systemd.
+    """Have systemd start the daemon at login.
 
     \b
     mcp-memory service install
@@ -54,50 +59,45 @@ def service() -> None:
 @service.command("install")
 @click.option("--dry-run", is_flag=True, help="Only show the unit.")
 @command_options
-def install(common: CommonOptions, dry_run: bool, as_json: bool) -> None:
+def install(cli: CommandContext, dry_run: bool) -> None:
     """Write the unit, enable it, and let systemd take over the daemon.
 
     \b
     mcp-memory service install
     """
-    settings = common.settings()
+    settings = cli.settings
     file = unit_file(settings)
     old = config_files.read(file)
-    change = ConfigChange(
-        ConfigTarget(file, ()), old, unit(settings).encode(), keeps_old=old is not None
-    )  # perhaps a person's edit
+    # An old unit may hold your edits, so it is kept.
+    change = ConfigChange(ConfigTarget(file, ()), old, unit(settings).encode(), keeps_old=old is not None)
     config_files.check(change)
-    backup: Path | None = None
+    changes = diff(change, str(file))
+    lines = [changes.rstrip() or f"{file} is up to date"]
     if not dry_run:
-        _require_systemd()
+        if not _has_systemd():
+            raise Refused(NO_SYSTEMD, hint=f"nothing was changed; {WITHOUT}")
         backup = config_files.apply(change, datetime.now().astimezone())
         _systemctl("daemon-reload")
         if not _is_active(file):
-            launch.stop(settings)  # a daemon of another parent has the vault
+            launch.stop(settings)  # a daemon that systemd did not start holds the vault
         _systemctl("enable", "--now", file.name)
-    if as_json:
-        emit({"unit": str(file), "done": not dry_run, "diff": diff(change, str(file))})
-        return
-    say(diff(change, str(file)).rstrip() or f"{file} is as it should be")
-    if backup:
-        say(f"kept as it was: {backup}")
-    if not dry_run:
-        say(f"enabled: {file.name}")
-        say("  → it runs while you are logged in; to have it also at other times: loginctl enable-linger")
+        lines += [f"backup: {backup}"] if backup else []
+        lines.append(f"enabled: {file.name}")
+        lines.append("  → it runs while you are logged in; to run it at other times too: loginctl enable-linger")
+    cli.show({"unit": str(file), "done": not dry_run, "diff": changes}, lines)
 
 
 @service.command("uninstall")
 @command_options
-def uninstall(common: CommonOptions, as_json: bool) -> None:
-    """Stop and disable the unit, and remove it. One that somebody has edited is kept beside itself, with a date.
+def uninstall(cli: CommandContext) -> None:
+    """Stop and disable the unit, and remove it. If you have edited it, a copy with a date is kept beside it.
 
     \b
     mcp-memory service uninstall
     """
-    settings = common.settings()
-    file = unit_file(settings)
+    file = unit_file(cli.settings)
     old = config_files.read(file)
-    change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(settings).encode())
+    change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(cli.settings).encode())
     config_files.check(change)
     backup: Path | None = None
     if old is not None:
@@ -106,47 +106,31 @@ def uninstall(common: CommonOptions, as_json: bool) -> None:
         backup = config_files.apply(change, datetime.now().astimezone())
         if _has_systemd():
             _systemctl("daemon-reload")
-    if as_json:
-        emit({"unit": str(file), "removed": old is not None, "backup": backup and str(backup)})
-        return
-    say(f"removed: {file}" if old is not None else f"there is no {file}")
-    if backup:
-        say(f"kept as it was: {backup}")
+    lines = [f"removed: {file}" if old is not None else f"there is no {file}"]
+    lines += [f"backup: {backup}"] if backup else []
+    cli.show({"unit": str(file), "removed": old is not None, "backup": backup and str(backup)}, lines)
 
 
 @service.command("status")
 @command_options
-def status(common: CommonOptions, as_json: bool) -> None:
-    """Say whether the unit is there, enabled and active.
+def status(cli: CommandContext) -> None:
+    """Show whether the unit is installed, enabled and active.
 
     \b
     mcp-memory service status
     """
-    file = unit_file(common.settings())
+    file = unit_file(cli.settings)
     has_systemd = _has_systemd()
     facts = {
         "systemd": has_systemd,
         "unit": str(file) if file.exists() else None,
-        "enabled": has_systemd and _asked("is-enabled", file.name) == "enabled",
+        "enabled": has_systemd and _run("is-enabled", file.name).stdout.strip() == "enabled",
         "active": has_systemd and _is_active(file),
     }
-    if as_json:
-        emit(facts)
-        return
-    if not has_systemd:
-        say(f"{NO_SYSTEMD}: {WITHOUT}")
-        return
-    say(f"{file.name}: {'there' if facts['unit'] else 'not installed'}")
+    lines = [f"{file.name}: {'installed' if facts['unit'] else 'not installed'}"]
     if facts["unit"]:
-        say(f"  enabled  {'yes' if facts['enabled'] else 'no'}")
-        say(f"  active   {'yes' if facts['active'] else 'no'}")
-
-
-NO_SYSTEMD = "no systemd answers for your user here"
-WITHOUT = (
-    "clients with a headers helper (Claude Code, Codex) start the daemon when they need it; for others run "
-    "mcp-memory start at login"
-)
+        lines += [f"  {name:<7}  {'yes' if facts[name] else 'no'}" for name in ("enabled", "active")]
+    cli.show(facts, lines if has_systemd else [f"{NO_SYSTEMD}: {WITHOUT}"])
 
 
 def unit_file(settings: Settings) -> Path:
@@ -156,7 +140,7 @@ def unit_file(settings: Settings) -> Path:
 
 
 def unit(settings: Settings) -> str:
-    """The unit's text. systemd starts it without our environment: what is ours of it is spelled out."""
+    """The unit's text. systemd starts it without our environment, so the unit names our variables."""
     words = [*shlex.split(command_path()), "serve", "--vault", str(settings.vault_path)]
     if settings.file:
         words += ["--config", str(settings.file.absolute())]
@@ -176,16 +160,11 @@ def restarted_by_systemd(settings: Settings) -> bool:
 
 
 def _quoted(word: str) -> str:
-    """One word of a unit, where a percent sign begins a specifier. Raises Refused for one that no unit can hold."""
+    """One word of a unit, where a percent sign begins a specifier. Raises Refused for a word with a line break."""
     if "\n" in word or "\r" in word:
-        raise Refused("a path with a line end in it cannot stand in a unit", hint="rename the folder")
+        raise Refused("a systemd unit can't hold a path with a line break", hint="rename the folder")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
-
-
-def _require_systemd() -> None:
-    if not _has_systemd():
-        raise Refused(NO_SYSTEMD, hint=f"nothing was changed; {WITHOUT}")
 
 
 def _has_systemd() -> bool:
@@ -193,19 +172,15 @@ def _has_systemd() -> bool:
 
 
 def _is_active(file: Path) -> bool:
-    return _asked("is-active", file.name) == "active"
-
-
-def _asked(question: str, name: str) -> str:
-    return _run(question, name).stdout.strip()
+    return _run("is-active", file.name).stdout.strip() == "active"
 
 
 def _systemctl(*arguments: str) -> None:
     done = _run(*arguments)
     if done.returncode:
-        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
         command = f"systemctl --user {shlex.join(arguments)}"
-        raise McpMemoryError(f"{command}: {said}", hint="journalctl --user -e tells more")
+        raise McpMemoryError(f"{command}: {reason}", hint="for details: journalctl --user -e")
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:

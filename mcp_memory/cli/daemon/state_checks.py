@@ -1,4 +1,4 @@
-"""Checks on this vault's state folder that need no daemon: its permissions, tokens and leftovers."""
+"""Checks a vault's state folder without a daemon: permissions, tokens, leftovers, hooks that timed out."""
 
 from __future__ import annotations
 
@@ -22,56 +22,48 @@ from mcp_memory.hooks.hook_report import count_late
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
 
-LOOKED_AT = 50
-"""Of session starts and of prompts, the latest."""
+CHECKED_CALLS = 50
+"""The latest session starts, and as many prompts."""
 
 LATE_SHARE = 0.1
-"""A busy machine now and then is nothing to mend; more is."""
+"""Fewer late hooks than that are normal on a machine that is busy now and then."""
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_state(settings: Settings) -> list[Finding]:
-    """What is odd with it, and whether a daemon runs."""
-    state = settings.state
-    found = [
-        Finding(
-            "error" if place == state.tokens else "warning",
-            f"{place} can be read by other users",
-            f"mcp-memory doctor --fix, or: chmod go-rwx {shlex.quote(str(place))}",
-            fixable=True,
-        )
-        for place in _exposed(state)
-    ]
+    """What is wrong with the state folder, and whether a daemon runs."""
+    return list(_findings(settings, settings.state))
+
+
+def _findings(settings: Settings, state: StateFolder) -> Iterator[Finding]:
+    for place in _exposed(state):
+        severity = "error" if place == state.tokens else "warning"
+        remedy = f"mcp-memory doctor --fix, or: chmod go-rwx {shlex.quote(str(place))}"
+        yield Finding(severity, f"{place} can be read by other users", remedy, fixable=True)
     if _lost_its_tokens(state):
         what = f"{state.tokens} is damaged, so no client can authenticate"
         remedy = "mcp-memory doctor --fix removes it and makes new tokens; reinstall clients that keep one in a file"
-        found.append(Finding("error", what, remedy, fixable=True))
-    found += [
-        Finding(
-            "error",
-            f"{place} is in the place of the index",
-            "mcp-memory doctor --fix removes it and rebuilds the index from the files",
-            fixable=True,
-        )
-        for place in _in_the_way(state)
-    ]
-    found += _silences(state)
+        yield Finding("error", what, remedy, fixable=True)
+    for place in _in_the_way(state):
+        remedy = "mcp-memory doctor --fix removes it and rebuilds the index from the files"
+        yield Finding("error", f"{place} is in the place of the index", remedy, fixable=True)
+    yield from _late_hooks(state)
     if changes := settings_in_force.find_changes(settings):
         what = f"changed since the daemon started, so not in effect yet: {settings_in_force.describe_changes(changes)}"
-        found.append(Finding("warning", what, settings_in_force.RESTART))
+        yield Finding("warning", what, settings_in_force.RESTART)
     if is_held(state):
-        return found
+        return
     start = snippets.start_command(settings)
     if state.daemon.exists():
         what = f"{state.daemon} is left from a daemon that was killed"
-        found.append(Finding("warning", what, f"mcp-memory doctor --fix, or: {start}", fixable=True))
-    what = f"no daemon runs for {settings.vault_path}: agents cannot reach it"
-    return [*found, Finding("info", what, start)]
+        yield Finding("warning", what, f"mcp-memory doctor --fix, or: {start}", fixable=True)
+    yield Finding("info", f"no daemon runs for {settings.vault_path}: agents cannot reach it", start)
 
 
 def mend(settings: Settings) -> list[str]:
-    """Make private what is not, remove what a dead daemon left or what is no index; a line for each. Raises OSError."""
+    """Make private files private again, and remove leftovers and what blocks the index; a line for each. Raises
+    OSError."""
     state = settings.state
     done: list[str] = []
     for place in _exposed(state):
@@ -79,7 +71,7 @@ def mend(settings: Settings) -> list[str]:
         done.append(f"made private again: {place}")
     if _lost_its_tokens(state):
         state.tokens.unlink(missing_ok=True)
-        Credentials(state.tokens).remember()  # there is a new one at once: a daemon that runs goes by it
+        Credentials(state.tokens).remember()  # makes a new one at once, which a running daemon uses
         done.append(f"removed the damaged {state.tokens}: clients get new tokens")
     if state.daemon.exists() and not is_held(state):
         state.daemon.unlink(missing_ok=True)
@@ -95,17 +87,17 @@ def _lost_its_tokens(state: StateFolder) -> bool:
         Credentials(state.tokens).has(PERSON)
     except TokensDamaged:
         return True
-    except McpMemoryError:
-        return False  # it is open to others, which is said
+    except McpMemoryError:  # readable by others, which is a finding of its own
+        pass
     return False
 
 
-def _silences(state: StateFolder) -> list[Finding]:
-    """Of the latest calls of hooks, those that ended with nothing because their deadline was over."""
+def _late_hooks(state: StateFolder) -> Iterator[Finding]:
+    """Hooks that gave agents nothing because their deadline had passed."""
     with suppress(OSError):
         calls = list(hook_log.read_lines(str(state.hooks)))
-        starts = [line for line in calls if line.get("event") == "session-start"][-LOOKED_AT:]
-        prompts = [line for line in calls if line.get("event") == "prompt"][-LOOKED_AT:]
+        starts = [call for call in calls if call.get("event") == "session-start"][-CHECKED_CALLS:]
+        prompts = [call for call in calls if call.get("event") == "prompt"][-CHECKED_CALLS:]
         late_starts, late_prompts = count_late(starts), count_late(prompts)
         if late := late_starts + late_prompts:
             what = (
@@ -113,19 +105,18 @@ def _silences(state: StateFolder) -> list[Finding]:
                 f"{late_prompts} of the last {len(prompts)} prompts"
             )
             severity = "warning" if late > LATE_SHARE * (len(starts) + len(prompts)) else "info"
-            return [Finding(severity, what, "if it continues, raise hooks.session_start_ms or hooks.prompt_ms")]
-    return []
+            yield Finding(severity, what, "if it continues, raise hooks.session_start_ms or hooks.prompt_ms")
 
 
 def _in_the_way(state: StateFolder) -> list[Path]:
-    """What the index, which replaces its own damaged files, cannot replace by itself."""
+    """What keeps the index from replacing its own damaged files."""
     if state.index.is_symlink() or state.index.is_file():
         return [state.index]
     return [place for place in _below(state.index) if place.is_symlink() or not place.is_file()]
 
 
 def _exposed(state: StateFolder) -> list[Path]:
-    """What is ours there and open to others, the folder itself first."""
+    """Our files there that others may read, the folder itself first."""
     return [place for place in (state.root, *_below(state.root)) if _is_open(place)]
 
 

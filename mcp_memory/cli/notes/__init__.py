@@ -1,1 +1,1 @@
-"""Commands for notes: search, recall, append, forget, restore, list, log."""
+"""Commands for notes: search, recall, append, log, forget, restore, list, erase."""

@@ -1,80 +1,66 @@
-"""search, recall, append, forget, erase: the tools for people."""
+"""Commands that find, read and store notes: search, recall, append, log."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, is_styled, print_status, say
-from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.notes.explain_table import explain_table, list_left_out
-from mcp_memory.cli.options import CommonOptions, TextCommand, command_options
-from mcp_memory.cli.shell_hints import recall_to_commands, tools_to_commands
+from mcp_memory.cli.console import emit, is_styled, print_status, recall_to_commands, say, tools_to_commands
+from mcp_memory.cli.options import CommandContext, TextCommand, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import quoted, visible
+from mcp_memory.text.pluralize import counted
 
-project = click.option("--project", help="This project's notes and those without one; default: all.")
+_kinds = click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
+_project = click.option("--project", help="This project's notes and those without one; default: all.")
+
+_RETRIEVERS = ("lexical", "section", "dense")
+_COLUMNS = ("", "words", "section", "vectors", "boosts", "sum", "score", "words of the question")
+_LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; good neighbors raise a passage further."
 
 
 @click.command(cls=TextCommand)
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", default=6, show_default=True, help="How many hits.")
-@click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
+@_kinds
 @click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
 @click.option("--since", help="Only notes dated from here on, e.g. 2026-11-01.")
 @click.option("--until", help="Only notes dated before this.")
 @click.option("--path", help="Only this folder or file.")
-@click.option("--archived", is_flag=True, help="Also retired and expired notes.")
+@click.option("--archived", "include_archived", is_flag=True, help="Also retired and expired notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
-@click.option("--explain", is_flag=True, help="Draw a table of why each hit is where it is.")
-@project
+@click.option("--explain", is_flag=True, help="Print a table of why each hit is where it is.")
+@_project
 @command_options
-def search(
-    common: CommonOptions,
-    query: tuple[str, ...],
-    limit: int,
-    kinds: tuple[str, ...],
-    tags: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    path: str | None,
-    archived: bool,
-    mode: str,
-    explain: bool,
-    project: str | None,
-    as_json: bool,
-) -> None:
+def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
     """Find notes by what they say.
 
     \b
     mcp-memory search "why did we drop redis"
     mcp-memory search --kind fix --since 2026-11-01 timeout
     """
-    arguments = {
-        "query": " ".join(query), "limit": limit, "kinds": list(kinds) or None, "tags": list(tags) or None,
-        "project": project, "since": since, "until": until, "path": path, "include_archived": archived or None,
-        "mode": mode, "explain": explain or None,
-    }  # fmt: skip
-    answer = ask(common.settings(), "search", arguments)
-    if as_json:
+    answer = cli.ask("search", query=" ".join(query), **filters)
+    if cli.as_json:
         emit(answer)
         return
     if answer.get("degraded"):
         print_status(f"note: {answer['degraded']}")
+    for hit in answer["hits"]:
+        _print_hit(hit)
     if not answer["hits"]:
         say(tools_to_commands(answer.get("note") or "nothing found"))
-        if answer.get("left_out"):
-            say(list_left_out(answer["left_out"]))
+    elif filters["explain"]:
+        for line in _explain(answer["hits"]):
+            say(line)
+    for passage in answer.get("left_out", ()):
+        where = f"{passage['path']}:{passage['start_line']}"
+        say(f"left out by {', '.join(passage['filters'])}: {where}  {passage['title']}")
+    if not answer["hits"]:
         return
-    for hit in answer["hits"]:
-        _show_hit(hit)
-    if explain:
-        say(explain_table(answer["hits"]))
-        if answer.get("left_out"):
-            say(list_left_out(answer["left_out"]))
     if answer.get("note"):
         print_status(f"note: {answer['note']}")
     signs = ", ".join(f"{name} {value:.2f}" for name, value in answer.get("signs", {}).items())
@@ -87,34 +73,19 @@ def search(
 @click.option("--path", help="A note in full, by path.")
 @click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
 @click.option("--phase", help="What comes next: start, prompt, plan, build, debug or review.")
-@click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
+@_kinds
 @click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
-@project
+@_project
 @command_options
-def recall(
-    common: CommonOptions,
-    query: tuple[str, ...],
-    ids: tuple[str, ...],
-    path: str | None,
-    lines: str | None,
-    phase: str | None,
-    kinds: tuple[str, ...],
-    budget_tokens: int | None,
-    project: str | None,
-    as_json: bool,
-) -> None:
+def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
     """Read memory as an agent does: for a question, by id or path, or (with nothing) at session start.
 
     \b
     mcp-memory recall "how do we deploy"
     mcp-memory recall --path memory/2026-11-21.md --lines 1-20
     """
-    arguments = {
-        "query": " ".join(query) or None, "ids": list(ids) or None, "path": path, "lines": lines, "phase": phase,
-        "kinds": list(kinds) or None, "budget_tokens": budget_tokens, "project": project,
-    }  # fmt: skip
-    answer = ask(common.settings(), "recall", arguments)
-    emit(answer) if as_json else say(recall_to_commands(answer["text"]))
+    answer = cli.ask("recall", query=" ".join(query) or None, **wanted)
+    cli.show(answer, [recall_to_commands(answer["text"])])
 
 
 @click.command(cls=TextCommand)
@@ -124,21 +95,10 @@ def recall(
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
 @click.option("--supersedes", metavar="ID", help="The note that this one replaces.")
 @click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
-@click.option("--path", help="A new file's exact path inside home.")
+@click.option("--path", help="A new file's exact path inside the managed folder.")
 @click.option("--project", help="The project it belongs to; default: none.")
 @command_options
-def append(
-    common: CommonOptions,
-    words: tuple[str, ...],
-    kind: str,
-    title: str | None,
-    tags: tuple[str, ...],
-    supersedes: str | None,
-    expires: str | None,
-    path: str | None,
-    project: str | None,
-    as_json: bool,
-) -> None:
+def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
     """Store a note: from the argument, or from standard input.
 
     \b
@@ -150,75 +110,79 @@ def append(
         if sys.stdin.isatty():
             raise InvalidInput("no content", hint="pass it as an argument, or pipe it in")
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    arguments = {
-        "content": content, "kind": kind, "title": title, "tags": list(tags) or None, "supersedes": supersedes,
-        "expires": expires, "path": path, "project": project, "source": PERSON,
-    }  # fmt: skip
-    answer = ask(common.settings(), "append", arguments)
-    if as_json:
-        emit(answer)
-        return
-    say(f"{answer['outcome']}  {answer['path']}  ({answer['id']})")
-    if answer["similar"]:
-        say(f"similar notes: {', '.join(answer['similar'])}")
+    answer = cli.ask("append", content=content, source=PERSON, **fields)
+    similar = [f"similar notes: {', '.join(answer['similar'])}"] if answer["similar"] else []
+    cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})", *similar])
 
 
 @click.command()
-@click.argument("note")
-@click.option("--reason", help="Why, in a few words.")
+@click.argument("note", required=False)
+@click.option("--at", metavar="COMMIT", help="Print the note as it was in this commit.")
+@click.option("-n", "--limit", type=click.IntRange(1, 5000), default=20, show_default=True, help="How many commits.")
 @command_options
-def forget(common: CommonOptions, note: str, reason: str | None, as_json: bool) -> None:
-    """Hide a note or log entry (id or path) from every answer, including your own files. The file stays.
+def log(cli: CommandContext, note: str | None, at: str | None, limit: int) -> None:
+    """Show the history of the vault, or of one note (id or path) wherever it was moved, from its git repository.
 
     \b
-    mcp-memory forget notes/fact/old-port.md
-    mcp-memory restore notes/fact/old-port.md
+    mcp-memory log                                        the latest commits
+    mcp-memory log 01M7Z3HPR77M1K414E2NKABTV4             when the note came, moved and changed, and by whom
+    mcp-memory log notes/fact/port.md --at 3f2c1d0        the note as it was then
     """
-    arguments = {"target": note, "reason": reason, "source": PERSON, "personal": True}
-    answer = ask(common.settings(), "forget", arguments)
-    emit(answer) if as_json else say(f"forgotten  {answer['path']}  (mcp-memory restore {answer['id']})")
-
-
-@click.command()
-@click.argument("note")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@command_options
-def erase(common: CommonOptions, note: str, yes: bool, as_json: bool) -> None:
-    """Erase a note or log entry (id or path) and everything mcp-memory kept of it. This cannot be undone.
-
-    \b
-    mcp-memory erase notes/fact/old-port.md
-    """
-    settings = common.settings()
-    if not yes:
-        if as_json:
-            raise InvalidInput("--json cannot ask", hint="pass --yes if you are sure")
-        planned = ask(settings, "erase", {"target": note})
-        say("this goes for good:")
-        for line in planned["erased"]:
-            say(f"  {line}")
-        click.confirm("erase it?", abort=True)
-    answer = ask(settings, "erase", {"target": note, "sure": True})
-    if as_json:
-        emit(answer)
+    if at is not None and note is None:
+        raise InvalidInput("--at without a note", hint="name one: mcp-memory log NOTE --at COMMIT")
+    answer = cli.ask("log", target=note, at=at, limit=limit)
+    if at is not None:
+        cli.show(answer, [answer["text"].rstrip("\n")])
         return
-    for line in answer["erased"]:
-        say(f"erased: {line}")
-    say("not erased:")
-    for line in answer["beyond"]:
-        say(f"  {line}")
+    nothing = "no commit holds it yet" if note else "no commit yet"
+    cli.show(answer, map(_commit_line, answer["log"]) if answer["log"] else [nothing])
 
 
-def _show_hit(hit: dict[str, Any]) -> None:
-    # A stored text must not steer the terminal: control characters are shown, not sent.
+def _commit_line(event: dict[str, Any]) -> str:
+    when = event["when"][:16].replace("T", " ")
+    line = f"{when}  {event['commit'][:10]}  {event['who']}  {event['message']}"
+    if event["files"] is not None:
+        return f"{line}  ({counted(event['files'], 'file')})"
+    path = f"{event['before']} → {event['path']}" if event["before"] else event["path"]
+    return f"{line}\n  {event['change']}  {path}"
+
+
+def _print_hit(hit: dict[str, Any]) -> None:
     score, place = f"{hit['score']:.2f}", visible(f"{hit['path']}:{hit['start_line']}-{hit['end_line']}")
-    named = hit["heading"] or hit["title"]
-    shown = (None if named == hit["snippet"].strip() else named, hit["kind"], hit["date"], hit["id"])
-    about = visible(" · ".join(part for part in shown if part and part != f"path:{hit['path']}"))
+    heading = hit["heading"] or hit["title"]
+    facts = (None if heading == hit["snippet"].strip() else heading, hit["kind"], hit["date"], hit["id"])
+    about = visible(" · ".join(fact for fact in facts if fact and fact != f"path:{hit['path']}"))
     if is_styled():
-        # Not rich: its import would be a quarter of what a search takes.
+        # Not rich, whose import would take a quarter of the time of a search.
         score, place = click.style(score, dim=True), click.style(place, fg="cyan", bold=True)
         about = click.style(about, dim=True)
     print(f"{score} {place}  {about}")
     print(quoted(hit["snippet"].strip()))
     say()
+
+
+def _explain(hits: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A table with one line for each hit, in their order."""
+    rows = [_COLUMNS, *(_explain_hit(number, hit) for number, hit in enumerate(hits, 1))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield _LEGEND
+
+
+def _explain_hit(number: int, hit: dict[str, Any]) -> tuple[str, ...]:
+    why = hit["explain"]
+    boosts = " ".join(f"{name} {value:+.2f}" for name, value in why["boosts"].items())
+    total = why["fused"] + sum(why["boosts"].values())
+    ranks = (
+        f"#{why['ranks'][name]} {why['scores'][name]:.2f} {why['parts'][name]:+.2f}" if name in why["ranks"] else "-"
+        for name in _RETRIEVERS
+    )
+    return (
+        str(number),
+        *ranks,
+        visible(boosts),
+        f"{total:.2f}",
+        f"{hit['score']:.2f}",
+        visible(", ".join(why["terms"])),
+    )

@@ -1,4 +1,4 @@
-"""extract, audit: what an agent's transcript holds, and what of it memory holds."""
+"""Commands that compare a transcript with memory: extract stores what is worth remembering, audit lists it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.plain import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
-from mcp_memory.cli.console import emit, head, print_status, say
-from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, command_options
+from mcp_memory.cli.console import Heading, Remark
+from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.extraction.candidate import Candidate
@@ -26,12 +25,10 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
 
 MOST_BATCH_CHARS = 500_000
-"""Of messages in one call: a daemon refuses requests over some megabytes."""
+"""Of messages in one question: a daemon refuses requests over a few megabytes."""
 MOST_TEXTS = 100
 LOST = 5
-"""The exit code of an audit that found something that would be lost."""
-
-_UNSEEN = "not checked: anything that the rules do not recognize"
+"""The exit code of an audit that found something missing."""
 
 _PLURALS = {"fix": "fixes"}
 
@@ -39,69 +36,57 @@ _PLURALS = {"fix": "fixes"}
 @click.command()
 @click.argument("transcript")
 @click.option("--session", help="The session's name; default: its own, or the file's.")
-@click.option(
-    "--client", help="Whose transcript it is: claude-code, codex …; default: the one in whose folder it lies."
-)
-@click.option("--project", help="The project that it is about; default: that of the folder it was worked in, or none.")
+@click.option("--client", help="Whose transcript it is: claude-code, codex …; default: from its folder.")
+@click.option("--project", help="The project that it is about; default: that of the session's folder, or none.")
 @click.option("--dry-run", is_flag=True, help="Show what would be found, without storing it.")
 @command_options
 def extract(
-    common: CommonOptions,
-    transcript: str,
-    session: str | None,
-    client: str | None,
-    project: str | None,
-    dry_run: bool,
-    as_json: bool,
+    cli: CommandContext, transcript: str, session: str | None, client: str | None, project: str | None, dry_run: bool
 ) -> None:
-    """Store what a transcript holds that is worth remembering: preferences, decisions, corrections, fixes, facts.
+    """Store what is worth remembering in a transcript: preferences, decisions, corrections, fixes, facts.
 
-    What you state outright is stored at once and named when the next session starts (extraction.auto_accept); the rest
-    waits in _inbox/ for: mcp-memory review. The same transcript again stores nothing. TRANSCRIPT is a client's file,
-    the id of a session, or a file with one message per line, as JSON.
+    What you state outright is stored at once and listed when the next session starts (extraction.auto_accept); the rest
+    waits in _inbox/ for: mcp-memory review. Extracting the same transcript again stores nothing. TRANSCRIPT is a
+    client's file, a session id, or a file with one JSON message per line.
 
     \b
     mcp-memory extract talk.jsonl --dry-run
     echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl
     """
-    heard = read_transcript(transcript, common.settings())
+    captured = read_transcript(transcript, cli.settings)
     if dry_run:
-        found = extract_candidates(heard.messages)
-        if as_json:
-            emit({"found": [_payload(each) for each in found]})
-            return
-        for each in found:
-            _show(each, "store" if each.outright else f"{each.score:.2f}")
-        say(f"{counted(len(found), 'candidate')} in {counted(len(heard.messages), 'message')}; nothing was stored")
+        found = extract_candidates(captured.messages)
+        lines = [_line(candidate, "store" if candidate.outright else f"{candidate.score:.2f}") for candidate in found]
+        messages = counted(len(captured.messages), "message")
+        lines.append(f"{counted(len(found), 'candidate')} in {messages}; nothing was stored")
+        cli.show({"found": [_payload(candidate) for candidate in found]}, lines)
         return
-    taken: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None}
-    for batch in _batches(heard.messages):
-        asked = {
-            "file": heard.file, "client": client or heard.client, "session": session or heard.session,
-            "project": project or heard.project, "messages": write_plain(batch),
-        }  # fmt: skip
-        answer = ask(common.settings(), "extract", asked)
-        taken = {
-            "active": [*taken["active"], *answer["active"]],
-            "waiting": [*taken["waiting"], *answer["waiting"]],
-            "known": taken["known"] + answer["known"],
-            "problem": answer["problem"] or taken["problem"],
-        }
-    if as_json:
-        emit(taken)
-        return
-    for each in taken["active"]:
-        say(f"stored: {each}  (undo: mcp-memory review --undo {each})")
-    waiting = len(taken["waiting"])
-    say(f"{counted(waiting, 'candidate')} for review{': mcp-memory review' if waiting else ''}; {taken['known']} known")
-    if taken["problem"]:
-        print_status(f"note: no language model was asked: {taken['problem']}")
+    result: dict[str, Any] = {"active": [], "waiting": [], "known": 0, "problem": None}
+    for batch in _batches(captured.messages):
+        answer = cli.ask(
+            "extract",
+            file=captured.file,
+            client=client or captured.client,
+            session=session or captured.session,
+            project=project or captured.project,
+            messages=write_plain(batch),
+        )
+        for name in ("active", "waiting", "known"):
+            result[name] += answer[name]
+        result["problem"] = answer["problem"] or result["problem"]
+    waiting = len(result["waiting"])
+    command = ": mcp-memory review" if waiting else ""
+    lines = [f"stored: {note}  (undo: mcp-memory review --undo {note})" for note in result["active"]]
+    lines.append(f"{counted(waiting, 'candidate')} for review{command}; {result['known']} known")
+    if result["problem"]:
+        lines.append(Remark(f"note: no language model was asked: {result['problem']}"))
+    cli.show(result, lines)
 
 
 @click.command()
 @click.argument("transcript")
 @command_options
-def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
+def audit(cli: CommandContext, transcript: str) -> None:
     """Check which statements in a transcript are worth remembering but missing from memory.
 
     Exits with 5 if any are missing; `mcp-memory extract` stores them. Candidates that wait for review count as held.
@@ -111,40 +96,57 @@ def audit(common: CommonOptions, transcript: str, as_json: bool) -> None:
     mcp-memory audit talk.jsonl
     mcp-memory audit talk.jsonl --json | jq .share_lost
     """
-    found = extract_candidates(read_transcript(transcript, common.settings()).messages)
-    holders: list[dict[str, Any] | None] = []
+    found = extract_candidates(read_transcript(transcript, cli.settings).messages)
+    audited: list[tuple[Candidate, Holder | None]] = []
     for at in range(0, len(found), MOST_TEXTS):
-        texts = [each.text for each in found[at : at + MOST_TEXTS]]
-        holders += ask(common.settings(), "held", {"texts": texts})["held"]
-    audited = [(one, Holder(**by) if by else None) for one, by in zip(found, holders, strict=True)]
+        batch = found[at : at + MOST_TEXTS]
+        holders = cli.ask("held", texts=[candidate.text for candidate in batch])["held"]
+        audited += ((one, Holder(**by) if by else None) for one, by in zip(batch, holders, strict=True))
     lost = [candidate for candidate, holder in audited if not holder]
     share_lost = len(lost) / len(audited) if audited else 0.0
-    if as_json:
-        emit({"found": [_audited(*pair) for pair in audited], "lost": len(lost), "share_lost": round(share_lost, 3)})
-    else:
-        _print_audit(audited, lost, share_lost, transcript)
+    payload = [
+        {**_payload(candidate), "held_by": by and {"id": by.id, "path": by.path}, "waiting": bool(by and by.waiting)}
+        for candidate, by in audited
+    ]
+
+    def lines() -> Iterator[str]:
+        for candidate, holder in audited:
+            if holder:
+                waits = ", waiting for review" if holder.waiting else ""
+                yield _line(candidate, "held", f"  ({holder.path}{waits})")
+        yield from (_line(candidate, "LOST") for candidate in lost)
+        if not audited:
+            yield "the rules found nothing worth remembering"
+        elif lost:
+            kinds = Counter(candidate.kind.value for candidate in lost)
+            counts = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
+            yield Heading(f"{len(lost)} of {len(audited)} would be lost ({share_lost:.0%}): {counts}")
+            yield f"to store them: mcp-memory extract {transcript}"
+        else:
+            yield f"memory has all {len(audited)} that the rules found"
+        yield "not checked: anything that the rules do not recognize"
+
+    cli.show({"found": payload, "lost": len(lost), "share_lost": round(share_lost, 3)}, lines())
     if lost:
         raise click.exceptions.Exit(LOST)
 
 
-def read_transcript(named: str, settings: Settings) -> CapturedMessages:
+def read_transcript(target: str, settings: Settings) -> CapturedMessages:
     """A client's transcript by its file or its session, or a file in the plain form. Raises NotFound, InvalidInput,
     Refused, StorageFailed."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     places = TranscriptPaths(settings.capture.folders)
     try:
-        return read_session(places, find_transcript(places, named), zone)
+        return read_session(places, find_transcript(places, target), zone)
     except Refused:
-        file = Path(named).expanduser().resolve()
-        return CapturedMessages(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(_bytes_of(named), zone))
-
-
-def _bytes_of(named: str) -> bytes:
+        file = Path(target).expanduser().resolve()
     try:
-        return Path(named).expanduser().read_bytes()
+        data = file.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"{named} cannot be read: {error.strerror}", hint="pass the path of a transcript") from error
+        hint = "pass the path of a transcript"
+        raise InvalidInput(f"{target} cannot be read: {error.strerror}", hint=hint) from error
+    return CapturedMessages(str(file), DEFAULT_CLIENT, file.stem, None, read_plain(data, zone))
 
 
 def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptMessage]]:
@@ -160,39 +162,13 @@ def _batches(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptM
         yield batch
 
 
-def _payload(each: Candidate) -> dict[str, Any]:
+def _payload(candidate: Candidate) -> dict[str, Any]:
     return {
-        "kind": each.kind.value, "title": each.title, "text": each.text, "score": each.score,
-        "at_once": each.outright, "offset": each.offset, "speaker": each.speaker,
-        "at": each.at.isoformat() if each.at else None,
+        "kind": candidate.kind.value, "title": candidate.title, "text": candidate.text, "score": candidate.score,
+        "at_once": candidate.outright, "offset": candidate.offset, "speaker": candidate.speaker,
+        "at": candidate.at.isoformat() if candidate.at else None,
     }  # fmt: skip
 
 
-def _audited(candidate: Candidate, holder: Holder | None) -> dict[str, Any]:
-    held_by = holder and {"id": holder.id, "path": holder.path}
-    return {**_payload(candidate), "held_by": held_by, "waiting": bool(holder and holder.waiting)}
-
-
-def _print_audit(
-    audited: Sequence[tuple[Candidate, Holder | None]], lost: Sequence[Candidate], share_lost: float, transcript: str
-) -> None:
-    for candidate, holder in audited:
-        if holder:
-            waits = ", waiting for review" if holder.waiting else ""
-            _show(candidate, "held", f"  ({holder.path}{waits})")
-    for candidate in lost:
-        _show(candidate, "LOST")
-    kinds = Counter(candidate.kind.value for candidate in lost)
-    if not audited:
-        say("the rules found nothing worth remembering")
-    elif lost:
-        by_kind = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
-        head(f"{len(lost)} of {len(audited)} would be lost ({share_lost:.0%}): {by_kind}")
-        say(f"to store them: mcp-memory extract {transcript}")
-    else:
-        say(f"memory has all {len(audited)} that the rules found")
-    say(_UNSEEN)
-
-
-def _show(each: Candidate, mark: str, more: str = "") -> None:
-    say(f"{mark:<8}{each.kind.value:<11}{' '.join(each.text.split())[:160]}{more}")
+def _line(candidate: Candidate, mark: str, more: str = "") -> str:
+    return f"{mark:<8}{candidate.kind.value:<11}{' '.join(candidate.text.split())[:160]}{more}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, fail, head, say
-from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, command_options
+from mcp_memory.cli.console import Heading, fail, say, say_all
+from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
 
 KEYS = "[a]ccept [e]dit [m]erge [d]rop [s]kip [q]uit"
@@ -20,24 +18,19 @@ KEYS_CONTRARY = "[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop [s]kip 
 KEYS_ACTIVE = "[a]ccept [e]dit [d] undo [s]kip [q]uit"
 QUIT = frozenset("q\x03\x04\x1b")
 
+_PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged"}
+
 
 @click.command()
-@click.option("--accept", "accepted", metavar="ID", multiple=True, help="Store it. May be repeated.")
-@click.option("--drop", "dropped", metavar="ID", multiple=True, help="Discard it, and never propose it again.")
-@click.option("--undo", "undone", metavar="ID", multiple=True, help="Undo one that was stored immediately.")
+@click.option("--accept", metavar="ID", multiple=True, help="Store it. May be repeated.")
+@click.option("--drop", metavar="ID", multiple=True, help="Discard it, and never propose it again.")
+@click.option("--undo", metavar="ID", multiple=True, help="Undo one that was stored immediately.")
 @click.option(
     "--accept-all-above", type=click.FloatRange(0, 1), metavar="SCORE",
     help="Accept every candidate with at least this score that contradicts nothing.",
 )  # fmt: skip
 @command_options
-def review(
-    common: CommonOptions,
-    accepted: tuple[str, ...],
-    dropped: tuple[str, ...],
-    undone: tuple[str, ...],
-    accept_all_above: float | None,
-    as_json: bool,
-) -> None:
+def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[str, ...]) -> None:
     """Review the candidates in _inbox/ with one key each: accept, edit, merge into another note, drop, skip, quit.
 
     Then come statements that were stored immediately, until you accept them. A dropped candidate is not proposed
@@ -50,62 +43,50 @@ def review(
     mcp-memory review --accept-all-above 0.8
     mcp-memory review --undo 01M7Z3HPR77M1K414E2NKABTV4
     """
-    settings = common.settings()
-    done: list[dict[str, Any]] = []
-    chosen = [("accept", each) for each in accepted] + [("drop", each) for each in dropped]
-    chosen += [("undo", each) for each in undone]
+    decisions = [(verb, target) for verb in ("accept", "drop", "undo") for target in chosen[verb]]
     if accept_all_above is not None:
-        chosen += [
-            ("accept", each["id"])
-            for each in _waiting(settings)
-            if each["score"] >= accept_all_above and not each["active"] and not each["contradicts"]
+        decisions += [
+            ("accept", item["id"])
+            for item in _waiting(cli)
+            if item["score"] >= accept_all_above and not item["active"] and not item["contradicts"]
         ]
-    if chosen or accept_all_above is not None:
-        for verb, target in dict.fromkeys(chosen):
-            done.append({"verb": verb, **ask(settings, "review", {"verb": verb, "target": target})})
-            if not as_json:
+    if decisions or accept_all_above is not None:
+        done: list[dict[str, Any]] = []
+        for verb, target in dict.fromkeys(decisions):
+            done.append({"verb": verb, **cli.ask("review", verb=verb, target=target)})
+            if not cli.as_json:
                 say(f"{_PAST[verb]}: {done[-1]['title']}  ({done[-1]['path']})")
-        if as_json:
-            emit({"done": done})
-        elif not done:
-            say("no candidate has that score")
+        cli.show({"done": done}, [] if done else ["no candidate has that score"])
         return
-    items = _waiting(settings)
-    if as_json:
-        emit({"waiting": items})
-    elif not items:
-        say("nothing waits for review")
-    elif sys.stdin.isatty():
-        _walk(settings, items)
-    else:
-        for item in items:
-            _show(item)
-        say("to decide with keys, run this in a terminal; for scripts: mcp-memory review --help")
+    items = _waiting(cli)
+    if items and not cli.as_json and sys.stdin.isatty():
+        _review_with_keys(cli, items)
+        return
+    hint = "to decide with keys, run this in a terminal; for scripts: mcp-memory review --help"
+    lines = [*(line for item in items for line in _lines(item)), hint if items else "nothing waits for review"]
+    cli.show({"waiting": items}, lines)
 
 
-_PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged"}
+def _waiting(cli: CommandContext) -> list[dict[str, Any]]:
+    return cli.ask("inbox")["waiting"]
 
 
-def _waiting(settings: Settings) -> list[dict[str, Any]]:
-    return ask(settings, "inbox", {})["waiting"]
-
-
-def _walk(settings: Settings, items: list[dict[str, Any]]) -> None:
+def _review_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
     for number, item in enumerate(items, 1):
         say()
-        _show(item, f"{number} of {len(items)}  ")
+        say_all(_lines(item, f"{number} of {len(items)}  "))
         try:
-            if not _decided(settings, item):
+            if not _decide(cli, item):
                 break
-        except McpMemoryError as error:  # the others can be looked at all the same
+        except McpMemoryError as error:  # you can still review the others
             fail(error.message, error.hint)
-    say(f"{counted(len(_waiting(settings)), 'candidate')} left")
+    say(f"{counted(len(_waiting(cli)), 'candidate')} left")
 
 
-def _decided(settings: Settings, item: Mapping[str, Any]) -> bool:
+def _decide(cli: CommandContext, item: Mapping[str, Any]) -> bool:
     """False if you quit."""
     keys = KEYS_ACTIVE if item["active"] else KEYS_CONTRARY if item["contradicts"] else KEYS
-    asked: dict[str, Any] = {"target": item["id"], "etag": item["etag"]}
+    request: dict[str, Any] = {"target": item["id"], "etag": item["etag"]}
     while True:
         click.echo(f"{keys}  ", nl=False)
         key = click.getchar().lower()
@@ -116,36 +97,35 @@ def _decided(settings: Settings, item: Mapping[str, Any]) -> bool:
             case "s":
                 return True
             case "a":
-                asked |= {"verb": "accept"}
+                request |= {"verb": "accept"}
             case "r" if item["contradicts"]:
-                asked |= {"verb": "accept", "supersede": True}
+                request |= {"verb": "accept", "supersede": True}
             case "e":
                 text = click.edit(str(item["text"]), extension=".md")
                 if text is None or not text.strip():
                     continue
-                asked |= {"verb": "accept", "content": text.strip()}
+                request |= {"verb": "accept", "content": text.strip()}
             case "m" if not item["active"]:
                 into = click.prompt("into which note (id or path; empty: none)", default="", show_default=False)
                 if not into.strip():
                     continue
-                asked |= {"verb": "merge", "into": into.strip()}
+                request |= {"verb": "merge", "into": into.strip()}
             case "d" if item["active"]:
-                asked = {"verb": "undo", "target": item["id"]}
+                request = {"verb": "undo", "target": item["id"]}
             case "d":
-                asked |= {"verb": "drop"}
+                request |= {"verb": "drop"}
             case _:
                 continue
-        answer = ask(settings, "review", asked)
-        say(f"{_PAST[asked['verb']]}: {answer['path']}")
+        answer = cli.ask("review", **request)
+        say(f"{_PAST[request['verb']]}: {answer['path']}")
         return True
 
 
-def _show(item: Mapping[str, Any], before: str = "") -> None:
+def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     state = "stored" if item["active"] else f"score {item['score']:.2f}"
-    head(f"{before}{item['kind']}  {state}  {item['id']}")
-    for line in item["text"].splitlines():
-        say(f"  {line}")
+    yield Heading(f"{before}{item['kind']}  {state}  {item['id']}")
+    yield from (f"  {line}" for line in item["text"].splitlines())
     about = [item["created"] and item["created"].partition("T")[0], item["source"], item["project"]]
-    say(f"  — {', '.join([each for each in about if each] + item['derived_from'])}")
+    yield f"  — {', '.join([fact for fact in about if fact] + item['derived_from'])}"
     for other in item["contradicts"]:
-        say(f"  contradicts: {other['title']}  ({other['path'] or other['id']})")
+        yield f"  contradicts: {other['title']}  ({other['path'] or other['id']})"

@@ -1,14 +1,14 @@
-"""tree, show, compact: the topics that notes are filed under."""
+"""Commands for topics, the folders that notes are filed under: tree, show, compact."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, head, print_status, say
-from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, command_options
+from mcp_memory.cli.console import Heading, Remark
+from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
@@ -17,162 +17,133 @@ from mcp_memory.text.pluralize import counted
 
 
 @click.command()
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="So many levels; 1 = the topics at the top.")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
 @command_options
-def tree(common: CommonOptions, depth: int | None, as_json: bool) -> None:
+def tree(cli: CommandContext, depth: int | None) -> None:
     """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed.
 
-    `stale`: the topic's page, or one below it, does not say what is in it now. The next compaction makes it anew, or a
-    proposal beside it if you have edited it. Folders that you made are shown and left alone.
+    `stale`: the topic's page, or one below it, is out of date. The next compaction writes it again, or a proposal
+    beside it if you have edited it. Folders that you made are shown and left alone.
 
     \b
     mcp-memory tree
-    mcp-memory tree --depth 1     the topics at the top alone
+    mcp-memory tree --depth 1     only the top topics
     mcp-memory show topics/01-x   what a topic is about
     """
-    answer = ask(common.settings(), "tree", {"depth": depth})
-    if as_json:
-        emit(answer)
-        return
-    for line in draw_tree(answer):
-        say(line)
-    if not answer["topics"]:
-        say("no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting"))
+    answer = cli.ask("tree", depth=depth)
+    nothing = "no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting")
+    cli.show(answer, [*draw_tree(answer), *([] if answer["topics"] else [nothing])])
 
 
 @click.command()
 @click.argument("note")
 @command_options
-def show(common: CommonOptions, note: str, as_json: bool) -> None:
-    """Print one note as it is on disk, and where in the topics it is. By id, by path, or a topic by its folder.
+def show(cli: CommandContext, note: str) -> None:
+    """Print one note as it is on disk, and its topic. Takes an id, a path, or a topic's folder.
 
     \b
     mcp-memory show topics/01-x                    a topic's page
     mcp-memory show notes/decision/we-use-uv.md
     mcp-memory show 01M7Z3HPR77M1K414E2NKABTV4     the id that append printed
     """
-    answer = ask(common.settings(), "show", {"target": note})
-    if as_json:
-        emit(answer)
-        return
-    head(answer["title"])
-    above = " › ".join(topic["title"] for topic in answer["in"])
-    rows = [
-        ("path", answer["path"]),
-        ("id", answer["id"]),
-        ("kind", "page of a topic" if answer["shelf"] == "summary" else answer["kind"]),
-        ("dates", _dates(answer)),
-        ("topic", above),
-    ]
-    for name, value in rows:
-        if value:
-            say(f"  {name:<5}  {value}")
-    say()
-    say(answer["text"].rstrip("\n"))
-    if answer["children"]:
-        say()
-        head("read on with mcp-memory show:")
-        for child in answer["children"]:
-            say(f"  {child['path']}  {child['title']}")
+    answer = cli.ask("show", target=note)
+    days = [when.partition("T")[0] for when in (answer["created"], answer["updated"]) if when]
+    rows = {
+        "path": answer["path"],
+        "id": answer["id"],
+        "kind": "page of a topic" if answer["shelf"] == "summary" else answer["kind"],
+        "dates": " to ".join(dict.fromkeys(days)),
+        "topic": " › ".join(topic["title"] for topic in answer["in"]),
+    }
+    facts = [f"  {name:<5}  {value}" for name, value in rows.items() if value]
+    children = [f"  {child['path']}  {child['title']}" for child in answer["children"]]
+    more = ["", Heading("read on with mcp-memory show:"), *children] if children else []
+    cli.show(answer, [Heading(answer["title"]), *facts, "", answer["text"].rstrip("\n"), *more])
 
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Draw the tree as it would be; change nothing.")
-@click.option("--topic", metavar="PATH", help="Only this topic, by its folder: its page, and what joins it.")
-@click.option("--undo", metavar="RUN", help="Take a run back: its notes return, its pages go.")
-@click.option("--runs", is_flag=True, help="List the runs that can be taken back.")
+@click.option("--topic", metavar="PATH", help="Only the topic in this folder: its page, and what joins it.")
+@click.option("--undo", metavar="RUN", help="Undo a run: its notes return, its pages go.")
+@click.option("--runs", is_flag=True, help="List the runs that can be undone.")
 @command_options
-def compact(
-    common: CommonOptions, dry_run: bool, topic: str | None, undo: str | None, runs: bool, as_json: bool
-) -> None:
+def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | None, runs: bool) -> None:
     """File fresh notes under topics, now, and bring the pages of topics up to date.
 
-    Notes of one subject move from topics/_fresh/ into a folder with a page, _summary.md, that says what they say and
-    links to each; topics/_index.md is the map of all topics. Notes are moved and never edited, but for the targets of
-    links, which follow what moves. Few of a kind wait for more, and so do the newest notes (topics.fresh_tail_count).
-    A daemon does this by itself when things are quiet (topics.automatic).
+    Notes about one subject move from topics/_fresh/ into a folder with a page, _summary.md, that sums them up and links
+    to each; topics/_index.md is the map of all topics. Notes are moved and never edited, except that links follow what
+    moves. A subject with few notes waits for more, and so do the newest notes (topics.fresh_tail_count). A daemon
+    compacts on its own when the machine is idle (topics.automatic).
 
-    A page that you have edited is yours. Once its notes have changed, a proposal stands beside it,
-    _summary.proposed.md: rename it over yours, or delete yours.
+    A page that you have edited is yours. When its notes change, a proposal is put beside it, _summary.proposed.md:
+    rename it over yours, or delete yours.
 
     \b
     mcp-memory compact --dry-run               what would move where
     mcp-memory compact                         do it
-    mcp-memory compact --topic topics/01-x     for one topic alone
-    mcp-memory compact --runs                  the runs that can be taken back
-    mcp-memory compact --undo 20261121T093005  take one run back
+    mcp-memory compact --topic topics/01-x     only one topic
+    mcp-memory compact --runs                  the runs that can be undone
+    mcp-memory compact --undo 20261121T093005  undo one run
     """
     if dry_run + runs + (undo is not None) > 1:
         raise InvalidInput("more than one of --dry-run, --undo and --runs", hint="pass one of them")
     if topic is not None and (runs or undo is not None):
         raise InvalidInput("--topic beside --undo or --runs", hint="pass it alone or with --dry-run")
-    settings = common.settings()
     if runs:
-        _list(ask(settings, "runs", {}), as_json=as_json)
+        answer = cli.ask("runs")
+        cli.show(answer, _run_lines(answer["runs"]))
         return
-    asked = {"undo": undo, "dry_run": dry_run or None, "topic": topic}
-    answer = ask(settings, "compact", asked, deadline_s=compaction_s(settings))
-    if as_json:
-        emit(answer)
-    elif dry_run:
-        _tell_preview(answer, settings)
+    deadline_s = compaction_s(cli.settings)
+    answer = cli.ask("compact", deadline_s=deadline_s, undo=undo, dry_run=dry_run or None, topic=topic)
+    if dry_run:
+        cli.show(answer, _preview_lines(answer, cli.settings))
     else:
-        _tell(answer, settings, undone=undo is not None)
+        cli.show(answer, _result_lines(answer, cli.settings, undone=undo is not None))
 
 
-def _dates(note: dict[str, Any]) -> str:
-    days = [when.partition("T")[0] for when in (note["created"], note["updated"]) if when]
-    return " to ".join(dict.fromkeys(days))
+def _preview_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+    changes = draw_preview(answer)
+    yield from changes
+    yield "nothing was changed; to do it: mcp-memory compact" if changes else "nothing to do"
+    yield from _waiting_lines(answer, settings)
 
 
-def _tell_preview(answer: dict[str, Any], settings: Settings) -> None:
-    lines = draw_preview(answer)
-    for line in lines:
-        say(line)
-    say("nothing was changed; to do it: mcp-memory compact" if lines else "nothing to do")
-    _tell_waiting(answer["waiting"], settings, answer)
-
-
-def _tell(answer: dict[str, Any], settings: Settings, *, undone: bool) -> None:
-    for line in answer["done"]:
-        say(f"undone: {line}" if undone else line)
-    for line in answer["kept"]:
-        say(f"brought up to date: {line}")
-    for line in answer["left"]:
-        say(f"left: {line}")
-    for line in answer["provisional"]:
-        say(f"provisional page, of the notes' own sentences: {line}")
+def _result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) -> Iterator[str]:
+    for key, verb in (
+        ("done", "undone: " if undone else ""),
+        ("kept", "brought up to date: "),
+        ("left", "left: "),
+        ("provisional", "fallback page, made of the notes' own sentences: "),
+    ):
+        yield from (f"{verb}{line}" for line in answer[key])
     for path, count in answer["links"].items():
-        say(f"left: {counted(count, 'link')} in {path}, which is not the agents' own: the linked notes have moved")
-    if not answer["done"] and not answer["kept"]:
-        say("nothing to undo" if undone else "nothing to do")
+        yield f"left: {counted(count, 'link')} in {path}, which agents may not change: the linked notes have moved"
+    is_changed = answer["done"] or answer["kept"]
+    if not is_changed:
+        yield "nothing to undo" if undone else "nothing to do"
     if undone:
-        say("the daemon files nothing by itself until the next: mcp-memory compact")
+        yield "the daemon files nothing on its own until you run: mcp-memory compact"
         return
-    _tell_waiting(answer["waiting"], settings, answer)
-    if answer["done"] or answer["kept"]:
-        say(f"run {answer['run']}; to take it back: mcp-memory compact --undo {answer['run']}")
+    yield from _waiting_lines(answer, settings)
+    if is_changed:
+        yield f"run {answer['run']}; to undo it: mcp-memory compact --undo {answer['run']}"
 
 
-def _tell_waiting(count: int, settings: Settings, answer: dict[str, Any]) -> None:
-    if count:
+def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
+    if answer["waiting"]:
         newest = settings.topics.fresh_tail_count
-        why = [f"the newest {newest} stay"] if newest else []
-        why.append(f"a topic begins with {settings.topics.min_leaves} of a kind")
-        say(f"{counted(count, 'fresh note')} waiting: {', '.join(why)}")
+        why = f"the newest {newest} stay, " if newest else ""
+        least = settings.topics.min_leaves
+        yield f"{counted(answer['waiting'], 'fresh note')} waiting: {why}a topic begins with {least} similar notes"
     if answer["note"]:
-        print_status(f"note: {answer['note']}")
+        yield Remark(f"note: {answer['note']}")
 
 
-def _list(answer: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        emit(answer)
-        return
-    for run in answer["runs"]:
-        counts = ", ".join(f"{run[fate]} {fate}" for fate in ("done", "undone", "unfinished") if run[fate])
-        say(f"{run['run']}  {counted(run['jobs'], 'job')}: {counts or 'given up'}")
-        for line in run["about"]:
-            say(f"  {line}")
+def _run_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
+    for run in runs:
+        counts = ", ".join(f"{run[outcome]} {outcome}" for outcome in ("done", "undone", "unfinished") if run[outcome])
+        yield f"{run['run']}  {counted(run['jobs'], 'job')}: {counts or 'given up'}"
+        yield from (f"  {line}" for line in run["about"])
         if run["facts"]["of"]:
-            say(f"  facts that its pages keep: {run['facts']['kept']} of {run['facts']['of']}")
-    say("mcp-memory compact --undo RUN takes one back" if answer["runs"] else "no run yet")
+            yield f"  facts that its pages keep: {run['facts']['kept']} of {run['facts']['of']}"
+    yield "to undo one: mcp-memory compact --undo RUN" if runs else "no run yet"

@@ -1,45 +1,48 @@
-"""The topic tree drawn as lines."""
+"""Draws the topic tree as lines."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from mcp_memory.cli.console import is_unicode
 from mcp_memory.text.pluralize import counted
 
 Branch = tuple[str, Sequence["Branch"]]
 """A line, and what hangs below it."""
 
 State = Callable[[dict[str, Any]], list[str]]
-"""What is to be said of a topic, besides its counts."""
+"""Gives a topic's remarks, besides its counts."""
 
 
 def draw_tree(tree: dict[str, Any]) -> list[str]:
     """The whole tree; no lines for an empty one."""
     tops = [_topic(topic, _state) for topic in tree["topics"]]
-    return [*_forest(tops), *_forest(_fresh(tree))]
+    if tree["waiting"]:
+        fresh = [(_note(note), ()) for note in tree["fresh"]]
+        tops.append((f"_fresh  ({counted(tree['waiting'], 'note')} waiting)", fresh))
+    return list(_lines(tops))
 
 
 def draw_preview(tree: dict[str, Any]) -> list[str]:
-    """What would change in it: topics that are new, move, or get notes, and these; no lines where nothing would."""
-    tops = [_topic(topic, _change, changed=True) for topic in tree["topics"] if _changes(topic)]
-    return list(_forest(tops))
+    """What would change in it: topics that are new, move, or get notes, and those notes."""
+    return list(_lines([_topic(topic, _change, changed=True) for topic in tree["topics"] if _changes(topic)]))
 
 
 def _topic(topic: dict[str, Any], state: State, *, changed: bool = False) -> Branch:
-    below = [_topic(each, state, changed=changed) for each in topic["topics"] if not changed or _changes(each)]
+    below = [_topic(child, state, changed=changed) for child in topic["topics"] if not changed or _changes(child)]
     notes = [(_note(note), ()) for note in topic["leaves"] if not changed or _moves_alone(note, topic)]
-    said = [counted(topic["notes"], "note"), _span(topic), *state(topic)]
+    span = " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
+    facts = [counted(topic["notes"], "note"), span, *state(topic)]
     name = topic["path"].rpartition("/")[2]
     title = "" if topic["title"] == name else f"  {topic['title']}"
-    return f"{name}{title}  ({', '.join(part for part in said if part)})", [*below, *notes]
+    return f"{name}{title}  ({', '.join(fact for fact in facts if fact)})", [*below, *notes]
 
 
 def _state(topic: dict[str, Any]) -> list[str]:
-    said = ["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else []
-    said += [f"proposal: {topic['proposal'].rpartition('/')[2]}"] if topic["proposal"] else []
-    return [*(["stale"] if topic["stale"] else []), *said]
+    facts = ["stale"] if topic["stale"] else []
+    facts += ["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else []
+    return facts + ([f"proposal: {topic['proposal'].rpartition('/')[2]}"] if topic["proposal"] else [])
 
 
 def _change(topic: dict[str, Any]) -> list[str]:
@@ -54,13 +57,8 @@ def _changes(topic: dict[str, Any]) -> bool:
 
 
 def _moves_alone(note: dict[str, Any], topic: dict[str, Any]) -> bool:
-    """Not with the topic that it is in already."""
+    """Whether it moves by itself, not with its topic."""
     return bool(note["from"]) and note["from"].rpartition("/")[0] != topic["from"]
-
-
-def _fresh(tree: dict[str, Any]) -> list[Branch]:
-    waiting = [(_note(note), ()) for note in tree["fresh"]]
-    return [(f"_fresh  ({counted(tree['waiting'], 'note')} waiting)", waiting)] if tree["waiting"] else []
 
 
 def _note(note: dict[str, Any]) -> str:
@@ -68,21 +66,16 @@ def _note(note: dict[str, Any]) -> str:
     return f"{note['title']}  ({note['date'] or 'no date'}{origin})  {note['id']}"
 
 
-def _span(topic: dict[str, Any]) -> str:
-    return " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
-
-
-def _forest(trees: Sequence[Branch]) -> Iterator[str]:
-    for line, below in trees:
+def _lines(tops: Sequence[Branch]) -> Iterator[str]:
+    for line, below in tops:
         yield line
-        yield from _hanging(below)
+        yield from _branches(below)
 
 
-def _hanging(branches: Sequence[Branch]) -> Iterator[str]:
-    unicode = sys.stdout.encoding.lower() in {"utf-8", "utf8"}
-    fork, last, bar = ("├─ ", "└─ ", "│  ") if unicode else ("|- ", "`- ", "|  ")
+def _branches(branches: Sequence[Branch]) -> Iterator[str]:
+    fork, last, bar = ("├─ ", "└─ ", "│  ") if is_unicode() else ("|- ", "`- ", "|  ")
     for number, (line, below) in enumerate(branches, 1):
         is_last = number == len(branches)
         yield (last if is_last else fork) + line
-        for each in _hanging(below):
-            yield ("   " if is_last else bar) + each
+        for child in _branches(below):
+            yield ("   " if is_last else bar) + child

@@ -1,9 +1,9 @@
-"""Taking in: what was read of a source, sent to the engine a few hundred notes at a time."""
+"""Sends the notes of a source to the engine, a few hundred at a time."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mcp_memory.cli.engine_session import EngineSession
@@ -17,13 +17,10 @@ from mcp_memory.transfer.target_paths import folder_of
 BATCH_NOTES = 200
 BATCH_BYTES = 2 << 20
 
-Tick = Callable[[], None]
-"""Is called for each note that is done."""
-
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """What became of a note: `name` is what its source calls it, `path` where it is or would be in the vault."""
+    """What became of a note: `name` in its source, `path` where it is or would be in the vault."""
 
     name: str
     path: str
@@ -32,8 +29,8 @@ class ImportRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
-    """A note on its way; `id` is None for a file of an exported vault."""
+class _SentNote:
+    """`id` is None for a file of an exported vault."""
 
     name: str
     path: str
@@ -42,39 +39,36 @@ class _Sent:
 
 
 class ImportBatches:
-    """One import. `most_bytes` is what one question to a daemon may hold; without a session there is no vault yet, and
-    all would be new."""
+    """One import. `max_bytes`: the size limit of one question to a daemon. Without a session there is no vault yet, so
+    every note would be new."""
 
-    def __init__(self, session: EngineSession | None, most_bytes: int, *, dry_run: bool) -> None:
+    def __init__(self, session: EngineSession | None, max_bytes: int, *, dry_run: bool) -> None:
         self._session = session
-        self._room = most_bytes * 3 // 4 - 65_536  # base64, and what is around it
+        self._room = max_bytes * 3 // 4 - 65_536  # base64, and what surrounds it
         self._dry_run = dry_run
 
-    def notes(self, reading: SourceReading, places: Mapping[str, str], tick: Tick) -> Iterator[ImportRow]:
-        """Of another program. Where a note was edited in the vault and has changed in its source since, the source's
-        version comes to stand beside the edited one, once."""
+    def import_items(self, reading: SourceReading, places: Mapping[str, str]) -> Iterator[ImportRow]:
+        """Notes of another program. If a note was edited in the vault and has changed in its source since, the source's
+        version is put beside the edited one, once."""
         source = reading.source
         edited: list[ImportItem] = []
         by_name = {item.key: item for item in reading.items}
-        odd: list[ImportRow] = []
-        for row in self._send(_made(source, reading.items, places, odd), source):
-            tick()
+        refused: list[ImportRow] = []
+        for row in self._send(_seal_items(source, reading.items, places, refused), source):
             if row.deed == "edited":
                 edited.append(by_name[row.name])
             yield row
-        for row in self._send(_second(source, edited, places), source):
+        for row in self._send(_second_versions(source, edited, places), source):
             if row.deed != "unchanged":
                 yield replace(row, deed="beside") if row.deed == "new" else row
-        yield from odd
+        yield from refused
 
-    def files(self, files: Iterable[ArchivedFile], tick: Tick) -> Iterator[ImportRow]:
-        """Of an exported vault."""
-        for row in self._send((_Sent(file.path, file.path, file.data) for file in files), None):
-            tick()
-            yield row
+    def import_files(self, files: Iterable[ArchivedFile]) -> Iterator[ImportRow]:
+        """Files of an exported vault."""
+        return self._send((_SentNote(file.path, file.path, file.data) for file in files), None)
 
-    def _send(self, notes: Iterable[_Sent], source: ImportSource | None) -> Iterator[ImportRow]:
-        batch: list[_Sent] = []
+    def _send(self, notes: Iterable[_SentNote], source: ImportSource | None) -> Iterator[ImportRow]:
+        batch: list[_SentNote] = []
         size = 0
         for note in notes:
             if len(note.data) > self._room and self._is_served():
@@ -82,23 +76,23 @@ class ImportBatches:
                 yield ImportRow(note.name, note.path, "refused", why)
                 continue
             if batch and (len(batch) == BATCH_NOTES or size + len(note.data) > min(BATCH_BYTES, self._room)):
-                yield from self._sent(batch, source)
+                yield from self._send_batch(batch, source)
                 batch, size = [], 0
             batch.append(note)
             size += len(note.data) + len(note.path) + 200
         if batch:
-            yield from self._sent(batch, source)
+            yield from self._send_batch(batch, source)
 
-    def _sent(self, batch: list[_Sent], source: ImportSource | None) -> Iterator[ImportRow]:
-        items = [{"path": each.path, "id": each.id, "data": b64encode(each.data).decode("ascii")} for each in batch]
+    def _send_batch(self, batch: list[_SentNote], source: ImportSource | None) -> Iterator[ImportRow]:
+        items = [{"path": note.path, "id": note.id, "data": b64encode(note.data).decode("ascii")} for note in batch]
         destination = {"folder": folder_of(source), "mark": source_mark(source)} if source else {}
         if self._session is None:
             above = f"{destination['folder']}/" if source else ""
             yield from (ImportRow(note.name, above + note.path, "new") for note in batch)
             return
-        said = self._session.ask("import", {"items": items, "dry_run": self._dry_run, **destination})
-        for note, taken in zip(batch, said["taken"], strict=True):
-            yield ImportRow(note.name, taken["path"], taken["deed"], taken["why"])
+        answer = self._session.ask("import", {"items": items, "dry_run": self._dry_run, **destination})
+        for note, result in zip(batch, answer["taken"], strict=True):
+            yield ImportRow(note.name, result["path"], result["deed"], result["why"])
 
     def _is_served(self) -> bool:
         if self._session is None:
@@ -108,28 +102,30 @@ class ImportBatches:
         return bool(self._session.is_served)
 
 
-def _made(
-    source: ImportSource, items: Iterable[ImportItem], places: Mapping[str, str], odd: list[ImportRow]
-) -> Iterator[_Sent]:
-    """What cannot be made is added to the `odd` ones."""
+def _seal_items(
+    source: ImportSource, items: Iterable[ImportItem], places: Mapping[str, str], refused: list[ImportRow]
+) -> Iterator[_SentNote]:
+    """Adds a row to `refused` for what can't be made into a note."""
     for item in items:
         try:
             note_id = imported_id(source, item.key)
-            yield _Sent(item.key, places[item.key], seal_note(item, source, note_id, origin(source, item)), note_id)
+            yield _SentNote(
+                item.key, places[item.key], seal_note(item, source, note_id, _origin(source, item)), note_id
+            )
         except InvalidInput as error:
-            odd.append(ImportRow(item.key, places[item.key], "refused", error.message))
+            refused.append(ImportRow(item.key, places[item.key], "refused", error.message))
 
 
-def _second(source: ImportSource, items: Iterable[ImportItem], places: Mapping[str, str]) -> Iterator[_Sent]:
-    """The same notes to stand beside themselves, under a name and an id that are of this version alone."""
+def _second_versions(
+    source: ImportSource, items: Iterable[ImportItem], places: Mapping[str, str]
+) -> Iterator[_SentNote]:
+    """The same notes under a path and an id that belong to this version alone."""
     for item in items:
         path = beside(places[item.key], f" (imported {item.digest[:8]})")
         note_id = imported_id(source, f"{item.key}@{item.digest}")
-        yield _Sent(item.key, path, seal_note(item, source, note_id, origin(source, item)), note_id)
+        yield _SentNote(item.key, path, seal_note(item, source, note_id, _origin(source, item)), note_id)
 
 
-def origin(source: ImportSource, item: ImportItem) -> str:
-    """Where a note comes from, as its frontmatter says it."""
-    if source.root.is_dir():
-        return f"{source.kind}:{source.root}/{item.key}"
-    return f"{source.kind}:{source.root}#{item.key}"
+def _origin(source: ImportSource, item: ImportItem) -> str:
+    """Where a note comes from, for its frontmatter."""
+    return f"{source.kind}:{source.root}{'/' if source.root.is_dir() else '#'}{item.key}"

@@ -1,17 +1,17 @@
-"""share: a topic in a folder of its own."""
+"""The share command: copies a topic into a folder of its own."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import emit, print_status, say
-from mcp_memory.cli.engine_call import ask
-from mcp_memory.cli.options import CommonOptions, command_options
-from mcp_memory.cli.topics.tree_view import counted
+from mcp_memory.cli.console import Remark
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.text.pluralize import counted
 
 
 @click.command()
@@ -19,15 +19,15 @@ from mcp_memory.cli.topics.tree_view import counted
 @click.option(
     "--to", "target", type=click.Path(path_type=Path), metavar="FOLDER", required=True, help="Empty, or shared before."
 )
-@click.option("--link", "linked", is_flag=True, help="Hard links to the vault's own files where that can be.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--link", "linked", is_flag=True, help="Make hard links to the vault's files instead, where possible.")
+@click.option("--dry-run", is_flag=True, help="List what would be done, and do nothing.")
 @command_options
-def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run: bool, as_json: bool) -> None:
+def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
-    Links that lead out of the topic become plain text. Forgotten, expired and archived notes stay out, and so does what
-    seems to hold a secret (see vault.secrets). The same command again updates the
-    folder; what was changed there stays. The vault is never written.
+    Links that lead out of the topic become plain text. Forgotten, expired and archived notes stay out, and so does
+    anything that seems to hold a secret (see vault.secrets). Run the same command again to update the folder; changes
+    that were made there stay. The vault is never written.
 
     \b
     mcp-memory share 01-japan-trip --to ~/shared/japan-trip
@@ -37,41 +37,41 @@ def share(common: CommonOptions, topic: str, target: Path, linked: bool, dry_run
     from mcp_memory.transfer.share.folder import SharedFolders, ShareFolder
     from mcp_memory.transfer.share.share_bundle import ShareBundle
 
-    settings = common.settings()
-    folder = ShareFolder(target, settings.vault_path)
-    bundle = ShareBundle.from_json(ask(settings, "share", {"target": topic}))
+    folder = ShareFolder(target, cli.settings.vault_path)
+    bundle = ShareBundle.from_json(cli.ask("share", target=topic))
     if not dry_run:
-        folder.planned(bundle)  # what cannot be filled is not remembered
-        SharedFolders(settings.state.root).add(folder.folder)
-    deeds = folder.planned(bundle) if dry_run else folder.fill(bundle, linked=linked)
+        folder.planned(bundle)  # raises before a folder that can't be filled is remembered
+        SharedFolders(cli.settings.state.root).add(folder.folder)
+    actions = folder.planned(bundle) if dry_run else folder.fill(bundle, linked=linked)
+    warnings = [f"{file.path}: {file.why}" for file in bundle.left_out if file.is_warning]
     report = {
         "topic": bundle.topic,
         "to": str(folder.folder),
         "dry_run": dry_run,
-        "files": {path: deed.value for path, deed in deeds.items()},
+        "files": {path: action.value for path, action in actions.items()},
         "linked": folder.linked(bundle),
         "links_cut": bundle.cut,
-        "left_out": [{"path": each.path, "why": each.why} for each in bundle.left_out],
-        "warnings": [*bundle.warnings, *(f"{each.path}: {each.why}" for each in bundle.left_out if each.is_warning)],
+        "left_out": [{"path": file.path, "why": file.why} for file in bundle.left_out],
+        "warnings": [*bundle.warnings, *warnings],
     }
-    emit(report) if as_json else _tell(report)
+    cli.show(report, _lines(report))
 
 
-def _tell(report: dict[str, Any]) -> None:
-    for path, deed in report["files"].items():
-        if deed == "kept":
-            say(f"kept with its changes there: {path}")
-        elif deed != "unchanged":
-            say(f"{deed}: {path}")
-    for why, number in sorted(Counter(each["why"] for each in report["left_out"]).items()):
-        say(f"left out: {counted(number, 'file')}, {why}")
+def _lines(report: dict[str, Any]) -> Iterator[str]:
+    for path, action in report["files"].items():
+        if action == "kept":
+            yield f"kept with its changes there: {path}"
+        elif action != "unchanged":
+            yield f"{action}: {path}"
+    for why, number in sorted(Counter(file["why"] for file in report["left_out"]).items()):
+        yield f"left out: {counted(number, 'file')}, {why}"
     for line in report["warnings"]:
-        print_status(f"note: {line}")
+        yield Remark(f"note: {line}")
     counts = Counter[str](report["files"].values())
-    said = [f"{counts[deed]} {deed}" for deed in ("new", "updated", "removed", "unchanged", "kept") if counts[deed]]
+    parts = [f"{counts[name]} {name}" for name in ("new", "updated", "removed", "unchanged", "kept") if counts[name]]
     if report["linked"]:
-        said.append(f"{report['linked']} of them the vault's own files")
+        parts.append(f"{report['linked']} of them hard links to the vault's files")
     if report["links_cut"]:
-        said.append(f"{counted(report['links_cut'], 'link')} that led out made plain text")
+        parts.append(f"{counted(report['links_cut'], 'link')} out of the topic made plain text")
     verb = "would share" if report["dry_run"] else "shared"
-    say(f"{verb} {report['topic']} with {report['to']}: {', '.join(said) or 'nothing'}")
+    yield f"{verb} {report['topic']} with {report['to']}: {', '.join(parts) or 'nothing'}"
