@@ -121,7 +121,7 @@ def test_names_stand_in_a_column_as_wide_as_they_need(place: Place, questions: P
     head = next(line for line in shown if line.startswith(questions.name))
     end = head.index("ev@500tok") + len("ev@500tok")
     whole = name if length < 60 else f"{name[:59]}…"
-    for start in (f"{whole} ", "queue", "overall", "  from", "  to", "by section", "memory_recall", "  beside"):
+    for start in (f"{whole} ", "queue", "overall", "  from", "  to", "by section", "memory_recall", "  compared"):
         row = next(line for line in shown if line.startswith(start))
         assert re.search(r" [+-]?\d\.\d{3}( [* ])?$", row[:end]), row
 

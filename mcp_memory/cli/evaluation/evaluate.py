@@ -80,9 +80,9 @@ def evaluate(
     _check(folder, budgets, run_file, own=own)
     settings = cli.settings
     config = engine_config(settings)
+    variants = [Variant(search=config.search), *(without(part, config.search) for part in dict.fromkeys(ablated))]
     if own and not config.root.is_dir():
         raise NotFound(f"there is no vault at {config.root}", hint="check the path: mcp-memory config show")
-    variants = [Variant(search=config.search), *(without(part, config.search) for part in dict.fromkeys(ablated))]
     questions = read_set(folder) if folder else own_questions(config, OWN_QUESTIONS)
     if not questions.questions:
         raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
