@@ -78,7 +78,7 @@ class CaptureService:
     ) -> None:
         """Stores everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages."""
         self.paths = TranscriptPaths(config.folders)
-        self.store = TranscriptStore(state / TRANSCRIPTS, keep_days=config.keep_days, keep_bytes=config.keep_bytes)
+        self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")
         self._config = config
         self._zone = zone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
@@ -65,7 +65,7 @@ def build_step(
         checkpoint = replace(checkpoint, context=context, restarts=checkpoint.restarts + 1)
     context = deepcopy(checkpoint.context)
     context.session = context.session or path.session
-    read = _Reading(path.client, context, seen, zone, tool_output=tool_output)
+    read = _Reading(path.client, context, seen, zone, tool_output)
     messages = [message for line in batch.lines for message in read.new(line)]
     threads = dict(checkpoint.threads)
     pages: dict[str, bytes] = {}
@@ -107,22 +107,20 @@ def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Cal
     return replace(checkpoint, threads={thread: kept(thread, last) for thread, last in checkpoint.threads.items()})
 
 
+@dataclass(slots=True)
 class _Reading:
-    def __init__(
-        self, client: str, context: ReaderContext, seen: Collection[bytes], zone: tzinfo, *, tool_output: bool
-    ) -> None:
-        self._client = client
-        self._context = context
-        self._seen = seen
-        self._zone = zone
-        self._tool_output = tool_output
-        self.digests: list[bytes] = []
-        self.secrets = 0
-        self.unreadable = 0
+    client: str
+    context: ReaderContext
+    seen: Collection[bytes]
+    zone: tzinfo
+    tool_output: bool
+    digests: list[bytes] = field(default_factory=list[bytes])
+    secrets: int = 0
+    unreadable: int = 0
 
     def new(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
         """Returns the line's messages that were not captured before."""
-        messages = parse_line(self._client, line.data, line.offset, self._context)
+        messages = parse_line(self.client, line.data, line.offset, self.context)
         if messages is None:
             self.unreadable += 1
         cleaned = map(self._clean, messages or ())
@@ -130,8 +128,8 @@ class _Reading:
 
     def _clean(self, message: TranscriptMessage) -> TranscriptMessage:
         turn = message.turn
-        at = turn.at.astimezone(self._zone) if turn.at else None
-        if message.role is Role.TOOL and not message.failed and not self._tool_output:
+        at = turn.at.astimezone(self.zone) if turn.at else None
+        if message.role is Role.TOOL and not message.failed and not self.tool_output:
             # Most of a transcript is tool output; replacing it saves looking for secrets in it.
             return replace(message, turn=replace(turn, text=WENT_WELL, at=at))
         most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_SAID_CHARS
@@ -147,7 +145,7 @@ class _Reading:
         at = turn.at.timestamp() if turn.at else ""
         parts = "\0".join([message.role, turn.session or "", turn.speaker, str(at), turn.text])
         digest = hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
-        if digest in self._seen:
+        if digest in self.seen:
             return False
         self.digests.append(digest)
         return True

@@ -127,13 +127,13 @@ def _page(chunk: ConversationChunk, segment: SessionSegment, origin: SegmentOrig
 DAY_S = 86_400.0
 
 
+@dataclass(frozen=True, slots=True)
 class TranscriptStore:
     """Only captures write to it; it is read as one of the vault's sources."""
 
-    def __init__(self, folder: Path, *, keep_days: int, keep_bytes: int) -> None:
-        self.folder = folder
-        self._keep_days = keep_days
-        self._keep_bytes = keep_bytes
+    folder: Path
+    keep_days: int
+    keep_bytes: int
 
     def create_folder(self) -> None:
         """Creates the folder, unless the state folder itself is missing. Raises StorageFailed."""
@@ -167,14 +167,14 @@ class TranscriptStore:
         so that one huge session doesn't cost others their pages. Returns how many. Raises StorageFailed."""
         try:
             sessions, gone = self._sessions(), 0
-            oldest, left = time() - self._keep_days * DAY_S, sum(session.size for session in sessions)
+            oldest, left = time() - self.keep_days * DAY_S, sum(session.size for session in sessions)
             for session in sessions:
                 while session.pages and session.pages[-1].written < oldest:
                     left -= session.remove_oldest()
                     gone += 1
             queue = [(-session.size, number) for number, session in enumerate(sessions) if session.pages]
             heapify(queue)
-            while left > self._keep_bytes and queue:
+            while left > self.keep_bytes and queue:
                 _, number = queue[0]
                 left -= sessions[number].remove_oldest()
                 gone += 1

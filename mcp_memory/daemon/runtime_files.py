@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import anyio
 
@@ -25,24 +26,17 @@ DEADLINE_S = 30.0
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class RuntimeFiles:
     """`on_fault` is told why the state folder can't be restored, and None each time it was."""
 
-    def __init__(
-        self,
-        state: StateFolder,
-        instance: InstanceLock,
-        address: Address,
-        credentials: Credentials,
-        on_fault: Callable[[str | None], None],
-    ) -> None:
-        self._state = state
-        self._instance = instance
-        self._address = address
-        self._credentials = credentials
-        self._on_fault = on_fault
-        self._fault: str | None = None
-        self._missed = False
+    state: StateFolder
+    instance: InstanceLock
+    address: Address
+    credentials: Credentials
+    on_fault: Callable[[str | None], None]
+    _fault: str | None = None
+    _missed: bool = False
 
     async def keep(self) -> None:
         """Checks the files until another daemon has taken our place."""
@@ -62,11 +56,11 @@ class RuntimeFiles:
     def _check(self) -> bool:
         """Whether something was restored. Raises StorageFailed, ConfigInvalid, and HeldLock if another process was
         faster."""
-        with naming_the_cause(str(self._state.root)):
+        with naming_the_cause(str(self.state.root)):
             # A removal may be under way: only what is still missing at the next check is restored.
             missed_before, self._missed = self._missed, self._is_amiss()
             if not self._missed:
-                self._credentials.remember()
+                self.credentials.remember()
             if not (missed_before and self._missed):
                 return False
             self._restore()
@@ -74,25 +68,25 @@ class RuntimeFiles:
             return True
 
     def _is_amiss(self) -> bool:
-        places = [self._state.daemon, self._state.tokens, *([self._state.port] if self._address.port else [])]
-        return not self._instance.is_current() or not all(place.exists() for place in places)
+        places = [self.state.daemon, self.state.tokens, *([self.state.port] if self.address.port else [])]
+        return not self.instance.is_current() or not all(place.exists() for place in places)
 
     def _restore(self) -> None:
-        self._state.make()
-        if self._instance.is_current():
-            self._credentials.renew()  # only tokens were removed, if anything, to get new ones
+        self.state.make()
+        if self.instance.is_current():
+            self.credentials.renew()  # only tokens were removed, if anything, to get new ones
         else:
-            self._instance.take_again()
-            self._credentials.put_back()
+            self.instance.take_again()
+            self.credentials.put_back()
             log.warning("the state folder was removed and is made again; clients keep their tokens")
-        if self._address.port:
-            keep_port(self._state, self._address.port)
-        self._address.write(self._state.daemon)
+        if self.address.port:
+            keep_port(self.state, self.address.port)
+        self.address.write(self.state.daemon)
 
     def _is_replaced(self) -> bool:
         """A command without a daemon holds the lock only for a moment; a daemon also publishes its address."""
         try:
-            return not self._instance.is_current() and Address.read(self._state.daemon).pid != self._address.pid
+            return not self.instance.is_current() and Address.read(self.state.daemon).pid != self.address.pid
         except (NotRunning, OSError):
             return False
 
@@ -100,4 +94,4 @@ class RuntimeFiles:
         if fault and fault != self._fault:
             log.error("the state folder cannot be used: %s", fault)
         self._fault = fault
-        self._on_fault(fault)
+        self.on_fault(fault)

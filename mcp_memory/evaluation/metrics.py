@@ -92,19 +92,13 @@ def gold_lines(question: EvalQuestion, lengths: LineLengths) -> set[Line]:
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """Returns the chance that a positive has a higher score than a negative (ties count half); None without one of
-    both. By ranks, after Mann and Whitney (1947)."""
+    """Returns the chance that a positive has a higher score than a negative (ties count half); None if there is
+    no positive or no negative. After Mann and Whitney (1947)."""
     if not positive or not negative:
         return None
-    ordered = sorted([(value, True) for value in positive] + [(value, False) for value in negative])
-    ranks, at = 0.0, 0
-    while at < len(ordered):
-        after = at
-        while after < len(ordered) and ordered[after][0] == ordered[at][0]:
-            after += 1
-        ranks += (at + after + 1) / 2 * sum(is_positive for _, is_positive in ordered[at:after])
-        at = after
-    return (ranks - len(positive) * (len(positive) + 1) / 2) / (len(positive) * len(negative))
+    ordered = np.sort(negative)
+    below, up_to = (np.searchsorted(ordered, positive, side) for side in ("left", "right"))
+    return float((below + up_to).sum()) / 2 / (len(positive) * len(negative))
 
 
 def share_below(values: Sequence[float], bar: float) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -34,6 +34,7 @@ HITS = 100
 SHOWN_EVERY_S, COPY_S = 5.0, 600.0
 
 Tell = Callable[[str], None]
+T = TypeVar("T", RetrievalScore, RecallScore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,7 @@ async def run(
                 column += [await _ask(engine, question, variant.mode, faults) for question in asked.questions]
     for fault in faults:
         tell(f"some answers were poorer: {fault}")
-    order = {question.id: at for at, question in enumerate(questions.questions)}
-    return [sorted(column, key=lambda answer: order[answer.question.id]) for column in answers]
+    return [_in_order(questions, column) for column in answers]
 
 
 async def recall(
@@ -97,6 +97,10 @@ async def recall(
             for question in (question for question in asked.questions if question.answerable):
                 texts = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
                 answers.append(RecallScore(question, {budget: quoted_lines(text) for budget, text in texts.items()}))
+    return _in_order(questions, answers)
+
+
+def _in_order(questions: QuestionSet, answers: Sequence[T]) -> list[T]:
     order = {question.id: at for at, question in enumerate(questions.questions)}
     return sorted(answers, key=lambda answer: order[answer.question.id])
 

@@ -10,8 +10,9 @@ or in it, may hold figures of other programs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from mcp_memory.storage.path_rules import validate_existing
 from mcp_memory.text.parsed_values import table_at
 
 FIRST_BUDGET = "evidence@500tok"
+
+LineLengths = Callable[[str], "Sequence[int] | None"]
+"""The characters of each line of a note, line ends included; None if there is no such note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class QuestionSet:
 
     def lengths(self) -> dict[str, LineLengths]:
         """Returns the line lengths by the vault's name."""
-        return {name: LineLengths(self.vaults / name) for name in {question.vault for question in self.questions}}
+        return {name: line_lengths(self.vaults / name) for name in {question.vault for question in self.questions}}
 
 
 def notes_of(vault: Path) -> list[Path]:
@@ -73,22 +77,16 @@ def notes_of(vault: Path) -> list[Path]:
     return sorted(Path(path) for path in listed if not path.startswith("@"))
 
 
-class LineLengths:
-    """The characters of each line of a vault's notes, line ends included; each note is read once."""
+def line_lengths(vault: Path) -> LineLengths:
+    @cache
+    def lengths(path: str) -> Sequence[int] | None:
+        try:
+            with (vault / path).open(encoding="utf-8", errors="replace") as lines:
+                return [len(line) for line in lines]
+        except OSError:
+            return None
 
-    def __init__(self, vault: Path) -> None:
-        self._vault = vault
-        self._known: dict[str, Sequence[int] | None] = {}
-
-    def __call__(self, path: str) -> Sequence[int] | None:
-        """Returns None if there is no such note."""
-        if path not in self._known:
-            try:
-                with (self._vault / path).open(encoding="utf-8", errors="replace") as lines:
-                    self._known[path] = [len(line) for line in lines]
-            except OSError:
-                self._known[path] = None
-        return self._known[path]
+    return lengths
 
 
 def read_set(place: Path) -> QuestionSet:
@@ -125,7 +123,7 @@ class _Golden:
             folder = self._vaults / validate_existing(name) if name else self._vaults
             if not folder.is_dir():
                 raise InvalidInput(f"it names a vault that is not there: {folder}")
-            self._known[name] = frozenset(file.as_posix() for file in notes_of(folder)), LineLengths(folder)
+            self._known[name] = frozenset(file.as_posix() for file in notes_of(folder)), line_lengths(folder)
         return self._known[name]
 
     def span(self, gold: Mapping[str, Any] | str, vault: str) -> GoldSpan:

@@ -27,16 +27,14 @@ class ImportDestination:
     mark: str
 
 
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """Works on the parts of one engine, without state of its own."""
 
-    def __init__(
-        self, vault: Vault, index: Index, writer: IndexWriter, reconcile: Callable[[], Awaitable[object]]
-    ) -> None:
-        self._vault = vault
-        self._index = index
-        self._writer = writer
-        self._reconcile = reconcile
+    vault: Vault
+    index: Index
+    writer: IndexWriter
+    reconcile: Callable[[], Awaitable[object]]
 
     async def import_notes(
         self, incoming: Sequence[IncomingNote], destination: ImportDestination | None, *, dry_run: bool
@@ -47,7 +45,7 @@ class Transfer:
         def write() -> list[ImportResult]:
             folder = self._folder(destination) + "/" if destination else ""
             placed = [replace(note, path=NotePath(folder + note.path)) for note in incoming]
-            return self._vault.importing.import_notes(placed, self._index.note_by_id, self._same, dry_run=dry_run)
+            return self.vault.importing.import_notes(placed, self.index.note_by_id, self._same, dry_run=dry_run)
 
         results: list[ImportResult] | None = None
         try:
@@ -55,29 +53,29 @@ class Transfer:
             return results
         finally:
             if not dry_run and (results is None or any(result.action in WRITTEN for result in results)):
-                await self._reconcile()
+                await self.reconcile()
 
     async def list_notes(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
         """Returns a page of the vault's own notes in any state, ordered by path, from behind `after`; and the next
         `after`, None at the end."""
         if after is None:
-            await self._reconcile()
+            await self.reconcile()
         found = await in_thread(
-            lambda: self._index.scan(self._writer.generation.number, NotePath(after) if after else None, PAGE_NOTES),
+            lambda: self.index.scan(self.writer.generation.number, NotePath(after) if after else None, PAGE_NOTES),
             what="reading the index",
         )
         own = [record for record in found if not record.path.startswith("@")]
         return own, found[-1].path if len(found) == PAGE_NOTES else None
 
     def _folder(self, destination: ImportDestination) -> str:
-        folder = self._vault.layout.in_home(destination.folder)
-        there = self._index.notes(Filters(states=frozenset(NoteState), path_prefix=f"{folder}/"))
+        folder = self.vault.layout.in_home(destination.folder)
+        there = self.index.notes(Filters(states=frozenset(NoteState), path_prefix=f"{folder}/"))
         marks = {mark for record in there if (mark := mark_in(record.id))}
         is_taken = marks and destination.mark not in marks
         return f"{folder}-{destination.mark.lower()}" if is_taken else folder
 
     def _same(self, record: NoteRecord) -> list[NoteRecord]:
-        return self._index.find_content(record.content_hash, record.kind, record.project)
+        return self.index.find_content(record.content_hash, record.kind, record.project)
 
 
 def parse_incoming(item: Any) -> IncomingNote:
