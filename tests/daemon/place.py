@@ -80,6 +80,17 @@ class Place:
             )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
+    def run_impatient(self, *arguments: str, turn_s: float) -> Ran:
+        """A command that waits so long for the vault's lock, instead of half a minute."""
+        program = (
+            "import sys; from mcp_memory.daemon import engine_client\n"
+            f"engine_client.ask.__kwdefaults__['wait_s'] = {turn_s}\n"
+            "from mcp_memory.cli import main; sys.exit(main())"
+        )
+        command = [sys.executable, "-c", program, *arguments]
+        done = subprocess.run(command, input=b"", capture_output=True, env=self.environ, cwd=self.root, timeout=RUN_S)
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "mcp_memory", *arguments]
 

@@ -90,9 +90,9 @@ def test_a_dead_daemons_address_does_not_pass_for_a_command_that_works(place: Pl
 
 def test_who_waits_for_its_turn_in_vain_is_told_who_has_it(place: Place):
     with holding(place) as worker:
-        ran = place.run("append", "x")
+        ran = place.run_impatient("append", "x", turn_s=1.0)
         assert ran.code == 3, ran
-        assert f"(pid {worker.pid}) is using this vault, and did so for 30 s" in ran.err
+        assert f"(pid {worker.pid}) is using this vault, and did so for 1 s" in ran.err
         assert f"ps -p {worker.pid}" in ran.err
 
 

@@ -144,7 +144,7 @@ def test_many_threads_may_call(vault: Path) -> None:
 def test_the_lock_is_held_until_it_is_closed(place: Place) -> None:
     with Memory.open(place.vault, embedder__provider="none") as memory:
         assert is_held(place.state)
-        busy = place.run("search", "x")
+        busy = place.run_impatient("search", "x", turn_s=0.1)
         assert busy.code == 3 and "another mcp-memory process" in busy.err
         assert not memory.settled(), "there is no model"
         assert memory.append("Keywords find this.").indexed == "keywords"

@@ -23,7 +23,7 @@ from mcp_memory.vault.note_file import derive_title, first_heading, slug
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
-CHARS = 4000
+CHARS = 1500
 TIMES = 16
 MOST_TIMES = 48
 """Three times what a linear function takes for a text that is TIMES as long; a quadratic one takes 256 times that."""
