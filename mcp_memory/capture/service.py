@@ -85,9 +85,9 @@ class CaptureService:
         self._clock = clock
         self._written = written
         self._hear = hear
-        self._taking = anyio.Lock()
+        self._one_at_a_time = anyio.Lock()
         self._threads = anyio.CapacityLimiter(MOST_THREADS)
-        self._deaf: dict[TranscriptPath, int] = {}
+        self._unheard: dict[TranscriptPath, int] = {}
         self.last_captured_at: str | None = None
         """ISO 8601."""
 
@@ -100,19 +100,19 @@ class CaptureService:
             before = drop_removed_segments(path, self.checkpoints.read(path.client, path.name), self.store.contains)
             before.context.delegated = before.context.delegated or delegated
             step = self._step(path, before)
-            return step, self._taken(path, before, step, self.store.write(step.pages))
+            return step, self._result(path, before, step, self.store.write(step.pages))
 
-        async with self._taking:
-            step, taken = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
+        async with self._one_at_a_time:
+            step, result = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
             if step.messages and self._hear:
                 await self._tell(self._hear, path, step)
             save = partial(self.checkpoints.save, step.checkpoint, step.digests)
             await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
-        if taken.leaves:
+        if result.leaves:
             self._written()
         if step.messages:
             self.last_captured_at = step.checkpoint.captured_at
-        return taken
+        return result
 
     async def preview(self, path: TranscriptPath) -> CaptureResult:
         """Reports what `capture_next` would capture, and writes nothing. Raises NotFound, Refused, StorageFailed."""
@@ -121,7 +121,7 @@ class CaptureService:
         while total is None or not total.at_end:
             read = partial(self._step, path, checkpoint)
             step = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
-            now = self._taken(path, checkpoint, step, len(step.pages))
+            now = self._result(path, checkpoint, step, len(step.pages))
             total = now if total is None else total.add(now)
             checkpoint = step.checkpoint
         return total
@@ -152,7 +152,7 @@ class CaptureService:
 
     async def prune(self) -> None:
         """Removes pages that are too old or too many. Raises StorageFailed."""
-        async with self._taking:
+        async with self._one_at_a_time:
             gone = await in_thread(self._prune, what="pruning transcripts")
         if gone:
             self._written()
@@ -160,23 +160,23 @@ class CaptureService:
     async def list_transcripts(self, client: str | None = None) -> list[TranscriptPath]:
         """Lists every transcript of all clients, or of one, newest last. Raises InvalidInput."""
 
-        def look() -> list[TranscriptPath]:
+        def find() -> list[TranscriptPath]:
             clients = [client] if client else list(self.paths.clients)
             every = [path for name in clients for path in self.paths.list_transcripts(name)]
             return [session for path in every for session in list_sessions(self.paths, path)]
 
-        return await in_thread(look, deadline_s=STEP_S, what="looking for transcripts")
+        return await in_thread(find, deadline_s=STEP_S, what="looking for transcripts")
 
     async def list_in_file(self, file: str, client: str | None = None) -> list[TranscriptPath]:
         """Lists the transcripts in a file, and those of its sub-agents. Raises InvalidInput, NotFound, Refused."""
 
-        def look() -> list[TranscriptPath]:
+        def find() -> list[TranscriptPath]:
             path = self.paths.locate(client or self.paths.find_client(file), file)
             with self.paths.open_transcript(path):
                 pass
             return [*list_sessions(self.paths, path), *self.paths.list_sub_agents(path)]
 
-        return await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
+        return await in_thread(find, deadline_s=STEP_S, what="looking at a transcript")
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -191,13 +191,13 @@ class CaptureService:
         try:
             await hear(CapturedMessages.from_step(path, step))
         except Exception as error:
-            self._deaf[path] = self._deaf.get(path, 0) + 1
-            if self._deaf[path] < MAX_TRIES:
+            self._unheard[path] = self._unheard.get(path, 0) + 1
+            if self._unheard[path] < MAX_TRIES:
                 raise
             log.error("capture: %d messages were skipped: %s", len(step.messages), place_of(error))
-        self._deaf.pop(path, None)
+        self._unheard.pop(path, None)
 
-    def _taken(self, path: TranscriptPath, before: Checkpoint, step: CaptureStep, leaves: int) -> CaptureResult:
+    def _result(self, path: TranscriptPath, before: Checkpoint, step: CaptureStep, leaves: int) -> CaptureResult:
         size, offset = measure_unread(self.paths, path, step.checkpoint).size, step.checkpoint.offset
         unreadable, count = step.checkpoint.unreadable - before.unreadable, len(step.messages)
         counts = (count, leaves, step.secret_count, unreadable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -42,7 +42,8 @@ def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
     if file.is_file():
         return paths.locate(paths.find_client(str(file.absolute())), str(file.absolute()))
     for client in paths.clients if len(named) >= LEAST_ID_CHARS else ():
-        for path in _sessions_of(paths, client):
+        newest_first = reversed(paths.list_transcripts(client))
+        for path in (session for file in newest_first for session in list_sessions(paths, file)):
             if (path.session or path.inner.stem).endswith(named):
                 return path
     raise NotFound(
@@ -62,9 +63,3 @@ def read_session(paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo) -> 
         checkpoint = step.checkpoint
         if step.at_end:
             return replace(CapturedMessages.from_step(path, step), messages=messages)
-
-
-def _sessions_of(paths: TranscriptPaths, client: str) -> Iterator[TranscriptPath]:
-    """Newest first."""
-    for file in reversed(paths.list_transcripts(client)):
-        yield from list_sessions(paths, file)

@@ -18,7 +18,7 @@ from mcp_memory.capture.transcript_store import SegmentOrigin, SessionSegment, S
 from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.secrets.redaction import redact
 
-MOST_SAID_CHARS = 100_000
+MOST_TEXT_CHARS = 100_000
 """Per message; anything longer is a pasted document."""
 
 MOST_TOOL_CHARS = 4000
@@ -96,7 +96,7 @@ def build_step(
 
 
 def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Callable[[str], bool]) -> Checkpoint:
-    """Drops the turns of pages that were deleted since, so that they are not written again. `has` tells whether a page
+    """Drops the turns of pages that were deleted since, so that they aren't written again. `has`: whether a page
     exists."""
 
     def kept(thread: str, segment: SessionSegment) -> SessionSegment:
@@ -132,7 +132,7 @@ class _Reading:
         if message.role is Role.TOOL and not message.failed and not self.tool_output:
             # Most of a transcript is tool output; replacing it saves looking for secrets in it.
             return replace(message, turn=replace(turn, text=WENT_WELL, at=at))
-        most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_SAID_CHARS
+        most = MOST_TOOL_CHARS if message.role is Role.TOOL else MOST_TEXT_CHARS
         text, count = redact(turn.text[: most + _SEAM_CHARS])
         self.secrets += count
         if len(turn.text) > most:

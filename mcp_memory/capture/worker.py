@@ -31,7 +31,7 @@ PRUNE_S = 3600.0
 MOST_FOLLOWED = 200
 
 BY_HAND_S = 2.0
-"""The longest that one call by a person takes, so that they see progress."""
+"""The longest that one call of the command line takes, so that it can show progress."""
 
 LULL_S, MOST_LULL_S = 0.2, 3.0
 
@@ -75,7 +75,7 @@ class CaptureWorker:
 
     def follow(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
         """Follows a transcript that has grown, or will. Never touches the disk and never fails, because a hook waits.
-        Returns None if it isn't captured: capture is off, or the path is refused, which `problems` then tells."""
+        Returns None if it isn't captured: capture is off, or the path is refused and listed in `problems`."""
         if not self._config.enabled or client not in self.service.paths.clients:
             return None
         try:
@@ -96,7 +96,7 @@ class CaptureWorker:
     # -- for the command line ----------------------------------------------------------------------------------
 
     async def capture_files(self, names: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
-        """Reports on each transcript that there was time for: what was captured, or why nothing could be."""
+        """Reports on each transcript that there was time for: what was captured, or the error."""
         until, reports = monotonic() + BY_HAND_S, list[dict[str, Any]]()
         for name in names:
             if reports and monotonic() > until:
@@ -169,9 +169,9 @@ class CaptureWorker:
                 await self._attempt(sub_agent, FollowedTranscript(due, 0.0), due=due)
 
     async def _attempt(self, path: TranscriptPath, followed: FollowedTranscript, *, due: bool) -> None:
-        look = partial(list_sessions, self.service.paths, path)
+        find = partial(list_sessions, self.service.paths, path)
         try:
-            for session in await in_thread(look, what="looking at sessions"):
+            for session in await in_thread(find, what="looking at sessions"):
                 if due or await self._has_grown_enough(session, followed):
                     await self._capture_to_end(session, delegated=followed.delegated)
         except NotFound:  # the client hasn't begun to write it, or has removed it
@@ -189,8 +189,8 @@ class CaptureWorker:
 
     async def _has_grown_enough(self, path: TranscriptPath, followed: FollowedTranscript) -> bool:
         """Whether enough is new to capture it before the end of the turn."""
-        look = partial(self.service.find_unread, path, self._config.min_messages, followed.size)
-        found, is_many = await in_thread(look, deadline_s=STEP_S, what="looking at a transcript")
+        find = partial(self.service.find_unread, path, self._config.min_messages, followed.size)
+        found, is_many = await in_thread(find, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
         return is_many or found.new_bytes >= self._config.min_bytes
 

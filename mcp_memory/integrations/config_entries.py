@@ -175,7 +175,7 @@ class HookEntries:
                 continue
             group, number = found[0]
             if _groups(text, event)[group]["hooks"][number].get("command") != command:
-                text = jsonc.replace(text, ("hooks", event, group, "hooks", number, "command"), command)
+                text = jsonc.set_value(text, ("hooks", event, group, "hooks", number, "command"), command)
         return text
 
     def remove(self, text: str, before: str | None) -> str:

@@ -32,7 +32,7 @@ def plain_fault(text: str) -> str | None:
     return None
 
 
-def set_value(text: str, path: Sequence[str], value: Any) -> str:
+def set_value(text: str, path: Sequence[Key], value: Any) -> str:
     """Replaces the value at `path`, or adds it as the last member; missing objects are made. Raises Refused for a
     broken text, and if something on the way is not an object."""
     root = parse(text)
@@ -44,17 +44,8 @@ def set_value(text: str, path: Sequence[str], value: Any) -> str:
     if node.value is None:
         return text[: node.start] + _pretty(text, root, node.start, _nested(path[depth:], value)) + text[node.end :]
     if not isinstance(node.value, dict):
-        raise Refused(f"{'.'.join(path[:depth]) or 'the document'} is not an object")
-    return _added(text, root, node, path[depth], _nested(path[depth + 1 :], value))
-
-
-def replace(text: str, path: Sequence[Key], value: Any) -> str:
-    """Replaces the value at `path`, if there is one. Raises Refused for a broken text."""
-    root = parse(text)
-    node, depth = _walk(root, path) if root else (None, -1)
-    if root is None or node is None or depth < len(path):
-        return text
-    return text[: node.start] + _pretty(text, root, node.start, value) + text[node.end :]
+        raise Refused(f"{'.'.join(map(str, path[:depth])) or 'the document'} is not an object")
+    return _added(text, root, node, str(path[depth]), _nested(path[depth + 1 :], value))
 
 
 def append(text: str, path: Sequence[str], value: Any) -> str:
@@ -113,7 +104,7 @@ def _walk(node: JsonNode, path: Sequence[Key]) -> tuple[JsonNode, int]:
     return node, len(path)
 
 
-def _nested(path: Sequence[str], value: Any) -> Any:
+def _nested(path: Sequence[Key], value: Any) -> Any:
     for key in reversed(path):
         value = {key: value}
     return value

@@ -127,10 +127,10 @@ def test_a_broken_text_is_refused_with_its_place(text: str, where: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[]", "the document is no object"),
-        ('{"mcp": 1}', "mcp is no object"),
+        ("[]", "the document is not an object"),
+        ('{"mcp": 1}', "mcp is not an object"),
         ('{"mcp": {}, "mcp": {}}', "'mcp' occurs twice"),
-        ('{"mcp": {"servers": []}}', "mcp.servers is no object"),
+        ('{"mcp": {"servers": []}}', "mcp.servers is not an object"),
     ],
 )
 def test_what_stands_in_the_way_is_named(text: str, why: str) -> None:

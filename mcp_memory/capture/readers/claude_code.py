@@ -29,17 +29,12 @@ _NOT_A_PERSON = re.compile(
 _BY_A_TOOL = ("sourceToolUseID", "planContent", "isVisibleInTranscriptOnly")
 """Keys of a line that a tool or the program itself inserted, such as a skill's text."""
 
-_OTHER_TYPE = re.compile(rb'\{"type":"(?!(?:user|assistant)")[a-z-]{1,40}"')
+SKIPPED_LINE = re.compile(rb'\{"type":"(?!(?:user|assistant)")[a-z-]{1,40}"')
 """Start of a line without a message, such as a request of the program or a state of files. In lines with a message the
 type comes later."""
 
 _COMMAND = re.compile(r"<command-name>([^<]{1,200})</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>([^<]{1,10000})</command-args>")
-
-
-def can_skip_line(data: bytes) -> bool:
-    """Whether the first bytes of a line show that it holds no message."""
-    return _OTHER_TYPE.match(data) is not None
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:

@@ -28,7 +28,7 @@ _NOT_A_PERSON = (
     "Another language model started to solve this problem and produced a summary",
     "Warning: The maximum number of unified exec processes", "Warning: apply_patch was requested via",
 )  # fmt: skip
-_OTHER_TYPE = re.compile(
+SKIPPED_LINE = re.compile(
     rb'\{"timestamp":"[^"\\]{1,40}",(?:"ordinal":[0-9]{1,20},)?"type":"'
     rb'(?:(?!(?:session_meta|turn_context|response_item)")[a-z_]{1,40}"|response_item","payload":\{"type":"reasoning")'
 )
@@ -36,11 +36,6 @@ _OTHER_TYPE = re.compile(
 
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]{1,10})\s*$", re.MULTILINE)
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
-
-
-def can_skip_line(data: bytes) -> bool:
-    """Whether the first bytes of a line show that it holds no message."""
-    return _OTHER_TYPE.match(data) is not None
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
@@ -78,7 +73,7 @@ def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[
 
 
 def _spoken(item: Table) -> list[Table]:
-    """Returns the parts that were said; newer versions give the origin of each."""
+    """Returns the parts that were spoken; newer versions state the origin of each."""
     content = content_parts(item.get("content"))
     if item.get("role") == "assistant":
         return content

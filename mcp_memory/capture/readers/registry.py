@@ -16,12 +16,12 @@ READERS: Mapping[str, Callable[[Table, int, ReaderContext], list[TranscriptMessa
     "openclaw": openclaw.parse_line,
 }
 
-_SILENT = {"claude-code": claude_code.can_skip_line, "codex": codex.can_skip_line}
+_SKIPPED = {"claude-code": claude_code.SKIPPED_LINE, "codex": codex.SKIPPED_LINE}
 
 
 def can_skip_line(client: str, data: bytes) -> bool:
     """Whether the first bytes show that a line holds no message, as in most of a transcript: saves parsing it."""
-    return client in _SILENT and _SILENT[client](data)
+    return client in _SKIPPED and _SKIPPED[client].match(data) is not None
 
 
 def parse_line(client: str, data: bytes, offset: int, context: ReaderContext) -> list[TranscriptMessage] | None:

@@ -113,8 +113,8 @@ def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 
 def _members(place: Path) -> Iterator[tuple[str, bytes]]:
     try:
-        with place.open("rb", buffering=0) as raw:
-            tar = tarfile.open(fileobj=cast("BinaryIO", _Sparing(raw)), mode="r:")  # noqa: SIM115 -- it owns nothing
+        with _SparingFile(place) as raw:
+            tar = tarfile.open(fileobj=raw, mode="r:")  # noqa: SIM115 -- it owns nothing
             last, number = -1, 0
             while member := tar.next():
                 number += 1
@@ -169,19 +169,10 @@ def _refused(place: Path, why: str) -> Refused:
     return Refused(f"{place} was not imported: {why}", hint=_HINT)
 
 
-class _Sparing:
-    """A file that refuses large reads."""
+class _SparingFile(io.FileIO):
+    """Refuses large reads."""
 
-    def __init__(self, raw: io.FileIO) -> None:
-        self._raw = raw
-
-    def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= _MOST_READ_BYTES:
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or not 0 <= size <= _MOST_READ_BYTES:
             raise tarfile.ReadError(f"{size} bytes at once")
-        return self._raw.read(size) or b""
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._raw.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._raw.tell()
+        return super().read(size) or b""

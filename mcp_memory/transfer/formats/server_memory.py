@@ -50,7 +50,7 @@ def read(source: ImportSource, data: bytes, modified_s: float) -> SourceReading:
             left.append(SkippedItem(f"line {number}", "it is a relation of an entity that is not there"))
     paths = free_paths({name: f"{portable(name)}.md" for name in entities})
     when = datetime.fromtimestamp(modified_s).astimezone().replace(microsecond=0)
-    return SourceReading(source, [_item(each, paths, when) for each in entities.values()], left)
+    return SourceReading(source, [_item(entity, paths, when) for entity in entities.values()], left)
 
 
 def _take(number: int, line: object, entities: dict[str, _Entity], relations: list[tuple[int, str, str, str]]) -> None:

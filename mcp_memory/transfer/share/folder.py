@@ -142,7 +142,7 @@ class ShareFolder:
     def _expected(self, path: NotePath, manifest: ShareManifest) -> Etag:
         etag = self._backend.read(path).etag
         if etag not in manifest.files[path]:
-            raise PreconditionFailed(f"{path} was changed by somebody else")
+            raise PreconditionFailed(f"{path} was changed by someone else")
         return etag
 
     def _link(self, path: NotePath, file: SharedFile) -> None:
