@@ -170,7 +170,7 @@ class Index(ABC):
         nothing to do. Override it if `purge` can return False."""
         return True
 
-    # -- reading (of the active generation, unless said otherwise) ---------------------------------------------
+    # -- reading (of the active generation, unless noted otherwise) --------------------------------------------
     @abstractmethod
     def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
         """The best chunks that any of the terms finds; higher is better. Terms are plain words: whatever they contain

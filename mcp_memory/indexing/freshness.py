@@ -127,7 +127,7 @@ class Freshness:
         if original is None or not is_log_path(original):
             return False
         try:
-            return self._now(NotePath(original), self._vault.signature(NotePath(original))).says(passage, filters)
+            return self._now(NotePath(original), self._vault.signature(NotePath(original))).contains(passage, filters)
         except McpMemoryError:
             return False
 
@@ -199,7 +199,7 @@ class _Changed:
         best = max(self._alike(old), key=lambda at: (at[0], -abs(at[1] - old.ordinal)), default=None)
         return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
 
-    def says(self, other: Passage, filters: Filters) -> bool:
+    def contains(self, other: Passage, filters: Filters) -> bool:
         """Whether the text of a passage is in the file, however it was chunked. Forgotten entries count, so that they
         don't come back by a copy."""
         if self._file is None or not filters.admits(self._file.record):

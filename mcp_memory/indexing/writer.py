@@ -268,8 +268,7 @@ class IndexWriter:
             listener(paths)
 
     def _is_replaced(self) -> bool:
-        known = self._index.generations()
-        return all(self.generation.number != each.number or not each.active for each in known)
+        return not any(known.active and known.number == self.generation.number for known in self._index.generations())
 
     def _is_still(self, path: NotePath, known: Mapping[NotePath, IndexedFile]) -> bool:
         return self._known.get(path) == known.get(path)

@@ -33,7 +33,7 @@ class NaiveGeneration:
         ]
 
     def around(self, path: str, at: int) -> str:
-        """What the keyword leg finds a chunk by."""
+        """What the keyword retriever finds a chunk by."""
         upsert = self.notes[path]
         near = [indexed.chunk.text for indexed in upsert.chunks[max(0, at - 2) : at + 3]]
         return "\n".join([upsert.places[upsert.chunks[at].chunk.section], *near])

@@ -132,14 +132,14 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(query=TEXTS, filters=FILTERS, k=st.integers(1, 30))
     def search(self, query: str, filters: Filters, k: int) -> None:
         places = self.places()
-        for leg, expected in (
+        for retriever, expected in (
             (self.index.lexical, self.model.lexical(query.split(), filters)),
             (partial(self.index.lexical, by="section"), self.model.section(query.split(), filters)),
         ):
-            found = [places[row.chunk_id] for row in leg(query.split(), 1000, filters)]
+            found = [places[row.chunk_id] for row in retriever(query.split(), 1000, filters)]
             assert len(found) == len(set(found))
             assert set(found) == expected
-            assert len(leg(query.split(), k, filters)) == min(k, len(expected))
+            assert len(retriever(query.split(), k, filters)) == min(k, len(expected))
         dense = self.index.dense(vector_of(query), k, filters)
         self.check_dense(dense, self.model.dense(query, filters), k)
 
@@ -219,8 +219,8 @@ def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> No
         while waiting := index.missing_vectors(1, 100):
             index.put_vectors(1, [key for key, _ in waiting], np.stack([vector_of(text) for _, text in waiting]))
         index.activate(1, None)
-        legs = [index.lexical, partial(index.lexical, by="section")]
-        found = [leg([word], 1000, Filters()) for leg in legs for word in [*WORDS, "299", "3"]]
+        retrievers = [index.lexical, partial(index.lexical, by="section")]
+        found = [retriever([word], 1000, Filters()) for retriever in retrievers for word in [*WORDS, "299", "3"]]
         found += [index.dense(vector_of(word), 1000, Filters()) for word in WORDS]
         passages = index.get({row.chunk_id for rows in found for row in rows})
         place = {number: (passage.note.path, passage.ordinal) for number, passage in passages.items()}

@@ -1,4 +1,4 @@
-"""The vector leg's scan: what is gathered first, and what is compared where it lies."""
+"""The vector retriever's scan: what is gathered first, and what is compared where it lies."""
 
 from __future__ import annotations
 

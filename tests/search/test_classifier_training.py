@@ -1,4 +1,4 @@
-"""Schooling: any embedding model learns once which prompts want memory."""
+"""Any embedding model is trained once to tell which prompts want memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BUNDLED = ConfidenceConfig()
 
 def test_what_is_shipped_tells_the_examples_apart(tmp_path: Path, model_cache: Path) -> None:
     embedder = open_embedder(EmbedderConfig(), model_cache)
-    school = ClassifierTraining(tmp_path, BUNDLED)
-    shipped = school.load(embedder)
-    assert shipped is not None and school.trained_for(embedder) is shipped and shipped.confidence is BUNDLED
+    training = ClassifierTraining(tmp_path, BUNDLED)
+    shipped = training.load(embedder)
+    assert shipped is not None and training.trained_for(embedder) is shipped and shipped.confidence is BUNDLED
     prompts, wanted = (each[::10] for each in examples())
     right = [(_odds(shipped, embedder, prompt) > 0) is label for prompt, label in zip(prompts, wanted, strict=True)]
     assert sum(right) / len(right) > 0.75
@@ -34,30 +34,30 @@ def test_what_is_shipped_tells_the_examples_apart(tmp_path: Path, model_cache: P
 
 @pytest.mark.skipif(not EXHAUSTIVE, reason="a quarter of a minute of embedding; MCP_MEMORY_EXHAUSTIVE=1")
 def test_what_is_shipped_is_what_the_bundled_model_learns(tmp_path: Path, model_cache: Path) -> None:
-    """If the examples or the compiled model changed: take the new file from the folder that `School` is given."""
+    """If the examples or the compiled model changed: take the new file from the folder of `ClassifierTraining`."""
     embedder = open_embedder(EmbedderConfig(), model_cache)
-    school = ClassifierTraining(tmp_path, BUNDLED)
-    shipped, learned = school.load(embedder), school.train(embedder)
+    training = ClassifierTraining(tmp_path, BUNDLED)
+    shipped, learned = training.load(embedder), training.train(embedder)
     assert shipped is not None
     prompts, _ = examples()
     assert max(abs(_odds(shipped, embedder, each) - _odds(learned, embedder, each)) for each in prompts[::10]) < 0.1
 
 
-def _odds(taught: TrainedClassifier, embedder: Embedder, prompt: str) -> float:
-    return taught.memory_intent.log_odds(prompt, embedder.embed_query(prompt))
+def _odds(classifier: TrainedClassifier, embedder: Embedder, prompt: str) -> float:
+    return classifier.memory_intent.log_odds(prompt, embedder.embed_query(prompt))
 
 
 @pytest.fixture(scope="module")
-def schooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainedClassifier]:
-    """Where it is kept what a toy learned in two seconds, and that."""
-    folder = tmp_path_factory.mktemp("school")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainedClassifier]:
+    """The folder with what a toy learned in two seconds, and that."""
+    folder = tmp_path_factory.mktemp("training")
     return folder, ClassifierTraining(folder, BUNDLED).train(ToyEmbedder())
 
 
 def test_what_a_model_learned_is_kept_for_the_next_time(
-    tmp_path: Path, schooled: tuple[Path, TrainedClassifier]
+    tmp_path: Path, trained: tuple[Path, TrainedClassifier]
 ) -> None:
-    embedder, (folder, learned) = ToyEmbedder(), schooled
+    embedder, (folder, learned) = ToyEmbedder(), trained
     assert ClassifierTraining(tmp_path, BUNDLED).load(embedder) is None
     kept = ClassifierTraining(folder, BUNDLED).load(embedder)
     assert kept is not None and np.allclose(kept.memory_intent.weights, learned.memory_intent.weights, atol=1e-3)
@@ -67,10 +67,10 @@ def test_what_a_model_learned_is_kept_for_the_next_time(
 
 
 def test_a_damaged_file_or_one_of_another_size_is_learned_anew(
-    tmp_path: Path, schooled: tuple[Path, TrainedClassifier]
+    tmp_path: Path, trained: tuple[Path, TrainedClassifier]
 ) -> None:
     embedder = ToyEmbedder()
-    (whole,) = schooled[0].glob("taught-*.json")
+    (whole,) = trained[0].glob("taught-*.json")
     file = tmp_path / whole.name
     said = json.loads(whole.read_text())
     file.write_text(json.dumps(said))
@@ -88,26 +88,26 @@ def test_a_damaged_file_or_one_of_another_size_is_learned_anew(
         assert ClassifierTraining(tmp_path, BUNDLED).load(embedder) is None
 
 
-def test_a_model_without_numbers_teaches_nothing(tmp_path: Path) -> None:
+def test_a_model_without_numbers_trains_nothing(tmp_path: Path) -> None:
     class Broken(ToyEmbedder):
         def embed_query(self, text: str) -> np.ndarray:
             return super().embed_query(text) * np.nan
 
-    school, embedder = ClassifierTraining(tmp_path, BUNDLED), Broken()
+    training, embedder = ClassifierTraining(tmp_path, BUNDLED), Broken()
     with pytest.raises(EmbedderUnavailable, match="no numbers"):
-        school.train(embedder)
-    assert school.trained_for(embedder) is None and not [*tmp_path.iterdir()]
+        training.train(embedder)
+    assert training.trained_for(embedder) is None and not [*tmp_path.iterdir()]
 
 
-def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, TrainedClassifier]) -> None:
-    embedder, (_, taught) = ToyEmbedder(), schooled
+def test_the_thresholds_mean_the_same_for_another_model(trained: tuple[Path, TrainedClassifier]) -> None:
+    embedder, (_, classifier) = ToyEmbedder(), trained
     passages = embedder.embed_documents([json.loads(line)["text"] for line in PASSAGES.read_text().splitlines()])
     kinds: dict[tuple[bool, bool], list[float]] = {}
     for row in map(json.loads, QUESTIONS.read_text().splitlines()):
         vector = embedder.embed_query(row["text"])
-        wanted = taught.memory_intent.log_odds(row["text"], vector) if row["prompt"] else None
+        wanted = classifier.memory_intent.log_odds(row["text"], vector) if row["prompt"] else None
         signs = ConfidenceFeatures(row["closest"], row["together"], float(np.max(passages @ vector)), wanted)
-        kinds.setdefault((row["prompt"], row["answerable"]), []).append(confidence(signs, taught.confidence))
+        kinds.setdefault((row["prompt"], row["answerable"]), []).append(confidence(signs, classifier.confidence))
     for is_prompt, bar in ((False, UNSURE), (True, UNWANTED)):
         lost, silent = (share_below(kinds[is_prompt, answerable], bar) for answerable in (True, False))
         assert lost == pytest.approx(0.05, abs=0.02)
@@ -115,7 +115,7 @@ def test_the_thresholds_mean_the_same_for_another_model(schooled: tuple[Path, Tr
 
 
 @pytest.mark.anyio
-async def test_a_question_alone_has_an_unknown_model_rehearse(toy_world: World) -> None:
+async def test_a_question_has_an_unknown_model_trained(toy_world: World) -> None:
     toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
     async with toy_world.engine(search=SearchConfig()) as engine:
         await engine.settled()
@@ -124,7 +124,7 @@ async def test_a_question_alone_has_an_unknown_model_rehearse(toy_world: World) 
 
 
 @pytest.mark.anyio
-async def test_a_model_that_was_not_schooled_learns_when_a_prompt_comes(toy_world: World) -> None:
+async def test_an_untrained_model_is_trained_when_a_prompt_comes(toy_world: World) -> None:
     toy_world.write("notes/queue.md", "We use LISTEN and NOTIFY for the queue.")
     async with toy_world.engine() as engine:
         await engine.settled()

@@ -1,4 +1,4 @@
-"""Confidence: what a small vault cannot tell does not count."""
+"""Confidence in a small vault: what it cannot show does not count."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def scored_rows(*rows: Scored) -> ScoredRows:
 
 
 rows = st.lists(scored, max_size=20, unique_by=lambda row: row.chunk_id).map(lambda found: scored_rows(*found))
-legs = st.builds(RetrieverRows, rows, rows, rows, st.booleans(), st.floats(0, 100))
+retrievers = st.builds(RetrieverRows, rows, rows, rows, st.booleans(), st.floats(0, 100))
 
 
 def fused_of(found: RetrieverRows, *, section_rows: int = 1000) -> dict[int, float]:
@@ -54,7 +54,7 @@ def boosted(question: str, found: Passage) -> dict[str, float]:
 
 
 class TestFuse:
-    def test_a_leg_counts_in_proportion_to_its_best_row(self) -> None:
+    def test_a_retriever_counts_in_proportion_to_its_best_row(self) -> None:
         fused = fused_of(
             RetrieverRows(
                 lexical=scored_rows(Scored(1, 40.0), Scored(5, 10.0)),
@@ -63,7 +63,7 @@ class TestFuse:
         )
         assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
 
-    def test_the_scale_of_a_leg_does_not_matter(self) -> None:
+    def test_the_scale_of_a_retriever_does_not_matter(self) -> None:
         small = RetrieverRows(
             lexical=scored_rows(Scored(1, 0.04), Scored(2, 0.01)),
             dense=scored_rows(Scored(3, 0.3)),
@@ -93,19 +93,19 @@ class TestFuse:
             assert fused == pytest.approx({1: best, 5: best / 2, 9: WEIGHTS.dense})
         assert fused_of(RetrieverRows(lexical, ceiling=20.0)) == pytest.approx({1: 1.0, 5: 0.5})
 
-    def test_a_chunk_that_a_full_dense_leg_does_not_list_gets_part_of_its_last_row(self) -> None:
+    def test_a_chunk_that_a_full_dense_retriever_does_not_list_gets_part_of_its_last_row(self) -> None:
         lexical, dense = scored_rows(Scored(7, 1.0)), scored_rows(Scored(1, 0.8), Scored(3, 0.4))
         full = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=True))
         whole = fused_of(RetrieverRows(lexical, ScoredRows(), dense, dense_is_full=False))
         assert full[7] == pytest.approx(1.0 + WEIGHTS.dense * 0.5 * WEIGHTS.unlisted)
         assert whole[7] == pytest.approx(1.0)
 
-    def test_the_section_leg_lists_nothing_unless_the_others_are_empty(self) -> None:
+    def test_the_section_retriever_lists_nothing_unless_the_others_are_empty(self) -> None:
         around = scored_rows(Scored(5, 2.0))
         assert candidates(RetrieverRows(scored_rows(Scored(1, 1.0)), around)).tolist() == [1]
         assert candidates(RetrieverRows(section=around)).tolist() == [5]
 
-    @given(legs)
+    @given(retrievers)
     def test_every_candidate_is_scored_and_never_below_zero(self, found: RetrieverRows) -> None:
         fused = fused_of(found)
         assert list(fused) == candidates(found).tolist()

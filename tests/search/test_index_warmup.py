@@ -243,9 +243,12 @@ async def test_what_is_written_meanwhile_is_found_and_what_is_taken_out_is_not(
 
 def answers_of(index: SqliteIndex) -> list[object]:
     wanted = ["teapot", "number", "7", "kettle"]
-    legs = [index.lexical(wanted, 100, ALL), index.lexical(wanted, 100, ALL, by="section")]
-    legs.append(index.dense(np.ones(index.generations()[0].dimension, dtype=np.float32), 100, ALL))
-    return [index.frequencies(wanted), *((leg.ids.tolist(), leg.scores.tolist()) for leg in legs)]
+    found = [index.lexical(wanted, 100, ALL), index.lexical(wanted, 100, ALL, by="section")]
+    found.append(index.dense(np.ones(index.generations()[0].dimension, dtype=np.float32), 100, ALL))
+    return [
+        index.frequencies(wanted),
+        *((rows.ids.tolist(), rows.scores.tolist()) for rows in found),
+    ]
 
 
 async def test_a_reading_that_fails_is_said_and_tried_again(

@@ -70,7 +70,7 @@ Delete the folder.
 
 
 class Fails(SqliteIndex):
-    """A real index of which single legs can be made to fail or to hang."""
+    """A real index of which single retrievers can be made to fail or to hang."""
 
     broken: frozenset[str] = frozenset()
     hanging: threading.Event | None = None
@@ -85,9 +85,9 @@ class Fails(SqliteIndex):
         self._check("dense")
         return super().dense(vector, k, filters)
 
-    def _check(self, leg: str) -> None:
-        if leg in self.broken:
-            raise IndexUnavailable(f"{leg} is broken")
+    def _check(self, retriever: str) -> None:
+        if retriever in self.broken:
+            raise IndexUnavailable(f"{retriever} is broken")
 
 
 def upsert(path: str, text: str) -> Upsert:
@@ -312,7 +312,7 @@ class TestModes:
 
 class TestFaults:
     @pytest.mark.parametrize("broken", ["lexical", "section", "dense"])
-    async def test_one_broken_leg_makes_the_answer_poorer(
+    async def test_one_broken_retriever_makes_the_answer_poorer(
         self, find: Callable[..., Any], index: Fails, broken: str
     ) -> None:
         index.broken = frozenset({broken})
@@ -320,7 +320,7 @@ class TestFaults:
         assert result.hits[0].snippet == "- Bob: I bought a red bicycle."
         assert f"{broken} is broken" in str(result.degraded)
 
-    async def test_with_no_leg_at_all_there_is_an_error(self, find: Callable[..., Any], index: Fails) -> None:
+    async def test_with_no_retriever_at_all_there_is_an_error(self, find: Callable[..., Any], index: Fails) -> None:
         index.broken = frozenset({"lexical", "section", "dense"})
         with pytest.raises(IndexUnavailable):
             await find("red bicycle")
@@ -330,7 +330,7 @@ class TestFaults:
         result = await find("red bicycle")
         assert result.hits and "the toy is down" in str(result.degraded)
 
-    async def test_a_leg_that_hangs_is_left_behind(self, index: Fails, toy: ToyEmbedder) -> None:
+    async def test_a_retriever_that_hangs_is_left_behind(self, index: Fails, toy: ToyEmbedder) -> None:
         fill(index, FILES, toy)
         index.hanging = threading.Event()
         try:
@@ -340,7 +340,7 @@ class TestFaults:
         finally:
             index.hanging.set()
 
-    async def test_hanging_legs_do_not_stop_the_others(self, index: Fails, toy: ToyEmbedder) -> None:
+    async def test_hanging_retrievers_do_not_stop_the_others(self, index: Fails, toy: ToyEmbedder) -> None:
         fill(index, FILES, toy)
         index.hanging = threading.Event()
         made = searcher(index, toy, deadline_s=0.2)
@@ -469,32 +469,32 @@ class Counting(ToyEmbedder):
 
 
 class Asked(SqliteIndex):
-    """A real index that counts how often its legs are asked."""
+    """A real index that counts how often its retrievers are asked."""
 
-    legs = 0
+    retrievers = 0
 
     def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
-        self.legs += by == "chunk"
+        self.retrievers += by == "chunk"
         return super().lexical(terms, k, filters, by=by)
 
     def dense(self, vector: Any, k: int, filters: Filters) -> ScoredRows:
-        self.legs += 1
+        self.retrievers += 1
         return super().dense(vector, k, filters)
 
 
-async def test_a_question_asked_again_costs_no_leg_until_the_index_changes(tmp_path: Path) -> None:
+async def test_a_question_asked_again_costs_no_retriever_until_the_index_changes(tmp_path: Path) -> None:
     with closing(Asked(tmp_path / "index")) as index:
         fill(index, {"a.md": "violet teapot\n"}, ToyEmbedder())
         made = searcher(index, ToyEmbedder())
         first = await made.search("violet teapot", limit=5, filters=ALL)
-        assert index.legs == 2
+        assert index.retrievers == 2
         again = await made.search("violet teapot", limit=5, filters=replace(ALL, now=datetime.now(UTC)))
-        assert index.legs == 2 and again.hits == first.hits
+        assert index.retrievers == 2 and again.hits == first.hits
         await made.search("violet teapot", limit=5, filters=replace(ALL, path_prefix="b"))
-        assert index.legs == 4
+        assert index.retrievers == 4
         index.apply(index.generations()[0].number, [upsert("b.md", "another violet teapot\n")])
         now = await made.search("violet teapot", limit=5, filters=ALL)
-        assert index.legs == 6 and {hit.path for hit in now.hits} == {"a.md", "b.md"}
+        assert index.retrievers == 6 and {hit.path for hit in now.hits} == {"a.md", "b.md"}
 
 
 @pytest.mark.parametrize(
@@ -531,7 +531,7 @@ async def test_a_remembered_answer_loses_a_note_that_expires(tmp_path: Path) -> 
         for day in (1, 3):
             found = await made.search("violet", limit=5, filters=replace(ALL, now=datetime(2026, 1, day, tzinfo=UTC)))
             paths.append({hit.path for hit in found.hits})
-        assert paths == [{"a.md", "b.md"}, {"b.md"}] and index.legs == 2
+        assert paths == [{"a.md", "b.md"}, {"b.md"}] and index.retrievers == 2
 
 
 async def test_who_is_named_counts_also_where_the_vectors_are_another_models(index: Fails, toy: ToyEmbedder) -> None:

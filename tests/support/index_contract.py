@@ -98,15 +98,15 @@ def texts_of(index: Index, scored: Iterable[Scored]) -> list[str]:
 
 
 def _paths_found(index: Index, filters: Filters) -> dict[str, set[str]]:
-    """Per leg, the notes in which `alpha` is found."""
+    """Per retriever, the notes in which `alpha` is found."""
     found = {
         "lexical": index.lexical(["alpha"], 100, filters),
         "section": index.lexical(["alpha"], 100, filters, by="section"),
         "dense": index.dense(vector_of("alpha"), 100, filters),
     }
     return {
-        leg: {str(passage.note.path) for passage in index.get([row.chunk_id for row in rows]).values()}
-        for leg, rows in found.items()
+        retriever: {str(passage.note.path) for passage in index.get([row.chunk_id for row in rows]).values()}
+        for retriever, rows in found.items()
     }
 
 
@@ -236,7 +236,7 @@ class IndexContract:
         assert [passage.chunk.text for passage in index.passages(path)] == ["beta"]
         assert list(index.lexical(["alpha"], 9, Filters())) == []
 
-    def test_a_deleted_path_leaves_every_leg(self, index: Index) -> None:
+    def test_a_deleted_path_leaves_every_retriever(self, index: Index) -> None:
         generation = start(index, [make_upsert("a.md", ["alpha"]), make_upsert("b.md", ["alpha beta"])])
         index.apply(generation.number, [Delete(NotePath("a.md"))])
         assert set(map(frozenset, _paths_found(index, EVERY_STATE).values())) == {frozenset({"b.md"})}
@@ -489,7 +489,7 @@ class IndexContract:
             index.dense(vector_of("alpha", DIMENSION + 1), 5, Filters())
 
     # -- filters -----------------------------------------------------------------------------------------------
-    def test_filters_hold_in_every_leg(self, index: Index) -> None:
+    def test_filters_hold_in_every_retriever(self, index: Index) -> None:
         day = datetime(2026, 5, 1, tzinfo=UTC)
         notes: dict[str, dict[str, Any]] = {
             "a.md": {"kind": "fix", "tags": ("x", "y"), "project": "p", "updated": day},

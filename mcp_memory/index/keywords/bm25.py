@@ -89,7 +89,7 @@ class TermCorpus:
         """(n,): how many of the keys each row has in itself."""
         wanted = np.array(keys, dtype=np.uint64)
         times = [np.bincount(part.segment.own.rows_of_any(wanted), minlength=part.segment.rows) for part in self.parts]
-        return _joined([each.astype(np.float32) for each in times], np.float32)
+        return _joined([count.astype(np.float32) for count in times], np.float32)
 
     def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """(n,): a number for the section of each chunk; −1 for a chunk that is not here."""
@@ -170,7 +170,7 @@ def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _S
     # Lengths are whole numbers, so their sum does not depend on their order.
     mean = sum(float(lengths[mask].sum(dtype=np.float64)) for lengths, mask in parts) / total if total else 0.0
     damping = [K1 * (1 - B) + K1 * B * (lengths / mean if mean else lengths) for lengths, _ in parts]
-    return _Scale([each.astype(np.float32) for each in damping], alive, total)
+    return _Scale([part.astype(np.float32) for part in damping], alive, total)
 
 
 def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:

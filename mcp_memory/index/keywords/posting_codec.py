@@ -66,16 +66,16 @@ def encode(
     own = [count(text) for _, text in chunks]
     place = [count(places.get(section, "")) for section in numbers]
     columns = [
-        [each.length for each in own],
+        [text.length for text in own],
         [numbers[section] for section, _ in chunks],
-        [len(each.counts) for each in own],
-        [each.length for each in place],
-        [len(each.counts) for each in place],
+        [len(text.counts) for text in own],
+        [text.length for text in place],
+        [len(text.counts) for text in place],
     ]
     parts = [np.array(column, dtype=kind).tobytes() for column, kind in zip(columns, _COLUMNS, strict=False)]
     for counted in (own, place):
-        parts += [each.keys for each in counted]
-        parts += [each.counts for each in counted]
+        parts += [text.keys for text in counted]
+        parts += [text.counts for text in counted]
     body = b"".join(parts)
     return _HEAD.pack(len(own), len(place), sum(columns[2]), sum(columns[4]), zlib.crc32(body)) + body
 
