@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import Address, proved
+from mcp_memory.client.connection import Address, is_newer, proved
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.http_connection import HttpConnection
-from mcp_memory.client.versions import is_newer
 from mcp_memory.errors import NotRunning
 
 PROOF_S = 10.0

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import Address, DaemonConnection
+from mcp_memory.client.connection import Address, DaemonConnection, is_newer
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.detached_process import Detached
-from mcp_memory.client.versions import is_newer
 from mcp_memory.daemon.instance import end_holder, holder, is_held, take_lock
 from mcp_memory.daemon.listen import bind_tcp, kept_port
 from mcp_memory.daemon.moved_vault import follow

@@ -7,9 +7,8 @@ from dataclasses import asdict, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from mcp_memory.engine.append import append_note
-from mcp_memory.engine.forget import forget_note
 from mcp_memory.engine.handlers import OPERATIONS
+from mcp_memory.engine.note_changes import append_note, forget_note
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest

@@ -95,11 +95,6 @@ def _naming_the_file(state: Path) -> Generator[None]:
         raise failed(error, str(error.filename or state)) from error
 
 
-def _log_folder(root: Path, home: str) -> str:
-    """Daily logs stay at the root if they are there already; otherwise they go into the managed folder."""
-    return f"{home}/memory" if home and not (root / "memory").is_dir() else "memory"
-
-
 def _open_vault(
     config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: UncommittedFiles | None
 ) -> Vault:
@@ -107,13 +102,15 @@ def _open_vault(
     backend = open_storage(root, name=config.vault.storage, locks=config.state / "locks")
     guard = MarkerGuard(config.root, marker, config.state / "vault.toml", on_marked=lambda: backend.expect(MARKER))
     folders = {name: _source(name, folder) for name, folder in config.vault.sources.items()} | _transcripts(config)
+    # Daily logs stay at the root if they are there already; otherwise they go into the managed folder.
+    logs = f"{marker.home}/memory" if marker.home and not (config.root / "memory").is_dir() else "memory"
     prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
     vault = Vault(
         backend if pending is None else ObservedBackend(backend, pending.add),
         {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
         warnings=prepared.warnings,
         leftovers=prepared.leftovers,
-        layout=Layout(marker.home, zone, _log_folder(config.root, marker.home)),
+        layout=Layout(marker.home, zone, logs),
         kinds=NoteKinds(config.kinds),
         journals=NoteJournals(config.state),
         config=config.vault,

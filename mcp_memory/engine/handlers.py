@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, s
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
-from mcp_memory.engine.forget import list_forgotten
+from mcp_memory.engine.note_changes import list_forgotten
 from mcp_memory.engine.serializers import (
     Payload,
     forgotten_payload,
@@ -78,10 +79,9 @@ async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> lis
 
 async def _erase(engine: Engine, request: requests.EraseRequest) -> Payload:
     parts, eraser = engine.parts, Eraser(engine.parts)
-    if not request.sure:
-        return asdict(await parts.note_lookup.reach([request.target], lambda places: eraser.plan(*places[0])))
-    async with parts.compactor.paused():  # it may hold words of the note
-        return asdict(await parts.note_lookup.reach([request.target], lambda places: eraser.erase(*places[0])))
+    work = eraser.erase if request.sure else eraser.plan
+    async with parts.compactor.paused() if request.sure else nullcontext():  # it may hold words of the note
+        return asdict(await parts.note_lookup.reach([request.target], lambda places: work(*places[0])))
 
 
 async def _compact(engine: Engine, request: requests.CompactRequest) -> Payload:

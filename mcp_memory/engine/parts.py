@@ -18,9 +18,8 @@ from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
-from mcp_memory.engine.append import append_note
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.forget import forget_note
+from mcp_memory.engine.note_changes import append_note, forget_note
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.neighbours import Neighbours

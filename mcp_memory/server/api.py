@@ -30,6 +30,7 @@ from mcp_memory.errors import (
 from mcp_memory.hooks.hook_command import ROUTE
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.hooks import HookEndpoint
+from mcp_memory.server.http_guard import bearer_token
 from mcp_memory.text.escape_invisible import visible, visible_in
 
 log = logging.getLogger(__name__)
@@ -106,7 +107,8 @@ def _guarded(
 
     async def answered(request: Request) -> Response:
         try:
-            client = credentials.client_of(_bearer(request)) or (None if auth else PERSON)
+            token = bearer_token(request.headers.get("authorization", ""))
+            client = credentials.client_of(token) or (None if auth else PERSON)
             if not client:
                 return Response(status_code=401)  # the guard adds the body
             if client != PERSON:
@@ -139,8 +141,3 @@ def _arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise InvalidInput("the body is not a JSON object", hint="send the arguments by name")
     return cast("dict[str, Any]", arguments)
-
-
-def _bearer(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""

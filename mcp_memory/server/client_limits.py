@@ -7,8 +7,7 @@ connections are reserved for them and for hooks: see `daemon.connections`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import anyio
@@ -18,7 +17,7 @@ from mcp_memory.client.connection import HEALTH
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.errors import Busy, McpMemoryError
 from mcp_memory.hooks.hook_command import ROUTE
-from mcp_memory.server.http_guard import headers_of, refuse, swallow
+from mcp_memory.server.http_guard import bearer_token, headers_of, refuse, swallow
 
 AT_ONCE = 4
 """Requests of one client that run at once. Each further thread makes all others wait for Python's lock: with 4 heavy
@@ -43,16 +42,6 @@ class _Share:
     requests: int = 0
     streams: int = 0
     turns: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(AT_ONCE))
-
-    @contextmanager
-    def counted(self, *, stream: bool) -> Generator[None]:
-        self.requests += 1
-        self.streams += stream
-        try:
-            yield
-        finally:
-            self.requests -= 1
-            self.streams -= stream
 
 
 class Shares:
@@ -85,19 +74,19 @@ class Shares:
             await swallow(receive, SWALLOWED_BYTES)
             await refuse(send, 429, "too many requests of this client at once: let some end, then try again", Busy.code)
             return
-        with share.counted(stream=is_stream):
-            if is_stream:  # it waits most of the time
+        share.requests += 1
+        share.streams += is_stream
+        try:
+            async with nullcontext() if is_stream else share.turns:  # a stream waits most of the time
                 await self._app(scope, receive, send)
-                return
-            async with share.turns:
-                await self._app(scope, receive, send)
+        finally:
+            share.requests -= 1
+            share.streams -= is_stream
 
     def _client_of(self, headers: dict[bytes, list[bytes]]) -> str:
         """Empty for a request without a valid token, which is refused later."""
-        scheme, _, token = headers.get(b"authorization", [b""])[0].partition(b" ")
-        if scheme.lower() != b"bearer":
-            return ""
+        token = bearer_token(headers.get(b"authorization", [b""])[0].decode("latin-1"))
         try:
-            return self._credentials.client_of(token.strip().decode("latin-1")) or ""
+            return (token and self._credentials.client_of(token)) or ""
         except McpMemoryError:  # reported where the token is checked
             return ""

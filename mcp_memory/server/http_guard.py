@@ -134,6 +134,12 @@ def headers_of(scope: Scope) -> dict[bytes, list[bytes]]:
     return found
 
 
+def bearer_token(header: str) -> str:
+    """The token in an Authorization header; empty if there is none."""
+    scheme, _, token = header.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
 async def refuse(
     send: Send,
     status: int,

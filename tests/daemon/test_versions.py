@@ -7,7 +7,7 @@ import itertools
 import pytest
 from packaging.version import Version
 
-from mcp_memory.client.versions import is_newer
+from mcp_memory.client.connection import is_newer
 
 VERSIONS = [
     "0", "0.0.9", "0.1", "0.1.0", "0.1.1.dev2", "0.1.1.dev10", "0.1.1a1.dev1", "0.1.1a1", "0.1.1b2", "0.1.1rc1",

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from mcp_memory import __version__
-from mcp_memory.client.connection import Address, DaemonConnection
+from mcp_memory.client.connection import Address, DaemonConnection, is_newer
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.client.versions import is_newer
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotRunning
 from mcp_memory.runtime.paths import DEFAULT_VAULT, vault_folder
 from mcp_memory.settings.raw_settings import read_raw_settings

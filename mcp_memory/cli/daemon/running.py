@@ -12,8 +12,7 @@ from mcp_memory.cli.clients.snippets import snippets, start_command
 from mcp_memory.cli.console import Heading, Remark, print_status, progress_bar, say
 from mcp_memory.cli.daemon.service import restarted_by_systemd
 from mcp_memory.cli.options import CommandContext, command_options, located, port
-from mcp_memory.client.connection import Address
-from mcp_memory.client.versions import is_newer
+from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import HeldLock
 from mcp_memory.daemon.settings_in_force import RESTART, describe_changes, find_changes
