@@ -26,6 +26,12 @@ FAST = frozenset({"extraction", "guide", "integrations", "settings", "summarizer
 THOROUGH = frozenset({"test_linear", "test_shapes", "test_beside_an_editor"})
 """Of these the modules that take minutes."""
 
+LONGEST_FIRST = (
+    "embedders/test_compile.py", "text/test_linear.py", "daemon", "eval", "promises", "clients", "hooks", "library",
+    "soak", "faults", "cli", "compaction",
+)  # fmt: skip
+"""Rooms and modules that take or wait for longest: begun last, they would leave all other workers idle at the end."""
+
 SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
 
 
@@ -36,11 +42,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: rank(item.path))
     for item in items:
         room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
         is_slow = item.path.stem in THOROUGH or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
         if room in FAST and not is_slow:
             item.add_marker(pytest.mark.fast)
+
+
+def rank(path: Path) -> int:
+    names = path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
+    found = (at for at, first in enumerate(LONGEST_FIRST) if names == first or names.startswith(f"{first}/"))
+    return next(found, len(LONGEST_FIRST))
 
 
 @pytest.fixture(scope="session")
