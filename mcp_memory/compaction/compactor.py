@@ -26,7 +26,6 @@ from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScop
 from mcp_memory.compaction.preview import Preview
 from mcp_memory.compaction.rounds import CompactionRounds
 from mcp_memory.compaction.run_report import RunProgress, RunReport
-from mcp_memory.compaction.topic_index import TopicIndex
 from mcp_memory.errors import Busy, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
@@ -38,36 +37,30 @@ from mcp_memory.vault.vault import Vault
 
 
 class RunLock:
-    """A person's turn waits for what a crash left and for the next job of a run in the background, which takes
-    moments; another person's is not waited for."""
+    """Your run waits for the current job of a background run, which takes moments, but not for another run of yours."""
 
     def __init__(self) -> None:
         self._lock = anyio.Lock()
-        self._persons = False
-
-    @property
-    def is_foreground_waiting(self) -> bool:
-        """Whether a person waits: who works in the background is to stop."""
-        return self._persons
+        self.is_foreground_waiting = False
+        """Whether you asked for a run: a background run ends at its next job."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether anybody works, or waits to."""
-        return self._persons or self._lock.locked()
+        return self.is_foreground_waiting or self._lock.locked()
 
     @asynccontextmanager
     async def foreground(self) -> AsyncGenerator[None]:
-        """Raises Busy while another person's is under way."""
-        if self._persons:
+        """Raises Busy during another foreground run."""
+        if self.is_foreground_waiting:
             raise Busy(
                 "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
             )
-        self._persons = True
+        self.is_foreground_waiting = True
         try:
             async with self._lock:
                 yield
         finally:
-            self._persons = False
+            self.is_foreground_waiting = False
 
     @asynccontextmanager
     async def background(self) -> AsyncGenerator[None]:
@@ -76,19 +69,19 @@ class RunLock:
 
 
 Lull = Callable[[Callable[[], bool]], Awaitable[None]]
-"""Waits until things are quiet, or what it is given says that there is no time for that."""
+"""Waits until the engine is idle, or the callable returns True."""
 
 
 class Compactor:
-    """One run at a time."""
+    """Runs compactions, one at a time."""
 
     def __init__(
         self,
         vault: Vault,
         index: Index,
         writer: IndexWriter,
-        indexer: Reconciler,
-        drafter: JobBuilder,
+        reconciler: Reconciler,
+        builder: JobBuilder,
         journal: RunJournal,
         config: TopicsConfig,
         health: Health,
@@ -96,36 +89,37 @@ class Compactor:
         answer_s: float,
     ) -> None:
         """`answer_s`: how long the summarizer may take for a page."""
-        draft_s = JOB_S + answer_s
+        build_s = JOB_S + answer_s
         self._vault = vault
-        self._indexer = indexer
+        self._reconciler = reconciler
         self._journal = journal
         self._health = health
         self._clock = clock
         self._run_lock = RunLock()
-        self.fallback_pages = FallbackPages(drafter.asked_in_s)
+        self.fallback_pages = FallbackPages(builder.asked_in_s)
         self.progress = RunProgress(health.progress)
         self.work_left = WorkLeft()
-        """By the last run that had its way with everything."""
-        self.planner_view = survey = PlannerView(vault, index, drafter, config, clock)
-        self.root = survey.root
-        linkage = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
-        mapper = TopicIndex(vault, index, self.root, config.map_tokens, clock)
-        self._housekeeper = tender = Housekeeper(vault, index, drafter, journal, linkage, mapper)
-        self._stale_flags = StaleFlags(vault, writer, self.root, lambda: survey.read_tree()[0], clock)
-        self._job_runner = carrier = JobRunner(vault, index, indexer, journal, writer)
+        """After the last complete run."""
+        self.planner_view = view = PlannerView(vault, index, builder, config, clock)
+        self.root = view.root
+        links = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
+        self._housekeeper = Housekeeper(vault, index, builder, journal, links, self.root, config.map_tokens, clock)
+        self._stale_flags = StaleFlags(vault, writer, view, clock)
+        self._job_runner = runner = JobRunner(vault, index, reconciler, journal, writer)
         self._rounds = CompactionRounds(
-            vault, survey, drafter, linkage, carrier, self.fallback_pages, self.progress, draft_s
+            vault, view, builder, links, runner, self.fallback_pages, self.progress, build_s
         )
-        self._page_refresh = PageRefresh(survey, drafter, tender, carrier, self.fallback_pages, self.progress, draft_s)
+        self._page_refresh = PageRefresh(
+            view, builder, self._housekeeper, runner, self.fallback_pages, self.progress, build_s
+        )
 
     async def run(self, topic: str | None = None) -> RunReport:
-        """For a person. `topic`: only what touches this one.
+        """A run that you asked for. `topic`: only jobs for this one.
 
-        Raises NotFound where that is none, Busy while another person's is under way, Refused for a vault that cannot be
+        Raises NotFound for an unknown topic, Busy during another run of yours, Refused for a vault that can't be
         written, StorageFailed.
         """
-        async with self._alone(self._run_lock.foreground()):
+        async with self._locked(self._run_lock.foreground()):
             self.fallback_pages.retry_all()
             report = await self._run(_at_once, topic)
             if topic is None:
@@ -133,48 +127,48 @@ class Compactor:
             return report
 
     async def run_in_background(self, lull: Lull) -> RunReport | None:
-        """For nobody: waits for a `lull` before each job, and ends where a person wants to begin. None where one has
-        taken a run back, and asked for none since. Raises as `run`."""
+        """Background run. Waits for idle before each job and yields to a manual run. None if you undid a run and
+        haven't asked for another since. Raises as `run`."""
 
         async def pace() -> bool:
             await lull(lambda: self._run_lock.is_foreground_waiting)
             return not self._run_lock.is_foreground_waiting
 
-        async with self._alone(self._run_lock.background()):
+        async with self._locked(self._run_lock.background()):
             held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
             return None if held else await self._run(pace)
 
     async def undo(self, run: str) -> RunReport:
-        """Take a run back, latest job first; what somebody changed since stays as it is and is named.
+        """Undoes a run, the latest job first; files that have changed since stay and are named in the report.
 
         Raises NotFound, Busy and as `run`.
         """
-        async with self._alone(self._run_lock.foreground()):
+        async with self._locked(self._run_lock.foreground()):
             await self._check_ready()
             report = await self._job_runner.undo_run(run)
-            # The map of a later run does not know of it.
+            # Lists that a later run wrote are out of date now.
             mended = RunReport(await self._new_run_name(), left=report.left)
-            await self._page_refresh.run_if_due(mended, lambda tree: self._housekeeper.relate_topics(mended.run, tree))
+            await self._page_refresh.run_if_due(mended, partial(self._housekeeper.relate_topics, mended.run))
             await self._page_refresh.run_if_due(mended, self._housekeeper.update_topic_index)
             report.kept += mended.kept
             return report
 
     async def mark_stale_pages(self) -> None:
-        """Have the pages that are out of date say so; while a run is at work, it sees to them. Raises StorageFailed,
+        """Marks outdated pages; does nothing during a run, which updates them. Raises StorageFailed,
         IndexUnavailable."""
-        if not self._run_lock.is_busy and not self._indexer.pruning_paused:
+        if not self._run_lock.is_busy and not self._reconciler.pruning_paused:
             async with self._run_lock.background():
                 await self._stale_flags.update_flags()
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
-        """No run meanwhile, and nothing of one left to do. Raises Busy while one is under way, StorageFailed."""
-        async with self._alone(self._run_lock.foreground()):
+        """Within the block there is no run and no unfinished job. Raises Busy during a run, StorageFailed."""
+        async with self._locked(self._run_lock.foreground()):
             await self._job_runner.finish_jobs()
             yield
 
     async def finish_jobs(self) -> int:
-        """Do what a crash left undone; how many jobs that were. Raises StorageFailed."""
+        """Finishes interrupted jobs; returns their number. Raises StorageFailed."""
         async with self._run_lock.background():
             done = await self._job_runner.finish_jobs()
             for run in (await in_thread(self._journal.list_runs, what="reading the journal"))[-1:]:
@@ -182,28 +176,27 @@ class Compactor:
             return done
 
     async def find_pending(self, *, whole: bool) -> PendingWork:
-        """What a run would find to do; of the pages only where the `whole` tree is looked at. Raises
-        IndexUnavailable."""
-        look = partial(
+        """The work for a run; includes pages only if the `whole` tree is read. Raises IndexUnavailable."""
+        find = partial(
             self.planner_view.find_pending,
             self.work_left,
             self.fallback_pages.may_retry,
             self._housekeeper.is_due,
             whole=whole,
         )
-        return await in_thread(look, what="looking at the topics")
+        return await in_thread(find, what="looking at the topics")
 
     async def preview(self, topic: str | None = None) -> Preview:
-        """What `run` would do, with names that it may choose otherwise; changes nothing. Raises NotFound for a `topic`
-        that is none, and for a note that changes meanwhile."""
-        await self._indexer.reconcile()
-        return await in_thread(lambda: self.planner_view.preview_run(topic), deadline_s=JOB_S, what="planning")
+        """The result of `run`, with names that may differ; changes nothing. Raises NotFound for an unknown topic and
+        for a note that changes meanwhile."""
+        await self._reconciler.reconcile()
+        return await in_thread(partial(self.planner_view.preview_run, topic), deadline_s=JOB_S, what="planning")
 
     # -- below -------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _alone(self, turn: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
-        async with turn:
+    async def _locked(self, lock: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
+        async with lock:
             try:
                 yield
             finally:
@@ -214,36 +207,29 @@ class Compactor:
         await self._job_runner.finish_jobs()
         self._health.faults.pop("compaction", None)
         report = RunReport(await self._new_run_name())
-        tree, fresh = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-        scope = RunScope.from_name(topic, tree, self.root) if topic is not None else RunScope()
+        tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
+        scope = RunScope.from_name(topic, tree, self.root)
         seen = await self._rounds.run_rounds(report, scope, pace)
-        await self._page_refresh.run_if_due(report, self._housekeeper.remove_empty_pages)
+        housekeeper, run_if_due = self._housekeeper, partial(self._page_refresh.run_if_due, report)
+        await run_if_due(housekeeper.remove_empty_pages)
         tried = await self._page_refresh.refresh_pages(report, scope, pace)
         if not report.cut:
-            await self._finish_off(report)
+            while await run_if_due(partial(housekeeper.rename_folder, report.run)):
+                pass
+            await run_if_due(partial(housekeeper.relate_topics, report.run))
+            await run_if_due(housekeeper.update_topic_index)
         _, fresh = await in_thread(self.planner_view.read_tree, what="looking at the topics")
         report.waiting = len(fresh)
         if scope == RunScope() and not report.cut and not report.given_up:
-            self.work_left = await in_thread(
-                lambda: self.planner_view.work_left(seen, tried), what="looking at the topics"
-            )
+            work_left = partial(self.planner_view.work_left, seen, tried)
+            self.work_left = await in_thread(work_left, what="looking at the topics")
         await in_thread(self._journal.prune, what="tidying the journal")
-        await in_thread(lambda: remove_vacant_topics(self._vault, self.root), what="removing folders")
+        await in_thread(partial(remove_vacant_topics, self._vault, self.root), what="removing folders")
         if report.done or report.kept:
             await self._record_run(report.run)
         return report
 
-    async def _finish_off(self, report: RunReport) -> None:
-        """What is not of one topic alone."""
-        while await self._page_refresh.run_if_due(
-            report, lambda tree: self._housekeeper.rename_folder(report.run, tree)
-        ):
-            pass
-        await self._page_refresh.run_if_due(report, lambda tree: self._housekeeper.relate_topics(report.run, tree))
-        await self._page_refresh.run_if_due(report, self._housekeeper.update_topic_index)
-
     async def _new_run_name(self) -> str:
-        """A name for a run."""
         return await in_thread(lambda: self._journal.new_run_name(self._clock()), what="reading the journal")
 
     async def _record_run(self, run: str) -> None:
@@ -252,9 +238,9 @@ class Compactor:
     async def _check_ready(self) -> None:
         if await in_thread(lambda: self._vault.read_only, deadline_s=10, what="looking at the vault"):
             raise Refused("the vault is read-only", hint="compaction moves notes: let this user write there")
-        await self._indexer.reconcile()
-        if self._indexer.pruning_paused:
-            raise Refused(f"{self._indexer.pruning_paused}", hint="mcp-memory doctor says what to do")
+        await self._reconciler.reconcile()
+        if self._reconciler.pruning_paused:
+            raise Refused(f"{self._reconciler.pruning_paused}", hint="mcp-memory doctor says what to do")
 
 
 async def _at_once() -> bool:

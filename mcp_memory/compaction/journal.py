@@ -1,7 +1,7 @@
-"""Journal of compaction runs: each job is on disk with all its steps before it touches a file.
+"""Records compaction runs: each job is on disk with all its steps before it touches a file.
 
-One file per run, one JSON object per line. Steps contain all that they write, so the next start finishes a job that a
-crash interrupted from here alone, and a finished run can be undone for as long as its file is kept.
+One file per run, one JSON object per line. Steps contain everything that they write, so the next start can finish an
+interrupted job from its file alone, and a finished run can be undone as long as its file is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcp_memory.text.markdown.link_targets import Redirect
 
 @dataclass(frozen=True, slots=True)
 class MoveStep:
-    """A note, or a topic's page with its folder, goes to another folder."""
+    """Moves a note or a topic's page to another folder."""
 
     id: NoteId
     source: NotePath
@@ -35,8 +35,8 @@ class MoveStep:
 
 @dataclass(frozen=True, slots=True)
 class RelinkStep:
-    """Targets of links in a body are written anew, in their order. `before` and `after` are hashes of the body: what
-    its frontmatter says of it meanwhile is nobody's business."""
+    """Rewrites link targets in a body, in their order. `before` and `after` are hashes of the body alone, because the
+    frontmatter may change meanwhile."""
 
     path: NotePath
     before: str
@@ -46,7 +46,7 @@ class RelinkStep:
 
 @dataclass(frozen=True, slots=True)
 class WriteStep:
-    """A page is written. `before` is what stood there, None for nothing."""
+    """Writes a page. `before` is its old text, None for a new page."""
 
     path: NotePath
     text: str
@@ -55,7 +55,7 @@ class WriteStep:
 
 @dataclass(frozen=True, slots=True)
 class RemoveStep:
-    """A page goes; `text` is what it says."""
+    """Removes a page with this text."""
 
     path: NotePath
     text: str
@@ -68,34 +68,24 @@ _KINDS: Mapping[str, type[Step]] = {
 }
 
 
-def step_to_json(step: Step) -> dict[str, Any]:
-    return {type(step).__name__.lower(): asdict(step)}
-
-
-def step_from_json(value: Mapping[str, Any]) -> Step:
-    """Raises KeyError or TypeError for what is no step."""
-    ((kind, values),) = value.items()
-    return _KINDS[kind](**values)
-
-
 _NAME = re.compile(r"([0-9]{8}T[0-9]{6})(?:-([0-9]{1,9}))?")
 _ID = re.compile(r"^id: (\S+)$", re.MULTILINE)
 
 KEPT_RUNS = 100
-"""Older ones can no longer be undone."""
+"""Older ones can't be undone."""
 
 
 class JobOutcome(StrEnum):
     ANNOUNCED = "announced"
     DONE = "done"
     ABORTED = "aborted"
-    """Given up before its first step: a source had changed."""
+    """Given up before its first step, because a source had changed."""
     UNDONE = "undone"
 
 
 @dataclass(frozen=True, slots=True)
 class JobEntry:
-    """One job of a run. `key` is made of what the job does, so that the same job has the same key."""
+    """One job of a run. `key` is a hash of what the job does: the same job has the same key."""
 
     key: str
     about: str
@@ -105,7 +95,7 @@ class JobEntry:
     """The loss audit of the page that the job writes."""
     outcome: JobOutcome = JobOutcome.ANNOUNCED
     problem: str = ""
-    """Why the page is provisional; not kept."""
+    """Why the page is provisional; not stored."""
 
     @property
     def page(self) -> NotePath:
@@ -113,9 +103,9 @@ class JobEntry:
         return next(step.path for step in reversed(self.steps) if isinstance(step, WriteStep))
 
 
-def hash_job(verb: str, told: Iterable[str]) -> str:
-    """Of a job that does this with these, in whatever order."""
-    return hashlib.sha256("\n".join([verb, *sorted(told)]).encode(errors="surrogatepass")).hexdigest()[:24]
+def hash_job(verb: str, items: Iterable[str]) -> str:
+    """The key of a job that does this with these, in any order."""
+    return hashlib.sha256("\n".join([verb, *sorted(items)]).encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 class RunJournal:
@@ -127,7 +117,7 @@ class RunJournal:
         self._lock = threading.Lock()
 
     def list_runs(self) -> list[str]:
-        """Their names, oldest first."""
+        """Names, oldest first."""
         try:
             names = [file.stem for file in self._folder.glob("*.jsonl") if file.is_file()]
         except OSError:
@@ -135,13 +125,13 @@ class RunJournal:
         return sorted(names, key=lambda name: (_order(name), name))
 
     def new_run_name(self, now: datetime) -> str:
-        """A name for a run that begins now, later than all others, whatever the clock has done since."""
+        """A name for a run that begins now; sorts after all others, even if the clock was set back."""
         name = f"{now:%Y%m%dT%H%M%S}"
         latest, number = max(map(_order, self.list_runs()), default=("", 0))
         return name if name > latest else f"{latest}-{number + 1}"
 
     def read_run(self, run: str) -> list[JobEntry]:
-        """In their order. Raises NotFound. Half a line, which a crash leaves, was never begun."""
+        """A run's jobs in order, without half a line from a crash: that job never began. Raises NotFound."""
         try:
             lines = self._file(run).read_text(encoding="utf-8", errors="replace").split("\n")
         except (OSError, ValueError):
@@ -151,94 +141,92 @@ class RunJournal:
         found: dict[str, JobEntry] = {}
         for line in lines:
             try:
-                said = json.loads(line)
-                key = said["key"]
-                if "steps" in said:
-                    steps = [step_from_json(step) for step in said["steps"]]
-                    found[key] = JobEntry(key, said["about"], steps, said["audit"])
+                values = json.loads(line)
+                key = values["key"]
+                if "steps" in values:
+                    steps = [_KINDS[kind](**step) for item in values["steps"] for kind, step in item.items()]
+                    found[key] = JobEntry(key, values["about"], steps, values["audit"])
                 else:
-                    known = found[key]
-                    found[key] = replace(known, outcome=JobOutcome(said["outcome"]))
+                    found[key] = replace(found[key], outcome=JobOutcome(values["outcome"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return list(found.values())
 
     def read_all_runs(self) -> list[tuple[str, list[JobEntry]]]:
-        """The runs with their jobs, oldest first."""
+        """Oldest first."""
         return [(run, self.read_run(run)) for run in self.list_runs()]
 
     def pages_written(self, run: str) -> set[NoteId]:
-        """The pages that a run wrote, wherever they are by now; none for one that did nothing."""
+        """The ids of pages that a run wrote; none for a run that did nothing."""
         entries = self.read_run(run) if run in self.list_runs() else []
         texts = [step.text for entry in entries for step in entry.steps if isinstance(step, WriteStep)]
         return {NoteId(page_id) for text in texts if (page_id := _id_of(text))}
 
     def unfinished_jobs(self) -> list[tuple[str, JobEntry]]:
-        """The jobs that were begun and not ended, with their runs."""
-        return [
-            (run, entry)
-            for run, some in self.read_all_runs()
-            for entry in some
-            if entry.outcome is JobOutcome.ANNOUNCED
-        ]
+        """Jobs that were begun and not ended, with their runs."""
+        runs = self.read_all_runs()
+        return [(run, entry) for run, entries in runs for entry in entries if entry.outcome is JobOutcome.ANNOUNCED]
 
     def has_done(self, key: str) -> bool:
-        """Whether a job of this key is done, and was not taken back."""
-        return any(
-            entry.key == key and entry.outcome is JobOutcome.DONE for _, some in self.read_all_runs() for entry in some
-        )
+        """Whether a job with this key is done and wasn't undone."""
+        entries = [entry for _, entries in self.read_all_runs() for entry in entries]
+        return any(entry.key == key and entry.outcome is JobOutcome.DONE for entry in entries)
 
     def begin_job(self, run: str, entry: JobEntry) -> None:
-        """To be called before the first step. Raises StorageFailed; then nothing may be done."""
-        steps = [step_to_json(step) for step in entry.steps]
+        """Call it before the first step. Raises StorageFailed; then the job must not run."""
+        steps = [{type(step).__name__.lower(): asdict(step)} for step in entry.steps]
         self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "audit": dict(entry.audit)})
 
     def end_job(self, run: str, key: str, outcome: JobOutcome) -> None:
-        """Raises StorageFailed; then the next start does the job's steps again, which does nothing."""
+        """Raises StorageFailed; then the next start repeats the job's steps, which changes nothing."""
         self._append(run, {"key": key, "outcome": outcome})
 
     def runs_mentioning(self, ids: Collection[NoteId]) -> list[str]:
-        """The runs that may hold words of one of these notes: that moved it, wrote a page from it, or a page from such
-        a page."""
-        entries = dict(self.read_all_runs())
-        pages = [step.text for some in entries.values() for entry in some for step in entry.steps
+        """The runs that may contain words of one of these notes: those that moved it, wrote a page from it, or a page
+        from such a page."""
+        runs = dict(self.read_all_runs())
+        pages = [step.text for entries in runs.values() for entry in entries for step in entry.steps
                  if isinstance(step, WriteStep | RemoveStep)]  # fmt: skip
-        told: set[str] = set(ids)
-        while more := {page_id for text in pages if _names(text, told) and (page_id := _id_of(text))} - told:
-            told |= more
-        return [run for run, some in entries.items() if any(_mentions(entry, told) for entry in some)]
+        known: set[str] = set(ids)
+        while more := {page_id for text in pages if _contains(text, known) and (page_id := _id_of(text))} - known:
+            known |= more
+        return [
+            run
+            for run, entries in runs.items()
+            if any(_contains(_text_of(step), known) for entry in entries for step in entry.steps)
+        ]
 
     def delete_runs(self, runs: Iterable[str]) -> None:
-        """These can no longer be undone. Raises StorageFailed."""
+        """Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self._folder)):
             for run in runs:
                 self._file(run).unlink(missing_ok=True)
 
     @property
     def is_held(self) -> bool:
-        """Whether a person has taken a run back, and asked for none since."""
+        """Whether you undid a run and haven't asked for another since."""
         return self._hold.exists()
 
     def hold(self) -> None:
-        """What a person took back is not to be done again unasked. Raises StorageFailed."""
+        """Keeps background runs from redoing what you undid. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._hold.touch(mode=0o600)
 
     def release(self) -> None:
-        """A person wants runs again. Raises StorageFailed."""
+        """Allows background runs again. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
             self._hold.unlink(missing_ok=True)
 
     def prune(self) -> None:
-        """Leave the latest `KEPT_RUNS` and those with something unfinished."""
+        """Deletes all but the latest `KEPT_RUNS` and those with unfinished jobs."""
         for run in self.list_runs()[:-KEPT_RUNS]:
             if all(entry.outcome is not JobOutcome.ANNOUNCED for entry in self.read_run(run)):
                 self._file(run).unlink(missing_ok=True)
 
-    def _append(self, run: str, said: Mapping[str, Any]) -> None:
+    def _append(self, run: str, values: Mapping[str, Any]) -> None:
         file = self._file(run)
-        line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        line = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
         with self._lock, naming_the_cause(str(file)):
             append_line(file, line)
 
@@ -247,16 +235,12 @@ class RunJournal:
 
 
 def _order(run: str) -> tuple[str, int]:
-    """Its time, and its number among those of that time; what no run of ours is called comes first."""
+    """A run's time, and its number among the runs of that time; names that aren't ours come first."""
     match = _NAME.fullmatch(run)
     return (match[1], int(match[2] or 1)) if match else ("", 0)
 
 
-def _mentions(entry: JobEntry, ids: Collection[str]) -> bool:
-    return any(_names(_told(step), ids) for step in entry.steps)
-
-
-def _told(step: Step) -> str:
+def _text_of(step: Step) -> str:
     match step:
         case MoveStep():
             return step.id
@@ -265,11 +249,11 @@ def _told(step: Step) -> str:
         case RemoveStep():
             return step.text
         case RelinkStep():
-            return ""  # it stands beside the moves of what its links lead to
+            return ""  # the same job moves the targets of its links
 
 
-def _names(text: str, ids: Collection[str]) -> bool:
-    return any(each in text for each in ids)
+def _contains(text: str, ids: Collection[str]) -> bool:
+    return any(note_id in text for note_id in ids)
 
 
 def _id_of(page: str) -> str | None:

@@ -18,42 +18,45 @@ from mcp_memory.vault.vault import Vault
 
 
 class LinkRewriter:
-    """Where the links of each file lead, as far as it has any; a file is read again when its bytes are other ones.
-    Reads files: for worker threads; one that nobody waits for any more may still be at work beside the next."""
+    """Remembers the link targets of each file, and reads a file again when its bytes change.
+
+    Reads files: for worker threads; one that missed its deadline may still run beside the next.
+    """
 
     def __init__(
         self,
         vault: Vault,
-        standing: Callable[[], Mapping[NotePath, Etag]],
+        etags: Callable[[], Mapping[NotePath, Etag]],
         faulty: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """`standing`: the files that there are; `faulty`: those of which a person knows that they cannot be read."""
+        """`etags`: all files; `faulty`: files that are already reported as unreadable."""
         self._vault = vault
-        self._standing = standing
+        self._current_etags = etags
         self._faulty = faulty
-        self._etags: dict[NotePath, Etag] = {}
-        self._leads: dict[NotePath, set[str]] = {}
-        self._from: dict[str, set[NotePath]] = defaultdict(set)
+        self._read_etags: dict[NotePath, Etag] = {}
+        self._targets: dict[NotePath, set[str]] = {}
+        self._holders: dict[str, set[NotePath]] = defaultdict(set)
+        """Target → files that link to it."""
         self._lock = threading.Lock()
 
     def follow_moves(self, entry: JobEntry) -> tuple[JobEntry, dict[NotePath, int]]:
-        """A job whose moves are followed by the links in files that we own; and how many links to what it moves there
-        are in those that we do not. Files whose page the job writes anew are its own affair.
+        """The job with steps that update links to the files it moves, in files that we own; and the number of such
+        links in files that we don't. Pages that the job writes are left out.
 
-        Raises StorageFailed for a file that cannot be read now: nobody knows where its links lead.
+        Raises StorageFailed for a file that can't be read now, because its links are unknown.
         """
         moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, MoveStep)}
         if not moved:
             return entry, {}
-        standing = self._standing()
+        etags = self._current_etags()
         written = {step.path for step in entry.steps if isinstance(step, WriteStep)}
         relinks: list[RelinkStep] = []
         foreign: dict[NotePath, int] = {}
 
         def exists(path: str) -> bool:
-            return path in standing or os.path.exists(f"{self._vault.absolute('')}/{path}")  # noqa: PTH110 -- raises nothing
+            return path in etags or os.path.exists(f"{self._vault.absolute('')}/{path}")  # noqa: PTH110 -- raises nothing
 
-        for path in sorted({*map(NotePath, moved), *self._linking_to(moved, standing)}):
+        for path in sorted({*map(NotePath, moved), *self._linking_to(moved, etags)}):
             target = moved.get(path, path)
             file = self._read(path)
             if file is None or target in written or file.record.state is NoteState.DELETED:
@@ -69,27 +72,27 @@ class LinkRewriter:
         at = max(number for number, step in enumerate(entry.steps) if isinstance(step, MoveStep)) + 1
         return replace(entry, steps=[*entry.steps[:at], *relinks, *entry.steps[at:]]), foreign
 
-    def _linking_to(self, moved: Iterable[str], standing: Mapping[NotePath, Etag]) -> set[NotePath]:
+    def _linking_to(self, moved: Iterable[str], etags: Mapping[NotePath, Etag]) -> set[NotePath]:
         with self._lock:
-            for path in self._etags.keys() | standing.keys():
+            for path in self._read_etags.keys() | etags.keys():
                 if not path.startswith("@"):  # a source's links stay within it
-                    self._look(path, standing.get(path))
-            return {holder for path in moved for end in endings(path) for holder in self._from.get(end, ())}
+                    self._update(path, etags.get(path))
+            return {holder for path in moved for end in endings(path) for holder in self._holders.get(end, ())}
 
-    def _look(self, path: NotePath, etag: Etag | None) -> None:
-        if self._etags.get(path) == etag:
+    def _update(self, path: NotePath, etag: Etag | None) -> None:
+        if self._read_etags.get(path) == etag:
             return
-        for lead in self._leads.pop(path, ()):
-            self._from[lead].discard(path)
-        self._etags.pop(path, None)
+        for target in self._targets.pop(path, ()):
+            self._holders[target].discard(path)
+        self._read_etags.pop(path, None)
         file = self._read(path) if etag else None
         if file and etag:
-            self._etags[path] = etag
-            leads = destinations(file.text, file.body_start, path) if _may_link(file.body) else set[str]()
-            for lead in leads:
-                self._from[lead].add(path)
-            if leads:
-                self._leads[path] = leads
+            self._read_etags[path] = etag
+            may_link = any(mark in file.body for mark in ("[[", "](", "]:"))
+            if targets := destinations(file.text, file.body_start, path) if may_link else None:
+                self._targets[path] = targets
+                for target in targets:
+                    self._holders[target].add(path)
 
     def _read(self, path: NotePath) -> NoteFile | None:
         try:
@@ -100,7 +103,3 @@ class LinkRewriter:
             if path in self._faulty():
                 return None
             raise
-
-
-def _may_link(body: str) -> bool:
-    return "[[" in body or "](" in body or "]:" in body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -25,23 +25,24 @@ if TYPE_CHECKING:
 
 
 VersionMark = tuple[NotePath, str]
-"""A note or topic, and what tells whether it is as it was."""
+"""The path of a note or topic, and a hash of its version."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
+    """Numbers of notes and pages."""
+
     fresh: int = 0
-    """Notes that no run has seen yet, without those of the tail."""
+    """Notes that no run has seen yet, except the newest ones (`topics.fresh_tail_count`)."""
     without_vectors: int = 0
-    """The same, but nothing can be done with them now."""
+    """Notes like those that can't be filed yet."""
     stale: int = 0
-    """Pages."""
     provisional: int = 0
-    """Pages that a language model is to write yet."""
+    """Pages that a language model is to rewrite."""
     improvable: int = 0
-    """The same, as far as it can be asked for them now."""
+    """Those for which it may be asked now."""
     is_untidy: bool = False
-    """Whether the map, or a list of related topics, is to be made anew."""
+    """Whether the index of topics or a list of related topics is out of date."""
 
     def is_worth_a_run(self, *, enough: int) -> bool:
         return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
@@ -49,39 +50,10 @@ class PendingWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkLeft:
-    """What a run has left as it was, and another one would leave too."""
+    """The notes and topics that a run left unchanged, and another one would too."""
 
-    fresh: Collection[VersionMark] = field(default_factory=frozenset[VersionMark])
-    stale: Collection[VersionMark] = field(default_factory=frozenset[VersionMark])
-
-    @classmethod
-    def after_run(cls, fresh: Sequence[NoteRecord], tried: Collection[VersionMark]) -> WorkLeft:
-        return cls(frozenset(map(_note_mark, fresh)), frozenset(tried))
-
-    def unseen_notes(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
-        """Those that it has not seen."""
-        return [note for note in fresh if _note_mark(note) not in self.fresh]
-
-    def unseen_stale(self, tree: Sequence[Topic]) -> list[Topic]:
-        return [topic for topic in _stale(tree) if _topic_mark(topic) not in self.stale]
-
-
-def without_tail(fresh: Sequence[NoteRecord], tail: int) -> list[NoteRecord]:
-    """All but the newest, as the plan has it."""
-    ordered = sorted(fresh, key=lambda note: age_key(note.path))
-    return ordered[: max(0, len(ordered) - tail)]
-
-
-def _stale(tree: Sequence[Topic]) -> list[Topic]:
-    return [topic for top in tree for topic in top.walk() if topic.stale]
-
-
-def _note_mark(note: NoteRecord) -> VersionMark:
-    return note.path, note.content_hash
-
-
-def _topic_mark(topic: Topic) -> VersionMark:
-    return topic.folder, topic.covers
+    fresh: Collection[VersionMark] = frozenset()
+    stale: Collection[VersionMark] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +63,11 @@ class RunScope:
     folder: str = ""
 
     @classmethod
-    def from_name(cls, wanted: str, tree: Sequence[Topic], root: str) -> RunScope:
-        """What a person names: a topic's folder, as a path in the vault or below that of all topics, or its page.
-        Raises NotFound where it is no topic."""
+    def from_name(cls, wanted: str | None, tree: Sequence[Topic], root: str) -> RunScope:
+        """`wanted`: a topic's folder, as a path in the vault or below the folder of all topics, or its page; None for
+        all topics. Raises NotFound if there is no such topic."""
+        if wanted is None:
+            return cls()
         name = wanted.strip().removeprefix("./").removesuffix(f"/{PAGE}").strip("/")
         below = {topic.folder[len(root) + 1 :] for top in tree for topic in top.walk()}
         for folder in (name.removeprefix(f"{root}/"), name.removeprefix("topics/")):
@@ -102,19 +76,18 @@ class RunScope:
         raise NotFound(f"{wanted[:200]!r} is no topic", hint="mcp-memory tree shows them: pass the path of a folder")
 
     def includes_topic(self, topic: NotePath, root: str) -> bool:
-        """Whether it is this topic, or one in it."""
-        return self._has(topic[len(root) + 1 :])
+        return self._includes(topic[len(root) + 1 :])
 
     def includes_job(self, job: PlanJob) -> bool:
-        """Whether the job adds to this topic, or to one in it. Where the topic itself is is no affair of its own."""
-        return self._has(job.parent) if job.into is None else self._has(job.into)
+        """Whether the job adds to this topic or one in it; jobs that move the topic itself aren't included."""
+        return self._includes(job.parent if job.into is None else job.into)
 
-    def _has(self, folder: str) -> bool:
+    def _includes(self, folder: str) -> bool:
         return not self.folder or folder == self.folder or folder.startswith(f"{self.folder}/")
 
 
 MAX_ROUNDS = 20
-"""Of one run; more levels than a tree can have."""
+"""In one run; more than a tree can have levels."""
 
 MAX_NOTES = 1_000_000
 
@@ -123,11 +96,11 @@ class PlannerView:
     """Synchronous, for worker threads. Each method reads the index, and raises IndexUnavailable."""
 
     def __init__(
-        self, vault: Vault, index: Index, drafter: JobBuilder, config: TopicsConfig, clock: Callable[[], datetime]
+        self, vault: Vault, index: Index, builder: JobBuilder, config: TopicsConfig, clock: Callable[[], datetime]
     ) -> None:
         self._vault = vault
         self._index = index
-        self._drafter = drafter
+        self._builder = builder
         self._config = config
         self._clock = clock
         self.root = vault.layout.in_home(TOPICS)
@@ -139,24 +112,23 @@ class PlannerView:
         return tree, self._fresh(records)
 
     def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[PlanJob]:
-        """The next round."""
         paths = [note.path for note in movable(tree, fresh)]
-        return plan([path[len(self.root) + 1 :] for path in paths], self._meanings(paths), self._config)
+        return plan([path[len(self.root) + 1 :] for path in paths], self._vectors(paths), self._config)
 
     def preview_run(self, topic: str | None) -> Preview:
-        """What a run would leave, or one for this topic alone. Raises NotFound where that is none, and for a note that
-        changes meanwhile."""
+        """The result of a run, for all topics or one. Raises NotFound for an unknown topic and for a note that changes
+        meanwhile."""
         tree, fresh = self.read_tree()
-        scope = RunScope.from_name(topic, tree, self.root) if topic is not None else RunScope()
+        scope = RunScope.from_name(topic, tree, self.root)
         sketch = Sketch(self.root, tree, fresh)
         sketch.run_rounds(
-            self._meanings(sketch.movable), self._config, self._drafter.name_topic, MAX_ROUNDS, scope.includes_job
+            self._vectors(sketch.movable), self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
         )
         preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         if not scope.folder:
             return preview
-        below = [each for top in preview.tree for each in top.walk()]
-        return replace(preview, tree=[each for each in below if each.folder == f"{self.root}/{scope.folder}"])
+        below = [topic for top in preview.tree for topic in top.walk()]
+        return replace(preview, tree=[topic for topic in below if topic.folder == f"{self.root}/{scope.folder}"])
 
     def find_pending(
         self,
@@ -166,18 +138,25 @@ class PlannerView:
         *,
         whole: bool,
     ) -> PendingWork:
-        """What there would be to do, besides what was left; of the pages only where the `whole` tree is looked at."""
+        """The work for a run, apart from `left`; includes pages only if the `whole` tree is read."""
         tree, fresh = self.read_tree() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
-        new = left.unseen_notes(without_tail(fresh, self._config.fresh_tail_count))
-        known = len(self._with_vectors(new))
-        provisional = [topic for top in tree for topic in top.walk() if topic.provisional]
-        improvable = sum(map(may_improve, provisional))
-        stale = len(left.unseen_stale(tree))
-        return PendingWork(known, len(new) - known, stale, len(provisional), improvable, whole and is_due(tree))
+        new = [note for note in self._without_tail(fresh) if _note_mark(note) not in left.fresh]
+        with_vectors = len(self._with_vectors(new))
+        topics = [topic for top in tree for topic in top.walk()]
+        provisional = [topic for topic in topics if topic.provisional]
+        return PendingWork(
+            with_vectors,
+            len(new) - with_vectors,
+            sum(topic.stale and (topic.folder, topic.covers) not in left.stale for topic in topics),
+            len(provisional),
+            sum(map(may_improve, provisional)),
+            whole and is_due(tree),
+        )
 
     def work_left(self, fresh: Sequence[NoteRecord], tried: Collection[VersionMark]) -> WorkLeft:
-        """What a run has looked at: these fresh notes, and topics whose pages it has `tried`."""
-        return WorkLeft.after_run(self._with_vectors(without_tail(fresh, self._config.fresh_tail_count)), tried)
+        """After a run that saw these fresh notes and `tried` to write the pages of these topics."""
+        seen = self._with_vectors(self._without_tail(fresh))
+        return WorkLeft(frozenset(map(_note_mark, seen)), frozenset(tried))
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -187,11 +166,20 @@ class PlannerView:
 
     def _fresh(self, records: Sequence[NoteRecord]) -> list[NoteRecord]:
         fresh = [record for record in records if record.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
-        return [each for each in fresh if self._vault.filing.may_move(each.path, each.id)]
+        return [note for note in fresh if self._vault.filing.may_move(note.path, note.id)]
+
+    def _without_tail(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
+        """All but the newest, like the plan."""
+        ordered = sorted(fresh, key=lambda note: age_key(note.path))
+        return ordered[: max(0, len(ordered) - self._config.fresh_tail_count)]
 
     def _with_vectors(self, notes: Sequence[NoteRecord]) -> list[NoteRecord]:
-        vectors = self._meanings([note.path for note in notes])
+        vectors = self._vectors([note.path for note in notes])
         return [note for note, vector in zip(notes, vectors, strict=True) if vector.any()]
 
-    def _meanings(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
+    def _vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         return self._index.mean_vectors(paths) if paths else np.zeros((0, 1), dtype=np.float32)
+
+
+def _note_mark(note: NoteRecord) -> VersionMark:
+    return note.path, note.content_hash

@@ -1,4 +1,4 @@
-"""Simulates a run on records alone, without writing pages."""
+"""Simulates a run on note records, without writing pages."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NameTopic = Callable[[Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
-"""From the folders beside a new topic, its notes and the titles of its topics to its folder's name and its title."""
+"""The folders beside a new topic, its notes, and the titles of its subtopics → its folder's name and its title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would be. Paths are those after the run."""
+    """The result of a run. Paths are those after it."""
 
     tree: Sequence[Topic]
     fresh: Sequence[NoteRecord]
     """Notes that would still wait."""
     new: Collection[NotePath]
-    """Folders."""
+    """Folders that a run would make."""
     came_from: Mapping[NotePath, NotePath]
     """Where each note and page that would move is now."""
 
 
 class Sketch:
-    """A tree that can be changed without touching a file."""
+    """A copy of the tree that can be changed without touching a file."""
 
     def __init__(self, root: str, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> None:
         below = [topic for top in tree for topic in top.walk()]
@@ -45,7 +45,7 @@ class Sketch:
         self._known = len(self._records)
         rows = {record.path: row for row, record in enumerate(self._records)}
         self.movable = [note.path for note in movable(tree, fresh)]
-        self._counting = [rows[path] for path in self.movable]
+        self._movable_rows = [rows[path] for path in self.movable]
 
     def run_rounds(
         self,
@@ -55,16 +55,15 @@ class Sketch:
         most_rounds: int,
         wanted: Callable[[PlanJob], bool],
     ) -> None:
-        """Do what a run does with the jobs that are wanted, round by round. `vectors`: one of each note in
-        `movable`."""
+        """Simulates the wanted jobs, round by round. `vectors` has a row for each note in `movable`."""
         for _ in range(most_rounds):
-            jobs = list(filter(wanted, plan([self._places[row] for row in self._counting], vectors, config)))
+            jobs = list(filter(wanted, plan([self._places[row] for row in self._movable_rows], vectors, config)))
             if not jobs:
                 return
-            self._do(jobs, named)
+            self._apply(jobs, named)
 
     def to_preview(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
-        """`made` and `as_written` tell of pages as they are now, as in `grow`."""
+        """`made` and `as_written` are those of `build_tree`, for pages as they are now."""
         records = [
             replace(record, path=NotePath(f"{self._root}/{place}"))
             for record, place in zip(self._records, self._places, strict=True)
@@ -84,7 +83,7 @@ class Sketch:
             {now: before for now, before in came_from.items() if now != before and now not in new},
         )
 
-    def _do(self, jobs: Sequence[PlanJob], named: NameTopic) -> None:
+    def _apply(self, jobs: Sequence[PlanJob], named: NameTopic) -> None:
         rows = {place: row for row, place in enumerate(self._places)}
         beside: dict[str, list[str]] = {job.parent: self._folders_in(job.parent) for job in jobs}
         names: dict[PlanJob, str] = {}
@@ -95,7 +94,8 @@ class Sketch:
             names[job] = name
             beside[job.parent].append(name)
             page = f"{job.parent}/{name}/{PAGE}".removeprefix("/")
-            pages.append((page, _page(f"{self._root}/{page}", title)))
+            path = NotePath(f"{self._root}/{page}")
+            pages.append((page, NoteRecord(path, NoteId(""), Etag(""), "", title, "summary", NoteState.SUMMARY)))
         where = paths_after(self._places, jobs, names.__getitem__)
         self._places = [where[place] for place in self._places] + [place for place, _ in pages]
         self._records += [record for _, record in pages]
@@ -108,10 +108,6 @@ class Sketch:
     def _title(self, topic: str, rows: Mapping[str, int]) -> str:
         row = rows.get(f"{topic}/{PAGE}")
         return self._records[row].title if row is not None else topic.rpartition("/")[2]
-
-
-def _page(path: str, title: str) -> NoteRecord:
-    return NoteRecord(NotePath(path), NoteId(""), Etag(""), "", title, "summary", NoteState.SUMMARY)
 
 
 def _folder(path: str) -> str:

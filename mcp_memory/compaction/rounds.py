@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
@@ -19,55 +21,45 @@ from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
 
 
+@dataclass(frozen=True, slots=True)
 class CompactionRounds:
-    """To be used alone."""
+    """Not for concurrent use: the caller holds the run lock."""
 
-    def __init__(
-        self,
-        vault: Vault,
-        survey: PlannerView,
-        drafter: JobBuilder,
-        linkage: LinkRewriter,
-        carrier: JobRunner,
-        provisional: FallbackPages,
-        course: RunProgress,
-        draft_s: float,
-    ) -> None:
-        """`draft_s`: how long drafting a job may take."""
-        self._vault = vault
-        self._survey = survey
-        self._drafter = drafter
-        self._linkage = linkage
-        self._carrier = carrier
-        self._provisional = provisional
-        self._course = course
-        self._draft_s = draft_s
+    vault: Vault
+    view: PlannerView
+    builder: JobBuilder
+    links: LinkRewriter
+    runner: JobRunner
+    fallback_pages: FallbackPages
+    progress: RunProgress
+    build_s: float
+    """Deadline for building a job, with the summary of its page."""
 
     async def run_rounds(self, report: RunReport, scope: RunScope, pace: Pace) -> Sequence[NoteRecord]:
-        """Each round plans from the tree as the last one left it. Returns the fresh notes that the last plan was made
-        of. Raises IndexUnavailable, DeadlineExceeded."""
+        """Each round plans from the tree as the last one left it. Returns the fresh notes of the last plan. Raises
+        IndexUnavailable, DeadlineExceeded."""
         fresh: Sequence[NoteRecord] = ()
         for _ in range(MAX_ROUNDS):
-            self._course.step("planning")
-            tree, fresh = await in_thread(self._survey.read_tree, what="looking at the topics")
-            planned = await in_thread(lambda: self._survey.plan_round(tree, fresh), deadline_s=JOB_S, what="planning")  # noqa: B023 -- awaited here
+            self.progress.step("planning")
+            tree, fresh = await in_thread(self.view.read_tree, what="looking at the topics")
+            planned = await in_thread(partial(self.view.plan_round, tree, fresh), deadline_s=JOB_S, what="planning")
             jobs = [job for job in planned if scope.includes_job(job)]
-            if not jobs or not await self._carry_out(report, tree, fresh, jobs, pace):
+            if not jobs or not await self._run_jobs(report, tree, fresh, jobs, pace):
                 break
         return fresh
 
-    async def _carry_out(
+    async def _run_jobs(
         self, report: RunReport, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[PlanJob], pace: Pace
     ) -> int:
-        """How many were done."""
-        root = self._survey.root
+        """Returns how many were done."""
+        root = self.view.root
         topics = {topic.folder[len(root) + 1 :]: topic for top in tree for topic in top.walk()}
         notes = {record.path[len(root) + 1 :]: record for record in fresh}
         names = {folder: [t.name for t in topics.values() if t.folder.rpartition("/")[0] == folder]
                  for folder in {f"{root}/{job.parent}".rstrip("/") for job in jobs}}  # fmt: skip
         done = 0
         for number, job in enumerate(jobs):
-            self._course.step("compacting", number, len(jobs))
+            self.progress.step("compacting", number, len(jobs))
             if not await pace():
                 report.cut = True
                 return 0
@@ -75,36 +67,37 @@ class CompactionRounds:
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
                 report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
                 continue
-            if bare := [each.name for topic in moving.topics for each in topic.walk() if each.page is None]:
-                # Where it has gone nothing would tell that it is ours.
+            if bare := [below.name for topic in moving.topics for below in topic.walk() if below.page is None]:
+                # Nothing would identify it as ours at its new place.
                 report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
                 continue
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
-
-            def draft(
-                job: PlanJob = job, moving: PlannedMove = moving, parent: NotePath = parent
-            ) -> tuple[JobEntry, dict[NotePath, int]]:
-                if job.into is not None:
-                    return self._linkage.follow_moves(self._drafter.build_join(topics[job.into], moving))
-                return self._linkage.follow_moves(self._drafter.build_new_topic(parent, names[parent], moving))
-
+            target = None if job.into is None else topics[job.into]
             try:
-                entry, foreign = await in_thread(draft, deadline_s=self._draft_s, what="summarising")
-                await self._carrier.run_job(report.run, entry)
+                build = partial(self._build, target, parent, names[parent], moving)
+                entry, foreign = await in_thread(build, deadline_s=self.build_s, what="summarising")
+                await self.runner.run_job(report.run, entry)
             except McpMemoryError as error:
                 report.add_error(error)
                 continue
-            if job.into is None:
+            if target is None:
                 names[parent] += [entry.page.rsplit("/", 2)[1]]
             report.add_links(foreign)
             report.done.append(entry.about)
-            self._provisional.record_job(entry, report)
+            self.fallback_pages.record_job(entry, report)
             done += 1
         return done
 
+    def _build(
+        self, target: Topic | None, parent: NotePath, siblings: Sequence[str], moving: PlannedMove
+    ) -> tuple[JobEntry, Mapping[NotePath, int]]:
+        if target is None:
+            return self.links.follow_moves(self.builder.build_new_topic(parent, siblings, moving))
+        return self.links.follow_moves(self.builder.build_join(target, moving))
+
     async def _is_all_ours(self, topic: Topic) -> bool:
-        if not all(each.ours for each in topic.walk()):
+        if not all(below.ours for below in topic.walk()):
             return False
-        may_move = self._vault.filing.may_move
-        notes = [note for each in topic.walk() for note in (*each.leaves, each.page) if note]
+        may_move = self.vault.filing.may_move
+        notes = [note for below in topic.walk() for note in (*below.leaves, below.page) if note]
         return await in_thread(lambda: all(may_move(note.path, note.id) for note in notes), what="looking at notes")

@@ -1,4 +1,4 @@
-"""Reports what a run did, what it is doing now, and what it left."""
+"""Reports what a run did, is doing, and left."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ class RunReport:
 
     run: str
     done: list[str] = field(default_factory=list[str])
-    """A line a job."""
+    """One line per job."""
     kept: list[str] = field(default_factory=list[str])
-    """What was brought up to date besides: pages of empty topics, lists of related ones, the map."""
+    """Other updates: pages of empty topics, lists of related ones, the index of topics."""
     left: list[str] = field(default_factory=list[str])
     """What was not done, and why."""
     provisional: list[str] = field(default_factory=list[str])
-    """Pages in which the notes' own sentences stand in for a language model's, and why."""
+    """Pages with an extractive summary instead of a language model's, and why."""
     failed: list[str] = field(default_factory=list[str])
-    """Of what was left, why it was that is no affair of the notes: a full disk, say."""
+    """Reasons for failures unrelated to the notes, such as a full disk."""
     given_up: int = 0
-    """Jobs of which another run may do more."""
+    """Jobs that another run may finish."""
     links: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
-    """Files that are not ours, and how many links in them lead to where something was; they are as they were."""
+    """Files that aren't ours, and how many of their links lead to an old path; we don't change them."""
     waiting: int = 0
     """Fresh notes that stay where they are."""
     cut: bool = False
-    """Whether it made room for a person before it was through."""
+    """Whether it ended early for a run that you asked for."""
 
     def add_links(self, found: Mapping[NotePath, int]) -> None:
         for path, count in found.items():
             self.links[path] = self.links.get(path, 0) + count
 
     def add_error(self, error: McpMemoryError) -> None:
-        """A job is left to a later run."""
+        """Leaves a job to a later run."""
         self.left.append(error.message)
         self.given_up += 1
         if not isinstance(error, SKIPPED_ERRORS):
@@ -52,13 +52,13 @@ class RunReport:
 
 
 def summarize_run(entries: Iterable[JobEntry]) -> str:
-    """What a run did, in a line."""
+    """One line about what a run did."""
     steps = [step for entry in entries if entry.outcome is JobOutcome.DONE for step in entry.steps]
     filed = sum(isinstance(step, MoveStep) and step.source.rpartition("/")[0].endswith(f"/{FRESH}") for step in steps)
     written = len({step.path for step in steps if isinstance(step, WriteStep) and step.path.endswith(f"/{PAGE}")})
-    said = [f"{counted(filed, 'note')} filed"] if filed else []
-    said += [f"{counted(written, 'page')} written"] if written else []
-    return ", ".join(said) or "taken back"
+    parts = [f"{counted(filed, 'note')} filed"] if filed else []
+    parts += [f"{counted(written, 'page')} written"] if written else []
+    return ", ".join(parts) or "undone"
 
 
 IDLE = "idle"
@@ -66,24 +66,24 @@ IDLE = "idle"
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A run: its name, which is when it began, by this device's clock (`20261121T093005`); and what it did."""
+    """`run` is its name: the local time when it began (`20261121T093005`)."""
 
     run: str
     about: str
 
 
 class RunProgress:
-    """`whole` shows it with the engine's other work."""
+    """The state of compaction, also shown in the `engine_progress` among the engine's other work."""
 
-    def __init__(self, whole: Progress) -> None:
-        self._whole = whole
+    def __init__(self, engine_progress: Progress) -> None:
+        self._engine_progress = engine_progress
         self.now = Progress()
         self.last: LastRun | None = None
         """The last one that did anything."""
 
     def step(self, phase: str, done: int = 0, total: int = 0) -> None:
         self.now.step(phase, done, total)
-        self._whole.step(phase, done, total)
+        self._engine_progress.step(phase, done, total)
 
     def set_idle(self) -> None:
         self.step(IDLE)

@@ -16,8 +16,8 @@ Payload = dict[str, Any]
 
 
 def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None = None) -> Payload:
-    """`depth`: so many levels are listed, of which notes are the last; None = all. Counts are always of everything
-    below; `waiting` is how many notes are fresh."""
+    """`depth`: the number of levels to list, with notes as the last one; None = all. Counts always include everything
+    below; `waiting` is the number of fresh notes."""
     return {
         "notes": sum(topic.notes for topic in tree),
         "waiting": len(fresh),
@@ -27,8 +27,7 @@ def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int 
 
 
 def preview_payload(preview: Preview) -> Payload:
-    """The same, where `new` marks a topic that a run would make, and `from` says where a note or topic is now, if it
-    would move."""
+    """Like `tree_payload`; `new` marks a topic that a run would make, `from` the old folder of what would move."""
 
     def marked(topic: Payload) -> Payload:
         page = preview.came_from.get(topic["page"])
@@ -43,7 +42,7 @@ def preview_payload(preview: Preview) -> Payload:
 
 
 def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
-    """`page` is the path of its page, None where it has none yet; `ours` false for a folder that a person made."""
+    """`page` is the path of its page, None if it has none; `ours` is false for a folder of your own."""
     earliest, latest = topic.span
     return {
         "path": topic.folder,
@@ -57,16 +56,16 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
         "edited": topic.edited,
         "proposal": topic.proposal.path if topic.proposal else None,
         "ours": topic.ours,
-        "topics": [topic_payload(each, depth and depth - 1) for each in topic.topics] if _goes_on(depth) else [],
+        "topics": [topic_payload(below, depth and depth - 1) for below in topic.topics] if _goes_on(depth) else [],
         "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
     }
 
 
 def describe_proposal(topic: Topic) -> str:
-    """That a person's own page is out of date, and what to do."""
+    """Says that a page of your own is out of date, and what to do."""
     return (
-        f"{topic.page_path} is a person's own words, and out of date: {PROPOSAL} beside it says what has come of its "
-        f"notes; rename that over yours, or delete yours"
+        f"{topic.page_path} is your own and out of date: {PROPOSAL} beside it summarizes the notes as they are now; "
+        f"rename that over yours, or delete yours"
     )
 
 
@@ -76,8 +75,8 @@ def note_payload(note: NoteRecord) -> Payload:
 
 
 def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload:
-    """A note with its place: `in` are the topics above it, outermost first, `children` what a topic's page stands
-    for."""
+    """A note with its place: `in` are the topics above it, outermost first; `children` are what a topic's page
+    summarizes."""
     topics = [topic for top in tree for topic in top.walk()]
     above = sorted((topic for topic in topics if note.path.startswith(f"{topic.folder}/")), key=lambda t: t.folder)
     own = next((topic for topic in above if topic.page_path == note.path), None)
@@ -92,34 +91,30 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
         "updated": note.updated.isoformat() if note.updated else None,
         "in": [{"path": topic.folder, "title": topic.title} for topic in above if topic is not own],
         "children": [
-            {"path": each.page_path if each.page else each.folder, "title": each.title, "notes": each.notes}
-            if isinstance(each, Topic)
-            else {"path": each.path, "title": each.title, "notes": 1}
-            for each in children
+            {"path": child.page_path if child.page else child.folder, "title": child.title, "notes": child.notes}
+            if isinstance(child, Topic)
+            else {"path": child.path, "title": child.title, "notes": 1}
+            for child in children
         ],
         "text": text,
     }
 
 
 def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
-    """How many of a run's jobs stand, how many were taken back, and a line about each that was ever done. `facts`: of
-    all that the sources of its pages state, how many the pages tell; which ones is not said, since they are words of
-    notes that may be forgotten by now."""
+    """Counts of a run's jobs, and a line about each. `facts`: how many facts of their sources its pages keep; they
+    aren't listed, because they are words of notes that may be forgotten now."""
     outcomes = [entry.outcome for entry in entries]
+    audits = [entry.audit for entry in entries if entry.audit and entry.outcome is not JobOutcome.ABORTED]
+    kept = sum(round(audit["kept"] * audit["of"]) for audit in audits)
     return {
         "run": run,
         "jobs": len(entries),
         "done": outcomes.count(JobOutcome.DONE),
         "undone": outcomes.count(JobOutcome.UNDONE),
         "unfinished": outcomes.count(JobOutcome.ANNOUNCED),
-        "facts": _facts(entries),
+        "facts": {"kept": kept, "of": sum(audit["of"] for audit in audits)},
         "about": [entry.about for entry in entries if entry.outcome is not JobOutcome.ABORTED],
     }
-
-
-def _facts(entries: Sequence[JobEntry]) -> Payload:
-    audits = [entry.audit for entry in entries if entry.audit and entry.outcome is not JobOutcome.ABORTED]
-    return {"kept": sum(round(each["kept"] * each["of"]) for each in audits), "of": sum(each["of"] for each in audits)}
 
 
 def _goes_on(depth: int | None) -> bool:

@@ -198,7 +198,7 @@ def test_a_new_note_joins_and_its_topic_is_told_anew(stocked: Place):
     assert files(stocked) == before
     told = stocked.run("compact").ok().out
     assert "1 note more" in told
-    assert "page made anew" in told
+    assert "page rewritten" in told
     drawn = stocked.run("tree").ok().out
     assert "mine  (1 note, made by you)" in drawn
     assert "(4 notes, " in drawn

@@ -130,7 +130,7 @@ async def test_a_persons_own_page_is_left_alone(toy_world: World) -> None:
         mine = page.read_bytes()
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
         report = await engine.parts.compactor.run()
-        assert page.read_bytes() == mine and "a person's own words" in report.left[0]
+        assert page.read_bytes() == mine and "is your own and out of date" in report.left[0]
 
 
 async def test_a_deleted_page_is_made_again(toy_world: World) -> None:
