@@ -171,7 +171,7 @@ class CaptureService:
         """Lists the transcripts in a file, and those of its sub-agents. Raises InvalidInput, NotFound, Refused."""
 
         def find() -> list[TranscriptPath]:
-            path = self.paths.locate(client or self.paths.find_client(file), file)
+            path = self.paths.locate(client, file) if client else self.paths.locate_any(file)
             with self.paths.open_transcript(path):
                 pass
             return [*list_sessions(self.paths, path), *self.paths.list_sub_agents(path)]

@@ -40,7 +40,7 @@ def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
     Refused for a file elsewhere."""
     file = Path(named).expanduser()
     if file.is_file():
-        return paths.locate(paths.find_client(str(file.absolute())), str(file.absolute()))
+        return paths.locate_any(str(file.absolute()))
     for client in paths.clients if len(named) >= LEAST_ID_CHARS else ():
         newest_first = reversed(paths.list_transcripts(client))
         for path in (session for file in newest_first for session in list_sessions(paths, file)):

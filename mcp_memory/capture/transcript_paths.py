@@ -63,11 +63,11 @@ class TranscriptPaths:
         hint = f"those are in {root}; see [capture.folders]"
         raise Refused(f"{name[:200]} is not a transcript of {client}", hint=hint)
 
-    def find_client(self, file: str) -> str:
-        """Returns the client in whose folder the file is. Raises Refused."""
+    def locate_any(self, file: str) -> TranscriptPath:
+        """Locates a path in any client's folder. Raises Refused."""
         for client in self._roots:
             with suppress(Refused):
-                return self.locate(client, file).client
+                return self.locate(client, file)
         raise Refused(f"{file[:200]} is in no client's folder", hint="see [capture.folders] in the configuration")
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -50,33 +50,28 @@ class FollowedTranscript:
     failures: int = 0
 
 
+@dataclass
 class CaptureWorker:
     """A background task of the engine."""
 
-    def __init__(
-        self,
-        config: CaptureConfig,
-        service: CaptureService,
-        traffic: IdleDetector,
-        health: Health,
-        look_s: float = LOOK_S,
-    ) -> None:
-        self.service = service
-        self._config = config
-        self._traffic = traffic
-        self._health = health
-        self._look_s = look_s
-        self._followed: dict[TranscriptPath, FollowedTranscript] = {}
-        self._woken = anyio.Event()
-        self._problems: dict[str, Problem] = {}
-        self._pruned_at: float | None = None
+    config: CaptureConfig
+    service: CaptureService
+    traffic: IdleDetector
+    health: Health
+    look_s: float = LOOK_S
+    _followed: dict[TranscriptPath, FollowedTranscript] = field(
+        default_factory=dict[TranscriptPath, FollowedTranscript]
+    )
+    _woken: anyio.Event = field(default_factory=anyio.Event)
+    _problems: dict[str, Problem] = field(default_factory=dict[str, Problem])
+    _pruned_at: float | None = None
 
     # -- for hooks ---------------------------------------------------------------------------------------------
 
     def follow(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
         """Follows a transcript that has grown, or will. Never touches the disk and never fails, because a hook waits.
         Returns None if it isn't captured: capture is off, or the path is refused and listed in `problems`."""
-        if not self._config.enabled or client not in self.service.paths.clients:
+        if not self.config.enabled or client not in self.service.paths.clients:
             return None
         try:
             path = self.service.paths.locate(client, file)
@@ -102,7 +97,7 @@ class CaptureWorker:
             if reports and monotonic() > until:
                 break
             try:
-                path = self.service.paths.locate(self.service.paths.find_client(name), name)
+                path = self.service.paths.locate_any(name)
                 result = await (self.service.preview(path) if dry_run else self.service.capture_next(path))
                 while not result.at_end and monotonic() < until:
                     result = result.add(await self.service.capture_next(path))
@@ -115,7 +110,7 @@ class CaptureWorker:
     def status(self) -> dict[str, Any]:
         """Returns facts for `status`. `last`: time of the last capture, ISO 8601."""
         return {
-            "enabled": self._config.enabled,
+            "enabled": self.config.enabled,
             "last": self.service.last_captured_at,
             "following": len(self._followed),
             "folder": str(self.service.store.folder),
@@ -131,19 +126,19 @@ class CaptureWorker:
 
     async def run(self) -> None:
         """Runs forever, starting with what grew while no process ran."""
-        if not self._config.enabled:
+        if not self.config.enabled:
             return
-        with self._health.watching("capture"):
+        with self.health.watching("capture"):
             for path in await in_thread(self.service.list_grown, what="looking at transcripts"):
                 self._follow(path, due=True)
         while True:
             self._woken = anyio.Event()
-            with self._health.watching("capture"):
+            with self.health.watching("capture"):
                 await self._check_followed()
                 if self._pruned_at is None or monotonic() - self._pruned_at > PRUNE_S:
                     self._pruned_at = monotonic()
                     await self.service.prune()
-            with anyio.move_on_after(self._look_s):
+            with anyio.move_on_after(self.look_s):
                 await self._woken.wait()
 
     def _follow(self, path: TranscriptPath, *, due: bool, delegated: bool = False) -> None:
@@ -189,15 +184,15 @@ class CaptureWorker:
 
     async def _has_grown_enough(self, path: TranscriptPath, followed: FollowedTranscript) -> bool:
         """Whether enough is new to capture it before the end of the turn."""
-        find = partial(self.service.find_unread, path, self._config.min_messages, followed.size)
+        find = partial(self.service.find_unread, path, self.config.min_messages, followed.size)
         found, is_many = await in_thread(find, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
-        return is_many or found.new_bytes >= self._config.min_bytes
+        return is_many or found.new_bytes >= self.config.min_bytes
 
     async def _capture_to_end(self, path: TranscriptPath, *, delegated: bool) -> None:
         """Captures to the end, yielding to requests being served."""
         while True:
-            await self._traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
+            await self.traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
             if (await self.service.capture_next(path, delegated=delegated)).at_end:
                 return
 

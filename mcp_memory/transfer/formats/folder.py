@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,18 @@ class SourceTree:
     def leave(self, path: str, why: str) -> None:
         self.left_out.append(SkippedItem(printable(path), why))
 
+    @contextmanager
+    def leaving(self, path: str, fault: str = "not readable") -> Generator[None]:
+        """Leaves `path` out if the block can't read it."""
+        try:
+            yield
+        except McpMemoryError as error:
+            self.leave(path, error.message)
+        except OSError as error:
+            self.leave(path, f"{fault}: {reason(error)}")
+        except UnicodeError as error:
+            self.leave(path, str(error))
+
 
 class SourceFolder:
     """`apart`: folders to leave out, such as the vault itself. Hidden folders are left out, except those `shown`."""
@@ -62,14 +75,8 @@ class SourceFolder:
     def files(self, tree: SourceTree) -> Iterator[SourceFile]:
         """Reads the notes one by one; adds what turns out to be none to what the `tree` leaves out."""
         for path in tree.notes:
-            try:
+            with tree.leaving(path):
                 yield self._read(path)
-            except McpMemoryError as error:
-                tree.leave(path, error.message)
-            except OSError as error:
-                tree.leave(path, f"not readable: {reason(error)}")
-            except UnicodeError as error:
-                tree.leave(path, str(error))
 
     def _read(self, path: str) -> SourceFile:
         folder, name = split(path)
@@ -85,12 +92,9 @@ class SourceFolder:
         return SourceFile(path, data, decoded.text, found.st_mtime)
 
     def _visit(self, found: SourceTree, folder: int, prefix: str, depth: int, wanted: Callable[[str], bool]) -> None:
-        try:
-            with os.scandir(folder) as entries:
-                names = sorted(entry.name for entry in entries)
-        except OSError as error:
-            found.leave(prefix or ".", f"folder not readable: {reason(error)}")
-            return
+        names: list[str] = []
+        with found.leaving(prefix or ".", "folder not readable"), os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
         for name in names:
             path = prefix + name
             if name.startswith(".") and path not in self._shown:
@@ -98,38 +102,29 @@ class SourceFolder:
             if fault := unnameable(name):
                 found.leave(path, fault)
                 continue
-            try:
+            with found.leaving(path):
                 mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-            except OSError as error:
-                found.leave(path, f"not readable: {reason(error)}")
-                continue
-            if stat.S_ISDIR(mode):
-                if wanted(path):
-                    self._enter(found, folder, path, depth + 1, wanted)
-            elif not stat.S_ISREG(mode):
-                found.leave(path, f"it is {kind(mode)}: never followed")
-            elif is_note(name):
-                found.notes.append(path)
-            else:
-                found.leave(path, "no Markdown")
+                if stat.S_ISDIR(mode):
+                    if wanted(path):
+                        self._enter(found, folder, path, depth + 1, wanted)
+                elif not stat.S_ISREG(mode):
+                    found.leave(path, f"it is {kind(mode)}: never followed")
+                elif is_note(name):
+                    found.notes.append(path)
+                else:
+                    found.leave(path, "no Markdown")
 
     def _enter(self, found: SourceTree, parent: int, path: str, depth: int, wanted: Callable[[str], bool]) -> None:
         name = split(path)[1]
         if name in SKIPPED_FOLDERS or depth >= MAX_DEPTH:
             found.leave(path, "never looked into" if name in SKIPPED_FOLDERS else f"more than {MAX_DEPTH} folders deep")
             return
-        try:
+        with found.leaving(path, "folder not readable"):
             child = open_child(parent, name, path)
-        except McpMemoryError as error:
-            found.leave(path, error.message)
-            return
-        except OSError as error:
-            found.leave(path, f"folder not readable: {reason(error)}")
-            return
-        try:
-            if any(os.path.samestat(os.fstat(child), apart) for apart in self._apart):
-                found.leave(path, "it is the vault itself")
-            else:
-                self._visit(found, child, path + "/", depth, wanted)
-        finally:
-            os.close(child)
+            try:
+                if any(os.path.samestat(os.fstat(child), apart) for apart in self._apart):
+                    found.leave(path, "it is the vault itself")
+                else:
+                    self._visit(found, child, path + "/", depth, wanted)
+            finally:
+                os.close(child)
