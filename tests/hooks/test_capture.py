@@ -112,7 +112,7 @@ def test_by_hand(served: Place):
     would = served.run("capture", str(old), "--dry-run", "--json").ok().json["transcripts"]
     assert [(each["messages"], each["leaves"], each["secrets"]) for each in would] == [(7, 1, 1)]
     done = served.run("capture", "--all", "--client", "claude-code")
-    assert "1 secret taken out" in done.out
+    assert "1 secret removed" in done.out
     assert f"{old}  100 %, 7 messages" in done.err
     (hit, *_) = eventually(lambda: in_transcripts(served, "heron waits token"))
     assert token not in asked(served, "recall", path=hit["path"])["text"]
