@@ -16,7 +16,7 @@ from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.capture.transcript_store import SegmentOrigin, SessionSegment, SpokenTurn, first_path_of, render_segment
 from mcp_memory.runtime.paths import project_of
-from mcp_memory.text.secrets.redaction import redact
+from mcp_memory.text.secrets.finder import redact
 
 MOST_TEXT_CHARS = 100_000
 """Per message; anything longer is a pasted document."""

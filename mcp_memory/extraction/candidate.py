@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.text.secrets.redaction import redact
+from mcp_memory.text.secrets.finder import redact
 
 MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100
 

@@ -15,7 +15,7 @@ from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.user_sentences import user_sentences
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.secrets.redaction import redact
+from mcp_memory.text.secrets.finder import redact
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 ANSWER_TOKENS = 1000

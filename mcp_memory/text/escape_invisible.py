@@ -1,5 +1,4 @@
-"""Showing what is stored to whoever reads it: characters that would hide or reorder a text, or steer a terminal, as
-codes, and each line of it as a quoted one. Pure."""
+"""Makes stored text safe to show: escapes invisible and control characters, and quotes lines."""
 
 from __future__ import annotations
 
@@ -8,23 +7,22 @@ import unicodedata
 from typing import Any, cast
 
 QUOTED = ">"
-"""Before each quoted line but one that stands behind a mark of ours: no line of a note can be taken for ours."""
+"""Begins each quoted line, unless a mark of ours does: no line of a note can be mistaken for ours."""
 
 SOFT_HYPHEN = "\u00ad"
 _PLAIN = re.compile("[\n\t -~\u00a0-\u02ff]*")
-"""The letters of most texts, which need no closer look."""
+"""Most texts have only these, which need no closer look."""
 
 _CODE = re.compile(r"\\u\{(0|[1-9A-F][0-9A-F]{0,4}|10[0-9A-F]{4})\}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Controls, backslash, lone surrogates (bytes that are not UTF-8), line separators and bidirectional overrides."""
+"""Controls, backslash, lone surrogates (bytes that aren't UTF-8), line separators and bidirectional overrides."""
 
 _BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]")
-"""Letters that show as nothing, and variation selectors, of which text can be made that nobody sees."""
+"""Invisible letters, and variation selectors, which can encode invisible text."""
 
 
 def visible(text: str) -> str:
-    """Characters that hide or reorder text (controls, bidi marks, tags, zero-width) written as their code; line ends
-    as LF."""
+    """Replaces characters that hide or reorder text (controls, bidi marks, tags, zero-width) by codes, and CRLF by LF."""
     text = text.replace("\r\n", "\n")
     if _PLAIN.fullmatch(text):
         return text
@@ -33,31 +31,31 @@ def visible(text: str) -> str:
 
 
 def visible_in(value: Any) -> Any:
-    """A JSON value with all that is text in it visible."""
+    """A JSON value with all text in it visible."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(key): visible_in(each) for key, each in cast("dict[str, Any]", value).items()}
-    return [visible_in(each) for each in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
+        return {visible(key): visible_in(item) for key, item in cast("dict[str, Any]", value).items()}
+    return [visible_in(item) for item in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
 
 
 def named_again(name: str) -> str:
-    """An id or path as it is stored, from the way in which it was shown."""
+    """The stored form of an id or path that was shown."""
     return _CODE.sub(lambda code: c if visible(c := chr(int(code[1], 16))) == code[0] else code[0], name)
 
 
 def in_line(text: str) -> str:
-    """Visible, in one line of ours."""
+    """Visible, on one line."""
     return visible(" ".join(text.split()))
 
 
 def in_quotes(text: str) -> str:
-    """Visible, in one line of ours, and with quotation marks that the text cannot close."""
+    """Visible, on one line, in quotation marks that the text cannot close."""
     return '"' + in_line(text).replace('"', "'") + '"'
 
 
 def quoted_on(text: str) -> str:
-    """Visible and quoted, behind a mark of ours that stands in its first line."""
+    """Visible and quoted, after a mark of ours on its first line."""
     return visible(text).replace("\n", f"\n{QUOTED}")
 
 
@@ -75,5 +73,5 @@ def _harmless(character: str) -> bool:
 
 
 def printable(path: str) -> str:
-    """The path as one line of valid Unicode: what cannot be shown is escaped."""
+    """The path as one line of valid Unicode, with the rest escaped."""
     return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], path)

@@ -1,8 +1,8 @@
-"""Counts in words: `1 note`, `3 notes`."""
+"""Writes counts with the right plural: `1 note`, `3 notes`."""
 
 from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """`many` is the plural, where that is not `one` with an s."""
+    """`many` is the plural if it isn't `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

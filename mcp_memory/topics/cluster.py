@@ -1,9 +1,8 @@
 """Groups vectors by average linkage of their cosines, no group larger than a limit.
 
 Written by hand because scipy's would add 37 MB to a daemon that promises 250; a test compares the two. The nearest
-neighbour chain (Murtagh 1983) finds the same groups as the textbook algorithm, in time and memory quadratic in the
-number of vectors; so more than `BLOCK` of them are first divided, by two means at a time, into blocks that are grouped
-each by itself.
+neighbor chain (Murtagh 1983) finds the same groups as the textbook algorithm, in quadratic time and memory; so more
+than `BLOCK` vectors are first divided by two-means into blocks, and each is grouped by itself.
 """
 
 from __future__ import annotations
@@ -21,19 +20,18 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 BLOCK = 2048
-"""Vectors that are compared each with each: 17 MB of cosines."""
+"""Vectors that are all compared with one another: 17 MB of cosines."""
 
 _ROUNDS = 5
 _LEAST_SHARE = 1 / 8
-"""What is divided in two leaves neither side less: crumbs would neither make a topic nor bring the dividing on."""
+"""The smaller half of a division has at least this share: crumbs neither make a topic nor get the division ahead."""
 
 
 def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most: int) -> list[list[int]]:
-    """The rows in groups, each in the order given; single ones are groups too.
+    """Groups `rows` of `vectors` (n, dimension), which have length 1; single rows are groups too.
 
-    `vectors` (n, dimension), of length 1; only `rows` of them are looked at. Two groups are joined as long as the mean
-    cosine between their vectors is at least `least_cosine` and both together are no more than `most`. The few rows that
-    found all groups near them full make their nearest one two.
+    Two groups are joined while the mean cosine between their vectors is at least `least_cosine` and both together have
+    at most `most` rows. Rows that found all groups near them full split the nearest one.
     """
     groups: list[list[int]] = []
     for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
@@ -57,8 +55,8 @@ def unit(vector: Matrix) -> Matrix:
 
 
 def _linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
-    """What is too large together counts as infinitely far apart, and so does whatever holds it: joining two never
-    brings them nearer to a third, which is all that the chain needs."""
+    """Groups that are too large together count as infinitely far apart: joining two never brings them closer to a
+    third, which is all that the chain needs."""
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     sizes = np.ones(len(vectors), dtype=np.int64)
@@ -100,7 +98,7 @@ def _merge(cosines: Matrix, one: int, other: int, weight: int, other_weight: int
 
 
 def _without_crumbs(vectors: Matrix, groups: Sequence[Rows], least_cosine: float, most: int) -> list[Rows]:
-    """The groups, but for those that are small only because the one that they fit is full."""
+    """Merges groups that are small only because the one that they fit is full."""
     whole = [group for group in groups if len(group) > most * _LEAST_SHARE]
     crumbs = [group for group in groups if len(group) <= most * _LEAST_SHARE]
     if not whole:
@@ -119,12 +117,12 @@ def _without_crumbs(vectors: Matrix, groups: Sequence[Rows], least_cosine: float
 
 
 def _middles(vectors: Matrix, groups: Sequence[Rows]) -> Matrix:
-    """Of each the mean of its vectors: the product of two is the mean cosine between them."""
+    """The mean of each group's vectors: the product of two is the mean cosine between them."""
     return np.stack([vectors[group].mean(axis=0) for group in groups])
 
 
 def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
-    """Parts of at most so many rows, near ones together."""
+    """Parts of at most `most` rows, near ones together."""
     waiting = [rows]
     while waiting:
         some = waiting.pop()
@@ -135,7 +133,7 @@ def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
 
 
 def _halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
-    """By two means, begun at the row farthest from the middle and the row farthest from that one."""
+    """Two-means, starting at the row farthest from the middle and the row farthest from that one."""
     one = vectors[rows[int(np.argmin(_along(vectors, rows, unit(total(vectors, rows)))))]]
     other = vectors[rows[int(np.argmin(_along(vectors, rows, one)))]]
     belongs = np.zeros(len(rows), dtype=bool)

@@ -15,21 +15,21 @@ class TopicsConfig:
     automatic: bool = True
     """Whether the daemon compacts by itself."""
     quiet_s: float = 60.0
-    """How long nothing has changed before it does …"""
+    """It starts after this long without changes …"""
     longest_wait_s: float = 900.0
-    """… or how long after the first change, if things never get quiet or little has come."""
+    """… or this long after the first change."""
     fresh_tail_count: int = 32
-    """So many of the newest notes stay in `_fresh/`: what is being worked on is not filed away."""
+    """This many of the newest notes stay in `_fresh/`."""
     leaf_cosine: float = 0.3
     """The least mean cosine between the notes of a topic (average linkage), 0 to 1."""
     min_leaves: int = 3
-    """Fewer notes found no topic: they wait for more of their kind."""
+    """Fewer similar notes don't make a topic."""
     max_leaves: int = 16
     topic_cosine: float = 0.5
-    """The least mean cosine between the middles of topics under one parent."""
+    """The least mean cosine between the centroids of topics under one parent."""
     condensed_min_fanout: int = 4
     """Fewer topics side by side get no parent."""
     max_topics: int = 16
     max_depth: int = 6
     map_tokens: int = 2000
-    """The length of the map of all topics, `_index.md`; 4 characters a token."""
+    """The length of the map of all topics, `_index.md`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,8 +15,8 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.topics.page import link, span
 
-GIST_CHARS = 140
-"""So much of what a topic's page says is shown of it."""
+SUMMARY_CHARS = 140
+"""Of each topic's summary."""
 
 HEADING = "# Topics\n\nWhat is remembered, by topic. Each link leads to a page that says more, and on to its notes."
 
@@ -25,7 +25,7 @@ _MARKUP = re.compile(r"[\[<`]")
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """A topic. `page` is the path of its page, None where it has none that may be read; `level` is 0 at the top."""
+    """A topic. `page` is the path of its page, None if it has none that may be read; `level` is 0 at the top."""
 
     id: NoteId | None
     title: str
@@ -39,56 +39,52 @@ class MapEntry:
 def render_map(
     map_id: NoteId,
     path: NotePath,
-    spots: Sequence[MapEntry],
-    gist_of: Callable[[MapEntry], str],
+    entries: Sequence[MapEntry],
+    summary_of: Callable[[MapEntry], str],
     budget_tokens: int,
     created: datetime,
     updated: datetime,
 ) -> str:
-    """The file's text. `spots` are in the order of the tree; those at the top are named first, and where there is no
-    more room the rest are counted. `gist_of` is asked for what the page of each one says, as long as there is room."""
-    room = budget_tokens * CHARS_PER_TOKEN - len(HEADING) - len(_rest(len(spots))) - 4
+    """The file's text. `entries` are in the order of the tree; the top levels come first, and topics beyond the budget
+    are counted. `summary_of` returns the summary of a topic that fits."""
+    room = budget_tokens * CHARS_PER_TOKEN - len(HEADING) - len(_rest(len(entries))) - 4
     lines: dict[int, str] = {}
-    for number in sorted(range(len(spots)), key=lambda at: spots[at].level):
-        line = _line(path, spots[number], gist_of(spots[number]))
+    for number in sorted(range(len(entries)), key=lambda at: entries[at].level):
+        line = _line(path, entries[number], summary_of(entries[number]))
         room -= len(line) + 1
         if room < 0:
             break
         lines[number] = line
     shown = sorted(lines)
     parts = [HEADING, "\n".join(lines[number] for number in shown)]
-    if len(shown) < len(spots):
-        parts.append(_rest(len(spots) - len(shown)))
+    if len(shown) < len(entries):
+        parts.append(_rest(len(entries) - len(shown)))
     meta = {
         "id": map_id,
         "title": "Topics",
         "created": created,
         "updated": updated,
         "source": "mcp-memory",
-        "derived_from": [each for number in shown if (each := spots[number].id)],
+        "derived_from": [topic_id for number in shown if (topic_id := entries[number].id)],
         "node_kind": "map",
-        "descendant_count": sum(spot.notes for spot in spots if not spot.level),
+        "descendant_count": sum(entry.notes for entry in entries if not entry.level),
     }
     return frontmatter.render(meta, "\n\n".join(part for part in parts if part))
 
 
-def first_sentence(gist: str) -> str:
-    """What a gist says first, in one line of at most `GIST_CHARS`, without links."""
-    found: Iterator[str] = (sentence.text for sentence in sentences(unlinked(gist)))
-    said = next(found, "")
-    if len(said) > GIST_CHARS:
-        said = said[: GIST_CHARS - 1].rsplit(" ", 1)[0] + "…"
-    return _MARKUP.sub(lambda mark: chr(92) + mark[0], said)
+def short_summary(summary: str) -> str:
+    """The first sentence of a summary, in one line of at most SUMMARY_CHARS, without links."""
+    text = next((sentence.text for sentence in sentences(unlinked(summary))), "")
+    if len(text) > SUMMARY_CHARS:
+        text = text[: SUMMARY_CHARS - 1].rsplit(" ", 1)[0] + "…"
+    return _MARKUP.sub(lambda mark: chr(92) + mark[0], text)
 
 
-def _line(path: NotePath, spot: MapEntry, gist: str) -> str:
-    name = link(path, spot.title, spot.page) if spot.page else spot.title
-    said = [name, counted(spot.notes, "note"), *_told(span(spot.earliest, spot.latest))]
-    return f"{'  ' * spot.level}- {' · '.join(said)}" + "".join(f" — {each}" for each in _told(first_sentence(gist)))
-
-
-def _told(said: str) -> Iterable[str]:
-    return [said] if said else []
+def _line(path: NotePath, entry: MapEntry, summary: str) -> str:
+    name = link(path, entry.title, entry.page) if entry.page else entry.title
+    parts = [name, counted(entry.notes, "note"), span(entry.earliest, entry.latest)]
+    line = f"{'  ' * entry.level}- {' · '.join(filter(None, parts))}"
+    return f"{line} — {short}" if (short := short_summary(summary)) else line
 
 
 def _rest(count: int) -> str:

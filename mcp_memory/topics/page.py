@@ -16,18 +16,18 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.text.tokens import count_tokens
 
 TOPICS = "topics"
-"""The folder of all topics, below home."""
+"""The folder of all topics, in the managed folder."""
 
 PAGE = "_summary.md"
 PROPOSAL = "_summary.proposed.md"
-"""What we would say where a person has edited the page."""
+"""Our version of a page that you edited."""
 MAP = "_index.md"
-"""Right in the folder of all topics."""
+"""In the folder of all topics."""
 
 _GENERATED = frozenset({PAGE, PROPOSAL, MAP})
 
 NODE = "condensed"
-"""How a page calls itself in its frontmatter."""
+"""The `node_kind` of a page."""
 
 CHILDREN, RELATED = "## Children", "## Related"
 
@@ -42,7 +42,7 @@ class PageChild:
     path: NotePath
     title: str
     covers: str
-    """Of a note a hash of its body and its title, of a page its own `covers`: differs when something below differs."""
+    """A note's content hash and title, or a page's own `covers`: differs when something below differs."""
     notes: int = 1
     """How many notes it stands for."""
     earliest: datetime | None = None
@@ -52,7 +52,8 @@ class PageChild:
 
 @dataclass(frozen=True, slots=True)
 class TopicPageText:
-    """All that a page says."""
+    """The contents of a page. `related` are titles and paths of other pages; `provisional`: a language model is to
+    rewrite `text`."""
 
     id: NoteId
     path: NotePath
@@ -63,9 +64,7 @@ class TopicPageText:
     created: datetime
     updated: datetime
     related: Sequence[tuple[str, NotePath]] = ()
-    """Titles and paths of other pages."""
     provisional: bool = False
-    """Whether `text` stands in for one that a language model is to write later."""
 
 
 def render(page: TopicPageText) -> bytes:
@@ -94,20 +93,20 @@ def render(page: TopicPageText) -> bytes:
 
 
 def is_page(inner: str) -> bool:
-    """Whether a path below home is that of a file which is made from other notes."""
+    """Whether a path in the managed folder is that of a generated file."""
     folder, _, name = inner.rpartition("/")
     return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
 
 
 def covers(folder: str, children: Iterable[PageChild]) -> str:
-    """What the page of this folder stands for, as 16 hexadecimal digits: the same as long as nothing below it has
-    changed or got another name, which its links would miss, wherever the folder has moved."""
-    told = "\n".join(sorted(f"{child.id} {child.covers} {child.path.removeprefix(f'{folder}/')}" for child in children))
-    return hashlib.sha256(told.encode(errors="replace")).hexdigest()[:16]
+    """16 hexadecimal digits that change when something below the folder changes or is renamed, not when the folder
+    moves."""
+    lines = sorted(f"{child.id} {child.covers} {child.path.removeprefix(f'{folder}/')}" for child in children)
+    return hashlib.sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:16]
 
 
 def related_section(page: str) -> str:
-    """A page's list of related topics, with its heading; empty where it has none."""
+    """A page's list of related topics, with its heading; may be empty."""
     at = _related_at(page)
     return page[at:].strip() if at >= 0 else ""
 
@@ -126,8 +125,8 @@ def render_related(page: NotePath, related: Iterable[tuple[str, NotePath]]) -> s
 
 
 def with_stale_flag(text: str, *, stale: bool) -> str:
-    """A page's text with `stale: true` in its frontmatter, or without; every other byte as it was. Raises InvalidInput
-    for a frontmatter that cannot be changed."""
+    """A page's text with or without `stale: true`; every other byte as it was. Raises InvalidInput for frontmatter that
+    cannot be changed."""
     return frontmatter.patch(text, {"stale": True if stale else None})
 
 
@@ -139,9 +138,9 @@ def without_stale_flag(text: str) -> str:
 
 
 def summary_text(body: str) -> str:
-    """What a page says of its topic, without the lists of links."""
-    said, found, _ = f"\n{body}".rpartition(f"\n{CHILDREN}")
-    return (said if found else body).strip()
+    """The summary in a page's body, without the lists of links."""
+    summary, found, _ = f"\n{body}".rpartition(f"\n{CHILDREN}")
+    return (summary if found else body).strip()
 
 
 def etag_of(data: bytes) -> Etag:
@@ -150,9 +149,9 @@ def etag_of(data: bytes) -> Etag:
 
 def _child(page: NotePath, child: PageChild) -> str:
     shown = link(page, child.title, child.path)
-    said = [counted(child.notes, "note")] if child.depth else []
-    said += [span(child.earliest, child.latest)] if child.latest else []
-    return f"{shown} ({', '.join(said)})" if said else shown
+    facts = [counted(child.notes, "note")] if child.depth else []
+    facts += [span(child.earliest, child.latest)] if child.latest else []
+    return f"{shown} ({', '.join(facts)})" if facts else shown
 
 
 def _related_at(page: str) -> int:

@@ -1,8 +1,8 @@
-"""Plans the jobs that grow the tree by one round, from the notes below `topics/`. Pure and deterministic.
+"""Plans the jobs of one round of compaction, from the notes below `topics/`. Pure and deterministic.
 
-New notes wait in `_fresh/`. All but the latest few join the topic that they fit, or found one with others like them;
-single ones wait. Where no note moves, topics that have no parent yet join one that they fit, or come under a new one. A
-run plans and publishes until a plan is empty, so growth cascades upwards; what is placed is not placed anew.
+New notes wait in `_fresh/`. All but the latest few join the topic that they fit, or found one with similar notes; the
+others wait. When no note moves, topics without a parent join one that they fit, or get a new one. A run plans until a
+plan is empty, so growth cascades upwards; what has a place keeps it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
 
 @dataclass(frozen=True, slots=True)
 class PlanJob:
-    """Something that moves into one topic. Folders and paths are relative to the folder of all topics."""
+    """Notes or topics that move into one topic. Paths are relative to the folder of all topics."""
 
     into: str | None
     """An existing topic; None = a new one."""
@@ -45,18 +45,18 @@ class PlanJob:
 
 
 def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[PlanJob]:
-    """The next round; empty where nothing has a place to go. No job of it needs another one to be done before, or not.
+    """The next round, of independent jobs; empty if nothing has a place to go.
 
-    `notes` are paths, in any order: the leaves of the tree, `_fresh/…` among them. `vectors` (len(notes), dimension)
-    have length 1, or 0 where a note has none yet: then it waits. A folder without our kind of name, `NN-slug`, was made
-    by a person: what is in it and below stays there, and nothing joins it.
+    `notes` are the paths of all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0
+    for a note that has none yet and waits. A folder whose name isn't like `NN-slug` is yours: what is in it and below
+    stays there, and nothing joins it.
     """
     tree = _Tree.of(notes, vectors)
     return _filing(tree, config) or _condensation(tree, config)
 
 
 def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
-    """Where each note is when the jobs are done, by where it is now. `named` gives the folder of a new topic."""
+    """Each note's path after the jobs, by its path now. `named` returns the folder name of a new topic."""
     moved: dict[str, str] = {}
     prefixes: dict[str, str] = {}
     for job in jobs:
@@ -67,7 +67,7 @@ def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[
 
 
 def next_number(names: Iterable[str]) -> int:
-    """One more than the highest number among folders of one parent."""
+    """The next free number among the folders of one parent."""
     return max((int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))), default=0) + 1
 
 
@@ -76,7 +76,7 @@ def is_topic_name(name: str) -> bool:
 
 
 def age_key(path: str) -> tuple[str, int, str]:
-    """Sorts notes by how long they have been there. Within `_fresh/` by number, which grows: 1000 comes after 999."""
+    """Sorts notes by age: within `_fresh/` by number, so that 1000 comes after 999."""
     folder, _, name = path.rpartition("/")
     number = name.partition("-")[0]
     return folder, int(number) if number.isascii() and number.isdigit() else 0, name
@@ -84,7 +84,7 @@ def age_key(path: str) -> tuple[str, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The topics that hold notes, at any depth below; and the notes, as rows of `vectors`, by age."""
+    """The topics with notes at any depth, and the notes, as rows of `vectors`, by age."""
 
     paths: Sequence[str]
     vectors: Matrix
@@ -121,13 +121,13 @@ class _Tree:
         return cls(paths, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
     def middles(self, folders: Sequence[str]) -> Matrix:
-        """Of each the mean of its notes' vectors: its product with a vector is the mean cosine with them."""
-        sums = np.stack([total(self.vectors, self.below[each]) for each in folders])
-        return sums / np.array([[len(self.below[each])] for each in folders], dtype=np.float32)
+        """The mean of each topic's vectors: its product with a vector is the mean cosine with them."""
+        sums = np.stack([total(self.vectors, self.below[folder]) for folder in folders])
+        return sums / np.array([[len(self.below[folder])] for folder in folders], dtype=np.float32)
 
     def directions(self, folders: Sequence[str]) -> Matrix:
         """The middles at length 1."""
-        return np.stack([unit(total(self.vectors, self.below[each])) for each in folders])
+        return np.stack([unit(total(self.vectors, self.below[folder])) for folder in folders])
 
 
 def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
@@ -149,8 +149,8 @@ def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
 
 
 def _condensation(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Of the topics at the top, at the lowest level where something is to do: they join a parent of that level wherever
-    it is, or get a new one. What has a parent keeps it: what was grouped once would only be grouped again."""
+    """Topics at the top, at the lowest level with something to do, join a parent of that level or get a new one. What
+    has a parent keeps it."""
     levels: dict[int, list[str]] = defaultdict(list)
     hosts: dict[int, list[str]] = defaultdict(list)
     for topic in sorted(tree.below):
@@ -183,7 +183,7 @@ def _condensed(
 def _joins(
     vectors: Matrix, rows: Sequence[int], hosts: Matrix, room: Sequence[int], least: float
 ) -> dict[int, list[int]]:
-    """Host → rows that fit it: each goes where its product is highest, the best first, as long as there is room."""
+    """Host → rows that fit it: each goes where its product is highest, the best first, while there is room."""
     best = np.zeros(len(rows), dtype=np.int64)
     fits = np.zeros(len(rows), dtype=np.float32)
     step = max(1, BLOCK * BLOCK // len(hosts))
@@ -213,7 +213,7 @@ def _parent(topic: str | None) -> str:
 
 
 def _upwards(folder: str) -> Iterator[str]:
-    """The folder and those it is in, up to the top, which has no name."""
+    """The folder and its parents, without the top."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]

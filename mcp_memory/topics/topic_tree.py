@@ -22,11 +22,11 @@ class Topic:
     topics: Sequence[Topic]
     page: NoteRecord | None
     ours: bool
-    """Whether we made it; in a folder that a person made nothing is written."""
+    """Whether we made it; nothing is written in a folder of yours."""
     edited: bool = False
-    """Whether its page is a person's own, who made it or edited ours: it is never written over."""
+    """Whether you wrote or edited its page, which is then never overwritten."""
     proposal: NoteRecord | None = None
-    """What we would say in place of such a page, in a file beside it."""
+    """Our version of such a page, in a file beside it."""
 
     @property
     def proposal_path(self) -> NotePath:
@@ -42,18 +42,18 @@ class Topic:
 
     @property
     def title(self) -> str:
-        """Of its page; its folder's name where that title may be made of a note that is not in it any more."""
+        """Its page's title; its folder's name if the title may come from a note that is gone."""
         return self.page.title if self.page and not self._has_lost else self.name
 
     @property
     def _has_lost(self) -> bool:
-        """Whether something that its page was made from has been forgotten, or has gone elsewhere."""
-        told = self.page.meta.get("derived_from", ()) if self.page and not self.edited else ()
-        return not {child.id for child in self.children}.issuperset(told)
+        """Whether a source of its page has been forgotten or moved."""
+        sources = self.page.meta.get("derived_from", ()) if self.page and not self.edited else ()
+        return not {child.id for child in self.children}.issuperset(sources)
 
     @property
     def notes(self) -> int:
-        """How many are in it and below."""
+        """Counts the notes in it and below."""
         return len(self.leaves) + sum(topic.notes for topic in self.topics)
 
     @property
@@ -63,14 +63,14 @@ class Topic:
 
     @property
     def span(self) -> tuple[datetime | None, datetime | None]:
-        """The first and the last date among the notes in it and below."""
+        """The first and last dates of the notes in it and below."""
         dates = [when for topic in self.walk() for note in topic.leaves if (when := note.created or note.updated)]
         return min(dates, default=None), max(dates, default=None)
 
     @property
     def sources(self) -> tuple[list[Topic], list[NoteRecord]]:
-        """What its page is made from: the nearest topics below that have a page, and the notes in it and in folders
-        without one, such as a person made in it."""
+        """The sources of its page: the nearest topics below that have a page, and the notes in it and in folders
+        without one, such as yours."""
         topics, notes = [topic for topic in self.topics if topic.page], list(self.leaves)
         for folder in (topic for topic in self.topics if not topic.page):
             below = folder.sources
@@ -90,19 +90,19 @@ class Topic:
 
     @property
     def stale(self) -> bool:
-        """Whether its page does not say what is in it now, or is missing."""
+        """Whether its page is missing or not up to date."""
         if self.page is None:
             return self.ours and self.notes > 0
         return self.ours and self.page.meta.get("covers") != self.covers
 
     @property
     def provisional(self) -> bool:
-        """Whether its page is to be written by a language model yet."""
+        """Whether a language model is still to write its page."""
         return self.ours and not self.edited and self.page is not None and self.page.meta.get("provisional") is True
 
     @property
     def outdated(self) -> bool:
-        """Whether its page, or one below that goes into it, is to be made anew."""
+        """Whether its page, or one below that is a source of it, must be rewritten."""
         return not self.edited and (self.stale or any(topic.outdated for topic in self.topics))
 
     def walk(self) -> Iterator[Topic]:
@@ -113,14 +113,13 @@ class Topic:
 
 
 Ours = Callable[[NotePath, NoteRecord | None], bool]
-"""Tells of a page's path, and of the page there, whether we made the topic."""
+"""Whether we made the topic with a page at this path."""
 
 
 def build_tree(
     records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Callable[[NoteRecord], bool]
 ) -> list[Topic]:
-    """The topics right in `root` (`topics`, below home); `_fresh/` is none. `as_written` tells of a page whether it is
-    as we wrote it."""
+    """The topics in `root` (`topics` in the managed folder), without `_fresh/`. `as_written`: we wrote this page."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
     proposals: dict[str, NoteRecord] = {}
@@ -149,7 +148,7 @@ def build_tree(
         return Topic(
             NotePath(folder),
             leaves[folder],
-            [topic(each) for each in below[folder]],
+            [topic(name) for name in below[folder]],
             page,
             ours(NotePath(f"{folder}/{PAGE}"), page),
             edited=page is not None and not as_written(page),
@@ -160,7 +159,7 @@ def build_tree(
 
 
 def movable(tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
-    """The notes that a plan is made of: fresh ones, and those of topics that are ours."""
+    """The notes that a plan may move: fresh ones, and those in our topics."""
     ours = [topic for top in tree if top.ours for topic in top.walk() if topic.ours]
     return [*fresh, *(note for topic in ours for note in topic.leaves)]
 
@@ -171,7 +170,6 @@ def note_child(note: NoteRecord) -> PageChild:
 
 
 def topic_child(topic: Topic) -> PageChild:
-    """Of a topic with a page."""
     assert topic.page
     meta = topic.page.meta
     return PageChild(

@@ -18,7 +18,7 @@ from mcp_memory.text.chunking import chunker
 from mcp_memory.text.conversation import conversation_chunks, messages, speaker_prefix
 from mcp_memory.text.language import facts, identifiers, question_dates, sentences, terms, word_runs
 from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs
-from mcp_memory.text.secrets import finder, redaction
+from mcp_memory.text.secrets import finder
 from mcp_memory.vault.note_file import derive_title, first_heading, slug
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -75,7 +75,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "speaker": lambda text: messages.read_turns([{"name": text, "content": "a"}], UTC),
     "phrases": lambda text: [list(word_runs.runs(line, lambda _: False)) for line in text.split("\n")],
     "plain": terms.plain,
-    "redaction": redaction.redact,
+    "redaction": finder.redact,
     "secrets": finder.find_secret,
     "sentences": sentences.sentences,
     "subject": terms.topic_asked_about,

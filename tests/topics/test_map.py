@@ -12,7 +12,7 @@ from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import count_tokens
-from mcp_memory.topics.map import GIST_CHARS, MapEntry, first_sentence, render_map
+from mcp_memory.topics.map import SUMMARY_CHARS, MapEntry, render_map, short_summary
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 PATH = NotePath("topics/_index.md")
@@ -60,8 +60,8 @@ def test_it_keeps_to_its_budget_and_leaves_out_the_deepest(tokens: int, widths: 
     ],
 )
 def test_the_first_sentence_in_a_line(gist: str, said: str) -> None:
-    assert first_sentence(gist) == said
+    assert short_summary(gist) == said
 
 
 def test_a_long_sentence_is_cut() -> None:
-    assert len(first_sentence("word " * 100 + ".")) <= GIST_CHARS
+    assert len(short_summary("word " * 100 + ".")) <= SUMMARY_CHARS

@@ -1,4 +1,4 @@
-"""Sentences: the smallest pieces of a note that can stand alone in a summary, each an exact slice of it."""
+"""Splits a note into sentences, the smallest pieces that make sense in a summary."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from dataclasses import dataclass
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 _END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*")
-"""What ends a sentence: in scripts with blanks only before something that is no small letter."""
+"""The end of a sentence; in scripts with spaces only before anything but a lower-case letter."""
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?i:e\.g|i\.e|cf|vs|etc|ca|approx|no|nr|fig|mr|mrs|ms|dr|prof|st|inc|ltd|z\.b|d\.h)|(?:^|\s)[A-Z])\.$"
 )
 _ABBREVIATION_CHARS = 12
-"""So far back one can begin, with what stands before it."""
+"""The longest abbreviation, with the character before it."""
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,9}[.)]\s+)?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_WORTH_CHARS = 3
+_MIN_CHARS = 3
 _WHOLE_CHARS = 300
-"""A shorter entry of a list stays whole: cut, its sentences no longer say whose words they are."""
+"""A shorter list entry stays whole, since its sentences alone don't say whose words they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` has no line break and no list mark; `place` counts from 0 in its note."""
+    """`text` has no line break and no list mark; `place` counts from 0 in the note."""
 
     text: str
     place: int
 
 
 def sentences(text: str, start: int = 0) -> list[Sentence]:
-    """Of `text[start:]`, in order: sentences of paragraphs and quotes, lines of lists and tables. Headings, code and
-    raw HTML hold none."""
+    """The sentences of paragraphs and quotes and the lines of lists and tables in `text[start:]`, in order. Headings,
+    code and raw HTML have none."""
     found = (piece for block in scan(text, start) for piece in _pieces(text, block.kind, block.start, block.end))
-    told = (piece for piece in found if sum(c.isalnum() for c in piece) >= _WORTH_CHARS)
-    return [Sentence(piece, place) for place, piece in enumerate(told)]
+    worded = (piece for piece in found if sum(c.isalnum() for c in piece) >= _MIN_CHARS)
+    return [Sentence(piece, place) for place, piece in enumerate(worded)]
 
 
 def first_sentence(line: str) -> str:
-    """Of a line of plain text."""
+    """The first sentence of a line of plain text."""
     return _split(line)[0]
 
 
@@ -57,7 +57,7 @@ def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
 
 
 def _items(block: str) -> Iterator[str]:
-    """Each entry of a list, nested ones too, with the lines that it goes on in."""
+    """Each entry of a list, nested ones too, with its continuation lines."""
     entry: list[str] = []
     in_fence = False
     for line in block.splitlines():
@@ -88,6 +88,6 @@ def _split(text: str) -> list[str]:
 
 
 def _bare(line: str) -> str:
-    """Without the marks of a quote or list in front."""
+    """The line without marks of a quote or list."""
     marker = _MARKER.match(line)
     return line[marker.end() if marker else 0 :].strip()

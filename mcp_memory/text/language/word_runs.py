@@ -1,4 +1,4 @@
-"""Runs: stretches of words without a mark or a word of grammar between them, of which phrases are made."""
+"""Finds runs of words without punctuation or function words between them, as candidates for phrases."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _OPENING, _CLOSING = '([{"“„«', '.,;:!?…)]}—"”»'
 _SENTENCE_END = ".:!?…|"
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,1000}\)")
 _NOISE = re.compile(r"\{[^{}\n]{0,300}\}|<[^<>\n]{1,300}>|https?://\S{1,1000}")
-_MOST_CHARS = 40
-"""Of a word: in a script without blanks a longer stretch is a sentence."""
+_MAX_CHARS = 40
+"""In a script without spaces, a longer word is a sentence."""
 
 _UNSPACED = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _PARTICLES = (
@@ -23,28 +23,27 @@ _PARTICLES = (
 _STRETCH = re.compile(
     rf"(?:(?![{_PARTICLES}])[\u3005\u3400-\u4dbf\u4e00-\u9fff])+|[\u30a0-\u30ff]+|[^\W\u3005\u3040-\u9fff]+"
 )
-"""Of Chinese and Japanese: ideographs between the commonest particles, katakana, foreign words; hiragana is grammar."""
+"""In Chinese and Japanese: ideographs between the commonest particles, katakana, foreign words; hiragana is grammar."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordRun:
-    """`words` in their own spelling; around them the word of grammar right before and right after, in lower case, empty
-    where there is none."""
+    """`words` as written, with the function words directly `before` and `after` them, in lower case, or empty. `opens`:
+    it begins a sentence, so that its capital means nothing."""
 
     words: tuple[str, ...]
     before: str = ""
     after: str = ""
     opens: bool = False
-    """Whether it begins a sentence, so that its capital says nothing."""
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether it is, in part, Chinese or Japanese."""
+    """Whether it contains Chinese or Japanese."""
     return bool(_UNSPACED.search(text))
 
 
 def runs(text: str, is_empty: Callable[[str], bool]) -> Iterator[WordRun]:
-    """Of one line of plain text or Markdown. `is_empty` tells of a word in lower case that it names nothing."""
+    """The runs in one line of plain text or Markdown. `is_empty`: a word in lower case names nothing."""
     words: list[str] = []
     before = last = ""
     opens = starts = True
@@ -71,7 +70,7 @@ def runs(text: str, is_empty: Callable[[str], bool]) -> Iterator[WordRun]:
 
 def _is_name(word: str) -> bool:
     return (
-        1 < len(word) <= _MOST_CHARS
+        1 < len(word) <= _MAX_CHARS
         and all(c.isalnum() or c in "-'’_." or category(c)[0] == "M" for c in word)
         and any(c.isalpha() for c in word)
     )

@@ -1,9 +1,8 @@
-"""A Markdown text as a row of blocks: headings, paragraphs, list items, fences, tables, quotes.
+"""Splits Markdown into blocks: headings, paragraphs, list items, fences, tables, quotes.
 
-One pass over the lines, no pattern that could backtrack, so that time grows with length alone. Only what tells
-blocks apart is understood, after CommonMark 0.31 and GitHub's tables. Deliberate differences: a list item is one
-block with all that is nested in it; an underlined heading is one line long; a comment or `<pre>` without its end is
-a paragraph, so that a slip hides nothing; indented code is a paragraph.
+One pass over the lines in linear time, after CommonMark 0.31 and GitHub's tables. Deliberate differences: a list item
+is one block with all that is nested in it; an underlined heading is one line long; a comment or `<pre>` without an end
+is a paragraph, so that a slip hides nothing; indented code is a paragraph.
 """
 
 from __future__ import annotations
@@ -14,22 +13,14 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 MAX_HEADING_CHARS = 300
-"""A longer line is a paragraph even behind a `#`: a heading is repeated in each of its chunks' paths."""
+"""A longer line is a paragraph even with a `#`, since each chunk repeats its headings."""
 
 _BULLETS = "-*+"
 _MAX_NESTED_MARKERS = 8
-_HTML_ENDS = {
-    "<!--": "-->",
-    "<pre": "</pre>",
-    "<script": "</script>",
-    "<style": "</style>",
-    "<textarea": "</textarea>",
-}
+_HTML_ENDS = {"<!--": "-->"} | {f"<{tag}": f"</{tag}>" for tag in ("pre", "script", "style", "textarea")}
 
 
 class BlockKind(Enum):
-    """What a block is."""
-
     HEADING = auto()
     PARAGRAPH = auto()
     ITEM = auto()
@@ -51,16 +42,14 @@ class Block(NamedTuple):
     title: str = ""
     """A heading's words, without its marks."""
     unclosed_fence: str = ""
-    """The marks that would close a fence which runs to the end of the text for want of them."""
+    """The marks that would close a fence that runs to the end of the text."""
     fences: tuple[tuple[int, int], ...] = ()
     """Inside a list item: start and end of each fence."""
 
 
 def scan(text: str, start: int = 0, *, breaks: Callable[[str], bool] | None = None) -> Iterator[Block]:
-    """The blocks of `text[start:]` in order; blank lines belong to none, every other line to exactly one.
-
-    `breaks` names lines (given without their ending) that no comment or raw HTML may hold.
-    """
+    """The blocks of `text[start:]` in order; every line that isn't blank is in exactly one. No comment or raw HTML
+    contains a line that `breaks` returns true for."""
     return _Scanner(text, start, breaks).blocks()
 
 
@@ -75,7 +64,7 @@ def split_heading(line: str) -> tuple[int, str] | None:
 
 
 class _Row(NamedTuple):
-    """One line: where it stands, how far it is indented (in columns), and its text without outer white space."""
+    """One line: its place, its indentation in columns, and its text without outer white space."""
 
     start: int
     end: int
@@ -129,10 +118,8 @@ class _Scanner:
         return Block(BlockKind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
 
     def _html(self, at: int) -> int | None:
-        """The row after a comment or raw element that begins at `at`; None if it has no end before the next break.
-
-        So a text added behind a break never changes what stands before it.
-        """
+        """The row after a comment or raw element that begins at `at`; None without an end before the next break, so
+        that text added after a break never changes the blocks before it."""
         opening = self._rows[at].body[:10].lower()
         mark = next((end for begin, end in _HTML_ENDS.items() if opening.startswith(begin)), None)
         if mark is None:
@@ -150,7 +137,7 @@ class _Scanner:
         return self._ends[mark]
 
     def _item(self, at: int) -> tuple[Block, int]:
-        """A list item with its continuation: what is indented at least as far as its text, and lazy lines."""
+        """A list item with its continuation: lines indented at least as far as its text, and lazy lines."""
         rows = self._rows
         content_indent, inner = _item_content(rows[at])
         fences: list[tuple[int, int]] = []
@@ -175,7 +162,7 @@ class _Scanner:
         return Block(BlockKind.ITEM, rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
 
     def _paragraph(self, at: int) -> tuple[Block, int]:
-        """A quote, a table or plain lines, up to a blank line or whatever may interrupt."""
+        """A quote, a table or plain lines, up to a blank line or an interrupting block."""
         rows = self._rows
         kind = BlockKind.PARAGRAPH
         if rows[at].body.startswith(">") and rows[at].indent < 4:
@@ -198,7 +185,7 @@ class _Scanner:
         return self._made(kind, at, index), index
 
     def _interrupts(self, at: int) -> bool:
-        """Whether row `at` begins a block of its own even right below a paragraph's line."""
+        """Whether row `at` begins a block even directly below a paragraph's line."""
         row = self._rows[at]
         if row.indent >= 4:
             return False
@@ -252,7 +239,7 @@ def _is_rule(body: str) -> bool:
 
 
 def _underline_level(row: _Row) -> int:
-    """2 for `---`, 1 for `==`, 0 for anything else; single marks are too often slips."""
+    """2 for `---`, 1 for `==`, else 0; single marks are too often slips."""
     if row.indent >= 4:
         return 0
     if len(row.body) >= 2 and not row.body.strip("="):
@@ -261,7 +248,7 @@ def _underline_level(row: _Row) -> int:
 
 
 def _marker_width(body: str) -> int:
-    """Length of a list marker (`-`, `12.`, `3)`) that white space or the line's end follows; else 0."""
+    """Length of a list marker (`-`, `12.`, `3)`) before white space or the line's end; else 0."""
     if body[:1] and body[0] in _BULLETS:
         width = 1
     else:

@@ -1,8 +1,7 @@
-"""Frontmatter: the YAML head between `---` lines at the very top of a note.
+"""Reads, patches and writes frontmatter, the YAML head between `---` lines at the very top of a note.
 
-`parse` reads it, `patch` changes single keys and leaves every other byte, `render` writes a new note. The head
-begins with a line `---` (behind a byte order mark, if any) and ends with the next line `---` or, as in YAML itself,
-`...`. A text that begins so but holds plain prose between the lines is Markdown with two rules, not frontmatter.
+The head begins with a line `---` (after a byte order mark, if any) and ends with the next line `---` or, as in YAML
+itself, `...`. A text that begins so but has plain prose between the lines is Markdown with two rules.
 """
 
 from __future__ import annotations
@@ -22,36 +21,12 @@ if TYPE_CHECKING:
 
 BOM = "\ufeff"
 
-FIELD_ORDER = (
-    "id",
-    "title",
-    "kind",
-    "project",
-    "status",
-    "created",
-    "updated",
-    "tags",
-    "always_load",
-    "supersedes",
-    "superseded_by",
-    "deleted_at",
-    "deleted_by",
-    "deleted_in",
-    "deleted_because",
-    "expires_at",
-    "source",
-    "session",
-    "derived_from",
-    "forgotten",
-    "depth",
-    "node_kind",
-    "descendant_count",
-    "earliest_at",
-    "latest_at",
-    "stale",
-    "provisional",
-    "token_count",
-)
+_FIELDS = """
+id title kind project status created updated tags always_load supersedes superseded_by deleted_at deleted_by deleted_in
+deleted_because expires_at source session derived_from forgotten depth node_kind descendant_count earliest_at latest_at
+stale provisional token_count
+"""
+FIELD_ORDER = tuple(_FIELDS.split())
 """The order in which a note's keys are written; unknown ones follow."""
 
 Value = str | int | float | bool | datetime | date | list[str]
@@ -63,8 +38,8 @@ _NUL_SHARE_OF_BINARY = 0.01
 
 @dataclass(frozen=True, slots=True)
 class DecodedNote:
-    """`text` is None where the bytes are no UTF-8 text at all. A text with a problem must not be written back:
-    replaced bytes would be lost."""
+    """`text` is None for bytes that aren't UTF-8 at all. Don't write back a text with a problem: the replaced
+    bytes would be lost."""
 
     text: str | None
     problem: str | None
@@ -72,19 +47,18 @@ class DecodedNote:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`body == text[body_start:]`. With a problem `meta` is empty, unless the problem is a repeated key: then the
-    last one counts."""
+    """`body == text[body_start:]`. With a problem `meta` is empty, except for a repeated key: its last value counts."""
 
     meta: dict[str, Any]
     body: str
     body_start: int
-    """Offset in characters; 1 behind a byte order mark without frontmatter."""
+    """Offset in characters; 1 after a byte order mark without frontmatter."""
     problem: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where the frontmatter stands: `text[start:end]` is the YAML between the two delimiter lines."""
+    """`text[start:end]` is the YAML between the two delimiter lines."""
 
     start: int
     end: int
@@ -95,11 +69,8 @@ class Head:
 
 
 def decode(data: bytes) -> DecodedNote:
-    """A file's bytes as text: UTF-8, with invalid bytes replaced by U+FFFD and reported.
-
-    A UTF-8 byte order mark stays as U+FEFF, so that encoding gives the same bytes again. UTF-16, UTF-32 and binary
-    data have no text.
-    """
+    """A file's bytes as text: UTF-8, with invalid bytes replaced by U+FFFD and reported. A byte order mark stays as
+    U+FEFF, so that encoding gives the same bytes again."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return DecodedNote(None, "the file is UTF-32; save it as UTF-8")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -115,7 +86,7 @@ def decode(data: bytes) -> DecodedNote:
 
 
 def split_head(text: str) -> Head:
-    """Where the lines say that the head is, without a look at its YAML."""
+    """Finds the head by its delimiter lines, without reading its YAML."""
     start = len(BOM) if text.startswith(BOM) else 0
     line_end = text.find("\n", start)
     opening = text[start : line_end if line_end >= 0 else len(text)]
@@ -134,10 +105,10 @@ def split_head(text: str) -> Head:
 
 
 def parse(text: str) -> Document:
-    """Never raises: what cannot be read is said in `problem`, and the text is a note all the same.
+    """Never raises: `problem` says what cannot be read, and the text is a note all the same.
 
-    Read by python-frontmatter's YAML handler with a stricter loader: no aliases, no anchors, no tags, at most
-    64 KB and 20 levels. Keys are strings; dates are `date` or `datetime` where the calendar knows them, else strings.
+    Uses python-frontmatter's YAML handler with a stricter loader: no aliases, anchors or tags, at most 64 KB and 20
+    levels. Keys are strings; dates are `date` or `datetime` if they exist in the calendar, else strings.
     """
     from mcp_memory.text.markdown import yaml_head
 
@@ -158,12 +129,9 @@ def parse(text: str) -> Document:
 def patch(text: str, changes: Mapping[str, Value | None]) -> str:
     """`text` with these top-level keys set (None removes one), and every other byte as it was.
 
-    A value on the key's own line is replaced where it stands; a longer one is replaced whole. A key that has the
-    value already is left alone. New keys go behind the known key that precedes them in `FIELD_ORDER`, unknown ones
-    last; new lines end as the head's first line does. Without frontmatter one is put on top.
-
-    Raises InvalidInput, so that nothing is written, where the head cannot be read or the outcome would not be
-    exactly the old keys with the changes applied.
+    New keys go after the known key that precedes them in `FIELD_ORDER`, unknown ones last; new lines end as the head's
+    first line does. Adds frontmatter if there is none. Raises InvalidInput if the head cannot be read, or if the result
+    would not be exactly the old keys with the changes.
     """
     from mcp_memory.text.markdown import yaml_head
 
@@ -171,7 +139,12 @@ def patch(text: str, changes: Mapping[str, Value | None]) -> str:
     has_head = head.exists and document.body_start == head.body_start
     if document.problem and not document.meta:
         raise InvalidInput(f"the note's frontmatter cannot be changed: {document.problem}")
-    wanted = {key: value for key, value in changes.items() if _differs(document.meta, key, value)}
+    meta = document.meta
+    wanted = {
+        key: value
+        for key, value in changes.items()
+        if (key in meta if value is None else not yaml_head.same(value, meta.get(key)))
+    }
     if not wanted:
         return text
     if has_head:
@@ -179,7 +152,7 @@ def patch(text: str, changes: Mapping[str, Value | None]) -> str:
     else:
         top, newline = document.body_start, head.newline
         patched = f"{text[:top]}---{newline}{_lines(wanted, newline)}---{newline}{text[top:]}"
-    kept = {key: value for key, value in document.meta.items() if key not in wanted}
+    kept = {key: value for key, value in meta.items() if key not in wanted}
     expected = kept | {key: value for key, value in wanted.items() if value is not None}
     outcome = parse(patched)
     if outcome.body != document.body or not yaml_head.same(outcome.meta, expected):
@@ -188,11 +161,8 @@ def patch(text: str, changes: Mapping[str, Value | None]) -> str:
 
 
 def render(meta: Mapping[str, Any], body: str) -> str:
-    """A new note: known keys in their order, others behind, None left out; then a blank line and the body.
-
-    Blank lines around the body are dropped, and its last line is ended. Raises InvalidInput for a value that YAML
-    could not give back as it was.
-    """
+    """A new note: known keys in their order, then others, without None; a blank line, and the body without blank lines
+    around it. Raises InvalidInput for a value that YAML could not give back as it was."""
     from mcp_memory.text.markdown import yaml_head
 
     present = {key: value for key, value in meta.items() if value is not None}
@@ -208,14 +178,8 @@ def _newline_of(text: str) -> str:
     return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
 
 
-def _differs(meta: Mapping[str, Any], key: str, value: Value | None) -> bool:
-    from mcp_memory.text.markdown import yaml_head
-
-    return key in meta if value is None else not yaml_head.same(value, meta.get(key))
-
-
 def _lines(meta: Mapping[str, Any], newline: str, indent: str = "") -> str:
-    """The keys as lines, known ones in their order, others behind in the order given."""
+    """The keys as lines, known ones in their order, then the others."""
     from mcp_memory.text.markdown import yaml_head
 
     ordered = sorted(meta.items(), key=lambda pair: _rank(pair[0]))
@@ -248,7 +212,7 @@ def _edited(head: str, changes: Mapping[str, Value | None], newline: str) -> str
 
 
 def _replacement(head: str, entry: YamlEntry, value: str) -> Edit:
-    """On one line only the value goes, so that a comment behind it stays; a longer value goes whole."""
+    """Replaces only the value on a single line, so that a comment after it stays; a longer value goes whole."""
     if entry.is_empty:
         return entry.after_colon, entry.after_colon, f" {value}"
     if "\n" in head[entry.after_colon : entry.value_end]:
@@ -257,19 +221,19 @@ def _replacement(head: str, entry: YamlEntry, value: str) -> Edit:
 
 
 def _place_for(key: str, entries: list[YamlEntry], head: str) -> int:
-    """Behind the known key that precedes `key`; before all where only later ones are known; else at the end."""
+    """After the known key that precedes `key`; at the start if only later ones are known; else at the end."""
     if key not in _RANK or not any(entry.key in _RANK for entry in entries):
         return len(head)
     before = [entry for entry in entries if _rank(entry.key) < _RANK[key]]
     if not before:
         return 0
     last = max(before, key=lambda entry: _rank(entry.key))
-    # A block scalar may own the blank lines behind it.
+    # A block scalar may own the blank lines after it.
     return max(_next_line(head, last.content_end), last.value_end)
 
 
 def _end_of(entry: YamlEntry, head: str) -> int:
-    """Behind the value and the comments indented below it: left alone, they would fall to the value above."""
+    """After the value and the comments indented below it, which would otherwise fall to the value above."""
     end = _next_line(head, entry.content_end)
     while end < len(head) and head[end] in " \t" and head[end : _next_line(head, end)].lstrip().startswith("#"):
         end = _next_line(head, end)

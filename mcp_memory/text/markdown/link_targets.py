@@ -1,4 +1,4 @@
-"""Redirects: targets of links that have to be written anew when files move, and what a text's links lead to."""
+"""Rewrites the targets of links when files move, and lists where a text's links lead."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ Redirect = tuple[int, str, str]
 
 
 def redirected(text: str, redirects: Iterable[Redirect]) -> str:
-    """`text` with other targets: each by where it begins, what it is and what it is to be, in order of place. Raises
-    ValueError where the text says something else there."""
+    """`text` with these targets, in order, replaced. Raises ValueError if the text has another target there."""
     pieces: list[str] = []
     done = 0
     for at, old, new in redirects:
@@ -27,12 +26,9 @@ def redirected(text: str, redirects: Iterable[Redirect]) -> str:
 def redirects(
     text: str, start: int, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]
 ) -> list[Redirect]:
-    """Which targets in the note at `path` are to be written anew, so that they lead where they did once files are
-    `moved` (from path to path; the note itself may be among them). Places count from `start`.
-
-    What a link of a moved note leads to is asked of `exists`: a path that is none here stays as it is written, and so
-    does a wikilink that gives a name alone.
-    """
+    """The targets to rewrite in the note at `path`, so that they lead where they did once files are `moved` (from path
+    to path; the note itself may be among them). Places count from `start`. A target that doesn't exist stays as it is,
+    and so does a wikilink with a name alone."""
     found: list[Redirect] = []
     for link in find_links(text, start):
         follow = _wiki_target if link.kind == "wiki" else _markdown_target
@@ -43,7 +39,7 @@ def redirects(
 
 
 def destinations(text: str, start: int, path: str) -> set[str]:
-    """The paths that links in the note at `path` may lead to; of a wikilink that says only the end of one, that."""
+    """The paths that links in the note at `path` may lead to; for a wikilink, perhaps only the end of one."""
     found: set[str] = set()
     for link in find_links(text, start):
         if link.kind == "markdown":
@@ -55,13 +51,13 @@ def destinations(text: str, start: int, path: str) -> set[str]:
 
 
 def endings(path: str) -> list[str]:
-    """The path, and what a wikilink may say of it: its ends with a folder at least."""
+    """The path, and the parts of it that a wikilink may use: its ends with at least one folder."""
     parts = path.split("/")
     return ["/".join(parts[at:]) for at in range(max(1, len(parts) - 1))]
 
 
 def unlinked(text: str, path: str | None = None) -> str:
-    """`text` with what its links show, instead of the links; those that lead out of the vault from `path` stay."""
+    """`text` with the labels of its links instead of the links; those that lead out of the vault from `path` stay."""
     pieces: list[str] = []
     done = 0
     for link in find_links(text):
@@ -112,7 +108,7 @@ def _wiki_target(target: str, path: str, moved: Mapping[str, str], exists: Calla
 
 
 def _divided(target: str) -> tuple[str, str]:
-    """A target's path, and what follows it: `#heading`, `?query`."""
+    """A target's path and the rest: `#heading`, `?query`."""
     at = min((place for mark in "#?" if (place := target.find(mark)) >= 0), default=len(target))
     return target[:at], target[at:]
 

@@ -1,6 +1,6 @@
-"""Links between notes: `[label](./path.md)` and `[[wikilinks]]`, found outside code, resolved and written.
+"""Finds, resolves and writes links between notes: `[label](./path.md)` and `[[wikilinks]]` outside code.
 
-Both are found in one pass over the characters, after CommonMark's and Obsidian's rules.
+One pass over the characters, after CommonMark's and Obsidian's rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_PARENTHESES = 32
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link; `text[start:end]` is all of it, `text[target_start:target_end]` what it points to, as written."""
+    """`text[start:end]` is the whole link, `text[target_start:target_end]` its target, as written."""
 
     kind: str
     """`"markdown"` (also images and `[label]: target` definitions) or `"wiki"`."""
@@ -45,11 +45,8 @@ class Link:
 
 
 def find_links(text: str, start: int = 0) -> list[Link]:
-    """The links of `text[start:]` in order of place; those in fences and inline code are none."""
-    found: list[Link] = []
-    for begin, end in _prose(text, start):
-        found += _links_in(text, begin, end)
-    return found
+    """The links of `text[start:]` in order, without those in fences and inline code."""
+    return [link for begin, end in _prose(text, start) for link in _links_in(text, begin, end)]
 
 
 def resolve(target: str, from_path: str) -> str | None:
@@ -87,7 +84,7 @@ def relative_link(from_path: str, to_path: str) -> str:
 
 
 def _prose(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The stretches in which a link or a code span can stand: blocks without their fences."""
+    """The stretches in which a link or code span may be: blocks without their fences."""
     for block in scan(text, start):
         if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
             continue
@@ -99,7 +96,7 @@ def _prose(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _links_in(text: str, begin: int, end: int) -> list[Link]:
-    """The links of one block. `open_brackets` holds what may still become a link's label, innermost last."""
+    """The links of one block. `open_brackets` may still become labels, innermost last."""
     found: list[Link] = []
     open_brackets: list[int] = []
     code = _CodeSpans(text, begin, end)
@@ -135,7 +132,7 @@ class _CodeSpans:
             self._runs.setdefault(len(run[0]), deque()).append(run.start())
 
     def end_of(self, place: int) -> int:
-        """Where the code span that opens at `place` ends; behind the backticks themselves if they have no partner."""
+        """Where the code span that opens at `place` ends; after the backticks themselves if they have no partner."""
         opening = _TICKS.match(self._text, place, self._end)
         after = opening.end() if opening else place + 1
         partners = self._runs.get(after - place, deque())
@@ -160,7 +157,7 @@ def _wiki_link(text: str, place: int, end: int) -> Link | None:
 
 
 def _markdown_link(text: str, opening: int, closing: int, begin: int, end: int) -> Link | None:
-    """The link whose label stands between the brackets at `opening` and `closing`, if a destination follows."""
+    """The link whose label is between the brackets at `opening` and `closing`, if a destination follows."""
     start = opening - 1 if opening > begin and text[opening - 1] == "!" else opening
     if text.startswith("(", closing + 1):
         destination = _destination(text, closing + 2, end)
@@ -203,7 +200,7 @@ def _destination(text: str, at: int, end: int) -> tuple[int, int, int] | None:
 
 
 def _closed_parenthesis(text: str, at: int, end: int) -> int | None:
-    """Behind the `)` that ends a link, after a title if there is one; None where the link is not ended."""
+    """The place after the `)` that ends a link, past a title if there is one; None if the link doesn't end."""
     after = _skip_blanks(text, at, end)
     quote = text[after : after + 1] if after < end else ""
     if after > at and quote and quote in "\"'(":

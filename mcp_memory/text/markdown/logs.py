@@ -1,12 +1,10 @@
-"""Daily logs: `memory/2026-11-21.md`, a row of `## HH:MM title` entries that only ever grows at its end; a day of many
-entries goes on in `2026-11-21.2.md`.
+"""Reads and writes daily logs: `memory/2026-11-21.md`, whose `## HH:MM title` entries only grow at the end; a long day
+continues in `2026-11-21.2.md`.
 
-An entry may name its project and its tags at the end of its heading: `## 10:30 Deploy (project: infra; tags: db, ops)`,
-one or both of them, with `%` and two hexadecimal digits for what would end a name there.
-
-An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`,
-`## 9:05 AM - Standup`), outside fences, and ends before the next one. Its hash names it for good: it does not
-change when other entries come and go, nor with line endings.
+An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`, `## 9:05 AM -
+Standup`), outside fences, and ends before the next one. Its heading may end with its project, tags or both, percent
+encoded: `## 10:30 Deploy (project: infra; tags: db, ops)`. Its hash identifies it for good: it doesn't change when
+other entries come and go, nor with line endings.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ class LogEntry:
     """Offset in characters of the decoded file, frontmatter included."""
     end: int
     start_line: int
-    """1-based; both ends included, blank lines at the end left out."""
+    """1-based, inclusive, without blank lines at the end."""
     end_line: int
     time: str
     """`HH:MM`, 24 hours."""
@@ -59,7 +57,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What an entry says of itself in its heading."""
+    """The project and tags in an entry's heading."""
 
     project: str | None = None
     tags: tuple[str, ...] = ()
@@ -74,7 +72,7 @@ NONE = Labels()
 
 
 def labels(headings: Iterable[str]) -> Labels:
-    """Of the entry that stands below these headings, outermost first and without their marks."""
+    """The labels of the entry below these headings, outermost first and without their marks."""
     for heading in headings:
         if parsed := _parse_heading(f"## {heading}"):
             found = _LABELS.search(parsed[1])
@@ -83,14 +81,14 @@ def labels(headings: Iterable[str]) -> Labels:
 
 
 def tags_in(text: str) -> list[str]:
-    """Those of all entries of a log, and perhaps of what only looks like one: for a first choice of files."""
+    """The tags of all entries of a log, and perhaps of lines that only look like one; to preselect files."""
     lines = (line.group().rstrip()[2:].strip() for line in _TAGGED.finditer(text))
     return sorted({tag for line in lines for tag in labels([line]).tags})
 
 
 def is_log_path(path: str) -> date | None:
-    """The day of `memory/YYYY-MM-DD.md`, or of a further part `YYYY-MM-DD.2.md`, at the root of the vault or a source
-    or one folder below (`Agent/memory/…`); None for any other path."""
+    """The day of `memory/YYYY-MM-DD.md` or `YYYY-MM-DD.2.md`, at the root of the vault or a source, or one folder below
+    (`Agent/memory/…`); None for any other path."""
     match = _LOG_PATH.fullmatch(path)
     try:
         return date.fromisoformat(match[1]) if match else None
@@ -99,12 +97,12 @@ def is_log_path(path: str) -> date | None:
 
 
 def entries(text: str, body_start: int = 0) -> list[LogEntry]:
-    """The entries of a log in order of place."""
+    """The entries of a log, in order."""
     return entries_in(text, list(scan(text, body_start, breaks=starts_entry)))
 
 
 def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
-    """The entries of a log of which these are all blocks, scanned with `starts_entry` as breaks."""
+    """The entries of a log with these blocks, scanned with `starts_entry` as breaks."""
     heads = [(block, head) for block in blocks if (head := _head_of(text, block))]
     ends = [block.start for block, _ in heads[1:]] + [len(text)]
     closer = _closing_fence(blocks)
@@ -115,14 +113,14 @@ def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
         counted_to = block.start
         content = text[block.start : end]
         last_line = line + content.rstrip().count("\n")
-        # A fence that was left open is closed by the next append; the hash must not notice.
+        # The next append closes an open fence; the hash must not change.
         identity = _closed(content, closer) if end == len(text) else content
         found.append(LogEntry(block.start, end, line, last_line, time, title, _hash(identity)))
     return found
 
 
 def starts_entry(line: str) -> bool:
-    """Whether a line (without its ending) is an entry's heading, wherever it stands."""
+    """Whether a line (without its ending) is an entry's heading."""
     return _parse_heading(line) is not None
 
 
@@ -131,19 +129,18 @@ def new_log(day: date) -> str:
     return f"# {day.isoformat()}\n"
 
 
-def render_entry(time: str, title: str, content: str, said: Labels = NONE) -> str:
-    """One entry as text with LF endings, to be handed to `append_entry`.
+def render_entry(time: str, title: str, content: str, own: Labels = NONE) -> str:
+    """One entry with LF endings, for `append_entry`.
 
-    A line of `content` that would begin an entry of its own gets a backslash in front, which Markdown does not
-    show; a fence left open is closed. Raises InvalidInput for a time that is not `HH:MM` or a title that is no
-    heading's length.
+    Puts a backslash, which Markdown doesn't show, before a line of `content` that would begin an entry, and closes an
+    open fence. Raises InvalidInput for a time that isn't `HH:MM` or a title that is too long for a heading.
     """
     if not _RENDERED_TIME.fullmatch(time):
         raise InvalidInput("the time of a log entry must be HH:MM", hint="pass for example 09:05")
     words = " ".join(title.split())
-    if said != NONE and (found := _LABELS.search(words)):  # there is one such place in a heading
+    if own != NONE and (found := _LABELS.search(words)):  # a heading has one such place
         words = f"{words[: found.start()]} {found.group().strip()[1:-1]}".strip()
-    words = f"{words} {said.rendered()}".strip()
+    words = f"{words} {own.rendered()}".strip()
     if len(words) > _MAX_TITLE_CHARS:
         raise InvalidInput(
             f"the title, project and tags of a log entry are longer than {_MAX_TITLE_CHARS} characters together",
@@ -157,10 +154,8 @@ def render_entry(time: str, title: str, content: str, said: Labels = NONE) -> st
 
 
 def append_entry(text: str, entry: str) -> str:
-    """`text` with `entry` at its end, one blank line between, in the line endings that `text` uses.
-
-    `text` is a prefix of the result. A fence left open at its end is closed first, else it would swallow the entry.
-    """
+    """`text` with `entry` after a blank line, in the line endings of `text`, which is a prefix of the result. Closes an
+    open fence first, which would swallow the entry."""
     newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     addition = entry.replace("\r\n", "\n").replace("\n", newline)
     if not text.lstrip("\ufeff"):
@@ -175,7 +170,7 @@ def append_entry(text: str, entry: str) -> str:
 
 def _open_fence(text: str) -> str:
     if "```" not in text and "~~~" not in text:
-        return ""  # most logs, which are not read through for each new entry
+        return ""  # most logs need no scan for each new entry
     return _closing_fence(scan(text, parse(text).body_start, breaks=starts_entry))
 
 
@@ -188,7 +183,7 @@ def _head_of(text: str, block: Block) -> tuple[str, str] | None:
 
 
 def _parse_heading(line: str) -> tuple[str, str] | None:
-    """`## 9:05 PM - Standup` → ("21:05", "Standup"); None for any line that is no entry's heading."""
+    """`## 9:05 PM - Standup` → ("21:05", "Standup"); None for any other line."""
     if not line.startswith("##"):
         return None
     heading = split_heading(line.rstrip())
@@ -208,7 +203,7 @@ def _parse_heading(line: str) -> tuple[str, str] | None:
 
 def _labels(found: re.Match[str]) -> Labels:
     project, tags = found["project"], found["tags"]
-    names = (unquote(each.strip()) for each in (tags or "").split(",") if each.strip())
+    names = (unquote(tag.strip()) for tag in (tags or "").split(",") if tag.strip())
     return Labels(unquote(project.strip()) or None if project else None, tuple(dict.fromkeys(names)))
 
 
@@ -222,7 +217,7 @@ def _hash(content: str) -> str:
 
 
 def _closing_fence(blocks: Iterable[Block]) -> str:
-    """The marks that close the fence which a text leaves open; empty when none is open."""
+    """The marks that close the fence that is open at the end; empty if none is."""
     last = None
     for block in blocks:
         last = block
@@ -236,7 +231,7 @@ def _closed(content: str, closer: str) -> str:
 
 
 def _protected(content: str) -> str:
-    """`content` without blank lines around it, holding no line that begins an entry and no open fence."""
+    """`content` without blank lines around it, lines that begin an entry, and an open fence."""
     words = len(content) - len(content.lstrip())
     body = content[content.rfind("\n", 0, words) + 1 :].rstrip()
     blocks = list(scan(body, breaks=starts_entry))

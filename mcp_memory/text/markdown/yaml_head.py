@@ -1,6 +1,6 @@
-"""The YAML of a note's head: read with suspicion, located to the character, written so that any reader agrees.
+"""Reads the YAML of a note's head safely, locates its entries, and writes values that any YAML reader agrees on.
 
-The only module of this room that imports PyYAML; `frontmatter` loads it when a head is at hand.
+The only module of this room that imports PyYAML; `frontmatter` imports it when there is a head.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _parse_events = cast("Any", yaml).parse
 MAX_HEAD_BYTES = 64 * 1024
 MAX_DEPTH = 20
 _LONGEST_NUMBER_CHARS = 100
-"""Longer digits are kept as a string: Python refuses to convert 4,300 of them, and base 60 takes quadratic time."""
+"""Longer numbers stay strings: Python refuses to convert 4,300 digits, and base 60 takes quadratic time."""
 
 _KEY_LINE = re.compile(r"^[ \t]*[^\s#:][^:\n]{0,100}:(?:\s|$)", re.MULTILINE)
 _PLAIN_PUNCTUATION = frozenset(" _-./'()+&!?;=@,–—")
@@ -36,11 +36,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class HeadRefused(Exception):
-    """The head is no YAML that we read; the message says where and why, without its text."""
+    """The head isn't YAML that we accept; the message says where and why, without its text."""
 
 
 class NotAMapping(HeadRefused):
-    """What stands between the delimiters is prose or a list: not frontmatter at all."""
+    """The text between the delimiters is prose or a list: not frontmatter at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class YamlEntry:
     value_end: int
     """Equal to `value_start` for an empty value."""
     content_end: int
-    """Where the value's last line that is not blank ends, before its newline."""
+    """The end of the value's last line that isn't blank, before its newline."""
 
     @property
     def is_empty(self) -> bool:
@@ -63,10 +63,7 @@ class YamlEntry:
 
 
 def load(text: str) -> tuple[dict[str, Any], int | None]:
-    """The mapping, and the number of the first line (in the head, 1-based) that repeats a key.
-
-    Raises HeadRefused.
-    """
+    """The mapping, and the 1-based number of the first line that repeats a key. Raises HeadRefused."""
     found = survey(text)
     seen: set[str] = set()
     repeated = next((each for each in found if each.key in seen or seen.add(each.key)), None)
@@ -78,10 +75,9 @@ def load(text: str) -> tuple[dict[str, Any], int | None]:
 
 
 def survey(text: str) -> list[YamlEntry]:
-    """The top-level entries in order. Raises HeadRefused for what is too large, too deep, or not allowed.
+    """The top-level entries in order. Raises HeadRefused for a head that is too large, too deep, or not allowed.
 
-    Works on the parser's events, without recursion, and stops at the first offence: only text that has passed is
-    handed to a loader.
+    Works on the parser's events, without recursion; only text that has passed reaches a loader.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_HEAD_BYTES:
         raise HeadRefused(f"larger than {MAX_HEAD_BYTES // 1024} KB")
@@ -94,7 +90,7 @@ def survey(text: str) -> list[YamlEntry]:
 
 
 def write(value: Any, *, flow: bool = False) -> str:
-    """`value` as YAML on one line. Raises InvalidInput for what YAML cannot hold."""
+    """`value` as YAML on one line. Raises InvalidInput for a value that YAML cannot hold."""
     match value:
         case None:
             return "null"
@@ -110,11 +106,9 @@ def write(value: Any, *, flow: bool = False) -> str:
             return value.isoformat()
         case Mapping():
             pairs = cast("Mapping[Any, Any]", value).items()
-            return (
-                "{" + ", ".join(f"{write(str(key), flow=True)}: {write(each, flow=True)}" for key, each in pairs) + "}"
-            )
+            return f"{{{', '.join(f'{write(str(key), flow=True)}: {write(item, flow=True)}' for key, item in pairs)}}}"
         case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
-            return "[" + ", ".join(write(each, flow=True) for each in cast("Sequence[Any]", value)) + "]"
+            return f"[{', '.join(write(item, flow=True) for item in cast('Sequence[Any]', value))}]"
         case _:
             raise InvalidInput(
                 f"a property cannot be a {type(value).__name__}", hint="pass text, numbers, dates or lists"
@@ -122,7 +116,7 @@ def write(value: Any, *, flow: bool = False) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal in value and in kind: 1 is neither True nor 1.0, NaN is NaN, a time keeps its offset."""
+    """Equal in value and type: 1 is neither True nor 1.0, NaN is NaN, a time keeps its offset."""
     match one, other:
         case (str(), str()):
             return str(one) == str(other)
@@ -146,7 +140,7 @@ class _Survey:
     def __init__(self, text: str) -> None:
         self._text = text
         self._open: list[bool] = []
-        """For each open collection whether it is written in flow style."""
+        """For each open collection, whether it is in flow style."""
         self._entries: list[YamlEntry] = []
         self._key: yaml.ScalarEvent | None = None
         self._value: tuple[int, int] | None = None
@@ -197,7 +191,7 @@ class _Survey:
         self._value_done()
 
     def _reach(self, end: int) -> None:
-        """A block collection's own end lies behind the comments after it; its last scalar's does not."""
+        """A block collection ends after the comments that follow it; its last scalar doesn't."""
         if self._value is not None:
             self._value = (self._value[0], max(self._value[1], end))
 
@@ -219,7 +213,7 @@ class _Survey:
 
 
 class _Loader(_SafeLoader):
-    """Safe, and plain: every key a string, nothing merged, what is no number or date after all a string."""
+    """Every key is a string, nothing is merged, and what isn't a valid number or date is a string."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         return {str(key.value): self.construct_object(value, deep=deep) for key, value in node.value}
@@ -244,7 +238,7 @@ for _tag in ("merge", "value"):
 
 
 def _where(error: Exception) -> str:
-    """The place of a fault; PyYAML's own words would quote the text."""
+    """The place of an error; PyYAML's own message would quote the text."""
     mark = getattr(error, "problem_mark", None)
     return f"{_line(mark)}: not valid YAML" if mark is not None else "not valid YAML"
 
@@ -263,7 +257,7 @@ def _write_string(text: str, *, flow: bool) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether every YAML reader, of version 1.1 or 1.2, takes the bare text for this string."""
+    """Whether every YAML reader, of version 1.1 or 1.2, reads the bare text as this string."""
     if not text or not text[0].isalnum() or text[-1] == " " or text.lower() in _READ_AS_OTHER:
         return False
     if text[0].isdigit() and _NUMBER_CHARACTERS.issuperset(text):

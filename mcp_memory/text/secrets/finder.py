@@ -1,9 +1,7 @@
-"""Secrets in a text: tokens of a known form, private keys, and whatever is called a password, token or key where it
-stands.
+"""Finds and redacts secrets: tokens of a known form, private keys, and values that are called a password, token or key.
 
-One detector, for what is refused and for what is taken out of captured sessions. What looks like a plain word passes:
-"the password is stored in the keyring" names none. Every pattern is bounded in length, so time grows with the text
-alone.
+One detector refuses notes and redacts captured sessions. Plain words pass: "the password is stored in the keyring". The
+length of every pattern is bounded, so time is linear.
 """
 
 from __future__ import annotations
@@ -12,20 +10,39 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mcp_memory.text.secrets.names import CALLED, KIND, MARK, find_named, like_a_password
-from mcp_memory.text.secrets.shapes import TOKENS, SecretShape, looks_random, mixed
+from mcp_memory.text.secrets.shapes import TOKENS, SecretShape, mixed, shape
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What stands at `start` to `end` of a text. `kind` in words: "GitHub token"."""
+    """A secret at `text[start:end]`. `kind` is for people: "GitHub token"."""
 
     kind: str
     start: int
     end: int
+
+
+class RedactedText(NamedTuple):
+    """`secrets` counts what was redacted."""
+
+    text: str
+    secrets: int
+
+
+def redact(text: str) -> RedactedText:
+    """The text with `[redacted: KIND]` in place of each secret; the result has no further secrets."""
+    found = find_secrets(text)
+    pieces: list[str] = []
+    at = 0
+    for secret in found:
+        pieces += (text[at : secret.start], f"{MARK}: {secret.kind}]")
+        at = secret.end
+    return RedactedText("".join([*pieces, text[at:]]), len(found))
 
 
 def find_secret(text: str) -> str | None:
@@ -35,9 +52,9 @@ def find_secret(text: str) -> str | None:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """In order of place, none overlapping another; where two forms fit the same characters, the more exact names it."""
+    """In order, without overlaps; if two forms match the same characters, the more exact one names it."""
     found: list[Secret] = []
-    for secret in sorted(_all(text), key=lambda each: each.start):
+    for secret in sorted(_all(text), key=lambda secret: secret.start):
         last = found[-1] if found else None
         if last is None or secret.start >= last.end:
             found.append(secret)
@@ -49,22 +66,22 @@ def find_secrets(text: str) -> list[Secret]:
 
 def _all(text: str) -> Iterator[Secret]:
     yield from _private_keys(text)
-    for shape in (*TOKENS, *_FORMS, *CALLED):
-        if any(hint in text for hint in shape.hints):
-            yield from _of(shape, text)
+    for form in (*TOKENS, *_FORMS, *CALLED):
+        if any(hint in text for hint in form.hints):
+            yield from _matches(form, text)
     for start, end in find_named(text):
         yield Secret(KIND, start, end)
 
 
-def _of(shape: SecretShape, text: str) -> Iterator[Secret]:
-    for match in shape.pattern.finditer(text):
+def _matches(form: SecretShape, text: str) -> Iterator[Secret]:
+    for match in form.pattern.finditer(text):
         value = match["secret"]
-        if not value.startswith(MARK) and shape.is_real(value):
-            yield Secret(shape.kind, *match.span("secret"))
+        if not value.startswith(MARK) and form.is_real(value):
+            yield Secret(form.kind, *match.span("secret"))
 
 
 _AROUND_LINES = r"(?:[\s\"'>+|#*,]|\\{1,7}[rn])"
-"""Between the lines of a key: line ends, also escaped, and what quotes, indents or joins them."""
+"""Between the lines of a key: line ends, escaped or not, and marks that quote, indent or join them."""
 _KEY_START = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
     rf"(?:{_AROUND_LINES}|[A-Za-z\-]{{4,20}}: [^\n]{{1,80}}\n){{1,60}}([A-Za-z0-9+/=]{{40,76}})"
@@ -75,7 +92,7 @@ _LEAST_IN_A_KEY = 6
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
-    """Whole; one whose end is missing, with all that follows."""
+    """Whole keys; without an end, everything that follows."""
     at = 0
     while "PRIVATE KEY" in text and (begin := _KEY_START.search(text, at)):
         at = begin.end()
@@ -94,54 +111,50 @@ def _is_jwt(value: str) -> bool:
     return isinstance(decoded, dict) and "alg" in decoded
 
 
-def _form(kind: str, hints: str, pattern: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
-    return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
-
-
 _FORMS = (
-    _form(
+    shape(
         "AWS secret access key",
         "ecret ECRET",
         r"(?i)\baws_?secret_?(?:access_?)?key\\{0,7}[\"']?\s{0,3}[=:]\s{0,3}\\{0,7}[\"']?(?P<secret>[A-Za-z0-9/+]{40})"
         r"(?![A-Za-z0-9/+=])",
         mixed,
     ),
-    _form("Azure storage key", "AccountKey=", r"\bAccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
-    _form("Azure client secret", "Q~", r"(?<![\w~.\-])(?P<secret>[\w~.]{3}[0-9]Q~[\w~.\-]{31,34})(?![\w~.\-])", mixed),
-    _form("Azure signature", "sig=", r"[?&]sig=(?P<secret>[A-Za-z0-9+/%]{40,80}={0,2})", mixed),
-    _form(
+    shape("Azure storage key", "AccountKey=", r"\bAccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
+    shape("Azure client secret", "Q~", r"(?<![\w~.\-])(?P<secret>[\w~.]{3}[0-9]Q~[\w~.\-]{31,34})(?![\w~.\-])", mixed),
+    shape("Azure signature", "sig=", r"[?&]sig=(?P<secret>[A-Za-z0-9+/%]{40,80}={0,2})", mixed),
+    shape(
         "Discord bot token",
         ".",
         r"(?P<secret>[MNO](?<![\w\-.][MNO])[A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,40})(?![\w\-.])",
         mixed,
     ),
-    _form("Telegram bot token", ":AA", r"(?:(?<![A-Za-z0-9])|(?<=/bot))[0-9]{8,10}:(?P<secret>AA[\w\-]{33})(?![\w\-])"),
-    _form("MaxMind key", "_mmk", r"(?<![\w])(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)"),
-    _form("Mailchimp key", "-us", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?![\w\-])"),
-    _form(
+    shape("Telegram bot token", ":AA", r"(?:(?<![A-Za-z0-9])|(?<=/bot))[0-9]{8,10}:(?P<secret>AA[\w\-]{33})(?![\w\-])"),
+    shape("MaxMind key", "_mmk", r"(?<![\w])(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)"),
+    shape("Mailchimp key", "-us", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?![\w\-])"),
+    shape(
         "JSON web token",
         "eyJ",
         r"(?:(?<![\w\-.])|(?<=\\[nrt]))(?P<secret>eyJ[\w\-]{10,2000}\.[\w\-]{10,8000}\.[\w\-]{16,1000})(?![\w\-])",
         _is_jwt,
     ),
-    _form(
+    shape(
         "hash of a password",
         "$",
         r"\$(?P<secret>(?:apr1|1|2[abxy]|5|6|7|y|gy)\$[^\s\"'`:;,<>]{20,200}|(?:argon2(?:id|i|d)|scrypt)\$[^\s\"'`:;<>]{40,400})",
         mixed,
     ),
-    _form(
+    shape(
         "PuTTY key",
         "Private-Lines:",
         r"Private-Lines: [0-9]{1,3}\s{1,2}(?P<secret>(?:[A-Za-z0-9+/=]{20,64}\s{1,2}){1,100})",
     ),
-    _form(
+    shape(
         "password in a URL",
         "://",
         r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@\"'`<>]{0,100}:(?P<secret>[^\s/\"'`<>]{4,200})@[\w\[]",
         like_a_password,
     ),
-    _form(
+    shape(
         "token in a URL",
         "://",
         r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://(?P<secret>[^\s/:@\"'`<>]{20,200})(?::[^\s/@]{0,200})?@[\w\[]",

@@ -1,21 +1,22 @@
-"""Secrets by what they are called: what stands behind "password", `API_KEY=`, `--token`, `curl -u` and their like.
+"""Recognizes secrets by their names: the value after "password", `API_KEY=`, `--token`, `curl -u` and the like.
 
-The name alone proves nothing in code, where it stands before variables, calls and types; so the value has to look like
-none of these. Quotes may be escaped, as in JSON within JSON.
+In code the name alone proves nothing, since variables, calls and types follow it too; so the value must not look like
+one of these. Quotes may be escaped, as in JSON within JSON.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from mcp_memory.text.secrets.shapes import PLACEHOLDER, SecretShape, looks_random, mixed
+from mcp_memory.text.secrets.shapes import PLACEHOLDER, looks_random, mixed, shape
 
 KIND = "password or key"
 MARK = "[redacted"
-"""The beginning of what stands in the place of a secret that was taken out."""
+"""Begins the text that replaces a redacted secret."""
 _MARKED = re.compile(rf"{re.escape(MARK)}: [^\]\n]{{1,40}}\]")
 
 _COMMON_PASSWORDS = frozenset(
@@ -33,24 +34,23 @@ _NO_VALUE = re.compile(r"[a-z]{2,10}://|[0-9.]+\Z|\\[uUx]")
 _PLAIN = re.compile(r"[A-Za-z]+(?:[_\-./:]{1,2}[A-Za-z]+)*[_\-]?[0-9]?")
 _TAIL = ".,:;!?)]}&*|"
 _LEAST_CHARS = 6
-_ENOUGH_CHARS = 200
-"""To judge a value by."""
+_JUDGED_CHARS = 200
 _LEAST_WORD_CHARS = 3
-"""On average; letters at random change between small and capital more often."""
+"""On average; random letters change case more often."""
 
 _RANDOM_TURNS = 0.3
-"""Changes between small and capital letters, of all neighbours: at random half of them, in names a fifth."""
+"""The share of neighboring letters that differ in case: half of random ones, a fifth in names."""
 
 
 def like_a_password(value: str) -> bool:
-    """What stands where only a password can; but not the words of manuals."""
+    """Judges a value where only a password can be; rejects the words of manuals."""
     if value.lower() in _COMMON_PASSWORDS or len(set(value)) < 4:
         return False
     return not (PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
 
 
 def _like_a_secret(value: str) -> bool:
-    """Not code that asks for one, nor a word of prose."""
+    """Rejects code and words of prose."""
     value = value.rstrip(_TAIL)
     if len(value) < _LEAST_CHARS or _stands_for_another(value) or _CODE.match(value) or _is_name(value):
         return False
@@ -58,24 +58,24 @@ def _like_a_secret(value: str) -> bool:
 
 
 def _quoted_like_a_secret(value: str) -> bool:
-    """In quotes stands a value and no variable; but also names, messages and templates."""
+    """Judges a value in quotes, which is no variable, but may be a name, message or template."""
     if _stands_for_another(value) or any(map(str.isspace, value)) or _NO_VALUE.match(value):
         return False
     return _flickers(value) or (not _PLAIN.fullmatch(value) and not _is_name(value) and _has_other_than_letters(value))
 
 
 def _in_env(value: str) -> bool:
-    """Behind `NAME=` in capitals a plain word is a value, too."""
+    """After `NAME=` in capitals a plain word is a value too."""
     value = value.rstrip(_TAIL)
     return bool(value) and not _stands_for_another(value) and not (value.isalpha() and value.isupper())
 
 
 def _strong(value: str) -> bool:
-    """Behind a mere blank: letters, digits and a third sort of character, or many of both."""
+    """After a mere space: requires letters, digits and a third class of characters, or many of both."""
     value = value.rstrip(_TAIL)
     if len(value) < 8 or not _like_a_secret(value) or re.match(r"[a-z]+[\-=:(]|.?/", value):
         return False
-    lower, upper, digit = (any(map(of, value)) for of in (str.islower, str.isupper, str.isdigit))
+    lower, upper, digit = (any(map(test, value)) for test in (str.islower, str.isupper, str.isdigit))
     other = any(not character.isalnum() and character not in "._-/:()" for character in value)
     return digit and (lower + upper + other >= 2 or (len(value) >= 16 and value.isalnum() and mixed(value)))
 
@@ -89,7 +89,7 @@ def _has_other_than_letters(value: str) -> bool:
 
 
 def _is_name(value: str) -> bool:
-    """Of a variable or a type: words joined by `_` or by their capitals, and few digits."""
+    """Whether it names a variable or a type: words joined by `_` or capitals, and few digits."""
     joined = "_" in value or not (value.islower() or value.isupper())
     if not joined or not re.fullmatch(r"\w+", value):
         return False
@@ -100,7 +100,7 @@ def _is_name(value: str) -> bool:
 
 
 def _flickers(value: str) -> bool:
-    """Letters in both cases, that change more often than the words of a name do."""
+    """Letters that change case more often than in a name."""
     turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
     return len(value) >= 16 and looks_random(value) and turns > _RANDOM_TURNS * len(value)
 
@@ -118,7 +118,7 @@ _NAMES = rf"(?i:{_NAME.pattern})"
 
 
 class _Behind(NamedTuple):
-    """What stands directly behind a name."""
+    """What directly follows a name."""
 
     pattern: re.Pattern[str]
     is_real: Callable[[str], bool]
@@ -142,63 +142,60 @@ _BEHIND = (
 )
 
 
-def _shape(hints: str, pattern: str, is_real: Callable[[str], bool], kind: str = KIND) -> SecretShape:
-    return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
-
-
+_named = partial(shape, KIND)
 _ENV = r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH|(?<=_)PAT(?![A-Z]))[A-Z0-9_]{0,10}"
 CALLED = (
-    _shape(
+    shape(
+        "authorization header",
         "uthorization UTHORIZATION",
         rf"(?i)\bauthorization(?:{_Q})?\s{{0,3}}[:=]\s{{0,3}}(?:{_Q})?(?:bearer|basic|token|ssws|apikey|bot|digest)"
         r"\s{1,3}(?P<secret>[\w\-.+/~]{16,2000}={0,2})",
         mixed,
-        "authorization header",
     ),
-    _shape("earer EARER", r"(?i)\bbearer\s{1,3}(?P<secret>[\w\-.+/~]{16,2000}={0,2})", mixed, "bearer token"),
-    _shape(
+    shape("bearer token", "earer EARER", r"(?i)\bbearer\s{1,3}(?P<secret>[\w\-.+/~]{16,2000}={0,2})", mixed),
+    shape(
+        "cookie",
         "ookie OOKIE",
         rf"(?i)\b(?:set-)?cookie(?:{_Q})?\s{{0,3}}:\s{{0,3}}(?:{_Q})?"
         r"(?P<secret>[^\s\"'\\=]{1,80}=[^\r\n\"'\\]{7,4000})",
         mixed,
-        "cookie",
     ),
-    _shape(
+    shape(
+        "cookie",
         "curl",
         rf"curl[ \t][^\n]{{0,300}}?(?<=[ \t])(?:-b|--cookie)[ =]?(?:{_Q})?"
         r"(?P<secret>[^\s\"'\\=]{1,80}=[^\r\n\"'\\]{7,4000})",
         mixed,
-        "cookie",
     ),
-    _shape("=", rf"{_ENV}={_QUOTED}", _in_env),
-    _shape("=", rf"{_ENV}={_BARE}", _in_env),
-    _shape("ENV", rf"ENV[ \t]{{1,3}}[A-Z0-9_]{{0,60}}?{_ENV}[ \t]{{1,3}}(?:{_Q})?{_BARE}", _like_a_secret),
-    _shape("--", rf"--[A-Za-z\-]{{0,30}}?{_NAMES}(?:[ =]|{_Q},\s{{1,3}})(?:{_Q})?{_BARE}", _like_a_secret),
-    _shape("pw pass psk", rf"(?:\b|(?<=_))(?:pw|pass|psk)[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:{_Q})?{_BARE}", _like_a_secret),
-    _shape("?", r"[?&](?:key|sig|[\w\-]{0,20}[sS]ignature|auth|code)=(?P<secret>[\w\-%.~+/]{20,400})", mixed),
-    _shape("auth", rf"auth{_Q}\s{{0,3}}:\s{{0,3}}{_Q}(?P<secret>[A-Za-z0-9+/]{{16,400}}={{0,2}})", mixed),
-    _shape(
+    _named("=", rf"{_ENV}={_QUOTED}", _in_env),
+    _named("=", rf"{_ENV}={_BARE}", _in_env),
+    _named("ENV", rf"ENV[ \t]{{1,3}}[A-Z0-9_]{{0,60}}?{_ENV}[ \t]{{1,3}}(?:{_Q})?{_BARE}", _like_a_secret),
+    _named("--", rf"--[A-Za-z\-]{{0,30}}?{_NAMES}(?:[ =]|{_Q},\s{{1,3}})(?:{_Q})?{_BARE}", _like_a_secret),
+    _named("pw pass psk", rf"(?:\b|(?<=_))(?:pw|pass|psk)[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:{_Q})?{_BARE}", _like_a_secret),
+    _named("?", r"[?&](?:key|sig|[\w\-]{0,20}[sS]ignature|auth|code)=(?P<secret>[\w\-%.~+/]{20,400})", mixed),
+    _named("auth", rf"auth{_Q}\s{{0,3}}:\s{{0,3}}{_Q}(?P<secret>[A-Za-z0-9+/]{{16,400}}={{0,2}})", mixed),
+    _named(
         "curl -a --auth",
         rf"(?:curl|https?)[ \t][^\n]{{0,300}}?(?<=[ \t])(?:-u|--user|-a|--auth)[ =]?[ \t]{{0,3}}(?:{_Q})?"
         rf"[^\s:\"'`]{{1,100}}:{_FOUR}",
         like_a_password,
     ),
-    _shape(
+    _named(
         "define", rf"define\(\s{{0,3}}{_Q}\w{{0,60}}?{_NAMES}\w{{0,20}}{_Q},\s{{0,3}}{_QUOTED}", _quoted_like_a_secret
     ),
-    _shape("sshpass", rf"sshpass[ \t]{{1,3}}-p[ \t]{{0,3}}(?:{_Q})?{_FOUR}", like_a_password),
-    _shape("redis-cli", rf"redis-cli\b[^\n]{{0,100}}?[ \t]-a[ \t]{{1,3}}(?:{_Q})?{_FOUR}", like_a_password),
-    _shape(
+    _named("sshpass", rf"sshpass[ \t]{{1,3}}-p[ \t]{{0,3}}(?:{_Q})?{_FOUR}", like_a_password),
+    _named("redis-cli", rf"redis-cli\b[^\n]{{0,100}}?[ \t]-a[ \t]{{1,3}}(?:{_Q})?{_FOUR}", like_a_password),
+    _named(
         "docker podman mongo",
         rf"(?:docker|podman|mongosh?)[ \t][^\n]{{0,200}}?(?<=[ \t])-p[ \t]{{1,3}}(?:{_Q})?{_FOUR}",
         _strong,
     ),
-    _shape(
+    _named(
         "mysql mariadb",
         rf"(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{{0,100}}?[ \t]-p(?:{_Q})?{_FOUR}",
         like_a_password,
     ),
-    _shape(
+    _named(
         ":*: :5432: :5433: :6432:",
         r":(?:[0-9]{4,5}|\*):[\w*\-]{1,60}:[\w*\-]{1,60}:(?P<secret>[^\s:]{6,100})(?!\S)",
         like_a_password,
@@ -207,13 +204,13 @@ CALLED = (
 
 
 def find_named(text: str) -> Iterator[tuple[int, int]]:
-    """Where a value stands behind a name."""
+    """Finds values that follow a name."""
     masked = _MARKED.sub(lambda mark: "[" * len(mark[0]), text)
     lowered = masked.lower()
     if len(lowered) != len(text):  # a few capitals have two small letters
-        lowered = "".join(small if len(small := each.lower()) == 1 else each for each in masked)
+        lowered = "".join(small if len(small := c.lower()) == 1 else c for c in masked)
     for name in _NAME.finditer(lowered):
         for pattern, is_real in _BEHIND:
             match = pattern.match(text, name.end())
-            if match and is_real(match["secret"][:_ENOUGH_CHARS]):
+            if match and is_real(match["secret"][:_JUDGED_CHARS]):
                 yield match.span("secret")

@@ -1,8 +1,7 @@
-"""Tokens whose issuers gave them a recognisable form: one table.
+"""Lists tokens that their issuers gave a recognizable form.
 
-Prefixes and lengths come from three places: what issuers document for secret scanning, the rules of gitleaks 8
-(config/gitleaks.toml, read for these facts), and tokens seen in issuers' own consoles and manuals. Only forms that
-hardly occur otherwise are in it, so hashes, UUIDs and prose pass.
+Prefixes and lengths come from what issuers document for secret scanning, the rules of gitleaks 8 (config/gitleaks.toml,
+read for these facts), and issuers' consoles and manuals. Forms that hashes, UUIDs or prose may have are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_DISTINCT_CHARACTERS = 8
-"""Fewer in a token of 16 characters or more, and a person has leant on a key."""
+"""A token of 16 characters or more with fewer was typed by holding down keys."""
 
 
 def looks_random(value: str) -> bool:
@@ -25,14 +24,14 @@ def looks_random(value: str) -> bool:
 
 
 def mixed(value: str) -> bool:
-    """Random, and with a digit: long words joined by hyphens have none."""
+    """Random, with a digit: long words joined by hyphens have none."""
     return looks_random(value) and any(character.isdigit() for character in value)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretShape:
-    """`hints` are literals, of which one is in every match: a cheap look before the pattern. The pattern's group
-    `secret` is what `is_real` judges and what is taken out."""
+    """Every match contains one of the literals in `hints`, a cheap check before the pattern. `is_real` judges the
+    pattern's group `secret`, which is what gets redacted."""
 
     kind: str
     hints: tuple[str, ...]
@@ -40,21 +39,25 @@ class SecretShape:
     is_real: Callable[[str], bool] = looks_random
 
 
+def shape(kind: str, hints: str, pattern: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
+    """`hints` are separated by spaces."""
+    return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
+
+
 def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
-    """A token that begins with one of the space-separated literal prefixes and goes on as `rest` (to its end)."""
-    hints = tuple(prefixes.split())
-    start = "|".join(map(_beginning, hints))
-    return SecretShape(kind, hints, re.compile(rf"(?:{start})(?P<secret>{rest})(?![A-Za-z0-9])"), is_real)
+    """A token that begins with one of the space-separated literal prefixes and continues as `rest`."""
+    start = "|".join(map(_beginning, prefixes.split()))
+    return shape(kind, prefixes, rf"(?:{start})(?P<secret>{rest})(?![A-Za-z0-9])", is_real)
 
 
 def _beginning(prefix: str) -> str:
-    """Where no word goes on; an escaped line end, within JSON, is none. The literal stands first, to be found fast."""
+    """Not inside a word, unless that is an escaped line end in JSON. The literal comes first, to be found fast."""
     literal = re.escape(prefix)
     return rf"{literal}(?:(?<![A-Za-z0-9]{literal})|(?<=\\[nrt]{literal}))"
 
 
 OWN_PREFIX = "mcpm_"
-"""The beginning of the tokens that the daemon gives its clients."""
+"""The daemon's tokens for its clients begin with it."""
 
 _DOCUMENTED = (
     _token("mcp-memory token", OWN_PREFIX, r"[\w\-]{43}"),

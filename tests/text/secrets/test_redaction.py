@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.text.secrets.redaction import redact
+from mcp_memory.text.secrets.finder import redact
 from tests.support.secret_texts import SECRETS
 
 

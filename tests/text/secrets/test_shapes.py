@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.text.secrets.redaction import redact
+from mcp_memory.text.secrets.finder import find_secret, redact
 
 _DICE = random.Random(20261123)
 _ALNUM = string.ascii_letters + string.digits
