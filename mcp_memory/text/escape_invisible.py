@@ -22,7 +22,7 @@ _BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U00
 
 
 def visible(text: str) -> str:
-    """Replaces characters that hide or reorder text (controls, bidi marks, tags, zero-width) by codes, and CRLF by LF."""
+    """Characters that hide or reorder text (controls, bidi marks, tags, zero-width) become codes; CRLF becomes LF."""
     text = text.replace("\r\n", "\n")
     if _PLAIN.fullmatch(text):
         return text
