@@ -30,6 +30,7 @@ from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
 from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault
 
 Clock = Callable[[], datetime]
@@ -105,19 +106,19 @@ def _open_vault(
     # Daily logs stay at the root if they are there already; otherwise they go into the managed folder.
     logs = f"{marker.home}/memory" if marker.home and not (config.root / "memory").is_dir() else "memory"
     prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
-    vault = Vault(
+    journals = NoteJournals(config.state)
+    notes = NoteStore(
         backend if pending is None else ObservedBackend(backend, pending.add),
         {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
-        warnings=prepared.warnings,
-        leftovers=prepared.leftovers,
         layout=Layout(marker.home, zone, logs),
         kinds=NoteKinds(config.kinds),
-        journals=NoteJournals(config.state),
-        config=config.vault,
+        max_note_bytes=config.vault.max_note_bytes,
         clock=clock,
+        tombstones=journals.tombstones,
         guard=guard,
-        roots={"": root, **{f"@{name}/": folder for name, folder in folders.items()}},
     )
+    roots = {"": root, **{f"@{name}/": folder for name, folder in folders.items()}}
+    vault = Vault(notes, journals, config.vault, roots, prepared)
     if marker.made:
         vault.write_readme()
     return vault

@@ -14,12 +14,9 @@ class ObservedBackend(StorageBackend):
     somebody else's bytes, and not told."""
 
     def __init__(self, inner: StorageBackend, changed: Callable[[NotePath], None]) -> None:
+        self.read_only = inner.read_only
         self._inner = inner
         self._changed = changed
-
-    @property
-    def read_only(self) -> bool:
-        return self._inner.read_only
 
     def prepare(self) -> Prepared:
         return self._inner.prepare()

@@ -64,10 +64,7 @@ class Prepared:
 class StorageBackend(ABC):
     """Verbs on the files of one folder."""
 
-    @property
-    @abstractmethod
-    def read_only(self) -> bool:
-        """True when every writing verb raises `Refused`."""
+    read_only: bool  # every writing verb raises `Refused`
 
     @abstractmethod
     def prepare(self) -> Prepared:

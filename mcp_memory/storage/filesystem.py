@@ -14,19 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
+from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.runtime.os_errors import naming_the_cause, reason
 from mcp_memory.runtime.renames import KernelRenames, move_free, sync
 from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, WriteReceipt
-from mcp_memory.storage.durable import DurableFolders
-from mcp_memory.storage.folders import etag_of, opened_file, opened_folder, opened_root, regular_stat, twin
+from mcp_memory.storage.folders import DurableFolders, opened_file, opened_folder, opened_root, regular_stat, twin
 from mcp_memory.storage.fs_capabilities import missing_guarantees
 from mcp_memory.storage.leftovers import LeftoverSweep, sweep
 from mcp_memory.storage.listing import list_notes, read_ignore
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.path_rules import already_exists, is_note, split, validate_existing, validate_new
-from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
+from mcp_memory.storage.publish import Publisher, PublishTarget, compare
 from mcp_memory.storage.stable_read import file_stat, read_stable, unsettled
 from mcp_memory.text.escape_invisible import printable
 
@@ -55,17 +54,13 @@ class FilesystemBackend(StorageBackend):
         renames: KernelRenames | None = None,
     ) -> None:
         self._root = root.resolve()
-        self._read_only = read_only
+        self.read_only = read_only
         self._marker = marker
         self._renames = renames or KernelRenames()
         self._locks = PathLocks(locks, self._root, deadline_s)
         self._publisher = Publisher(self._renames)
         self._folders = DurableFolders(self._locks)
         self._opened_s = time.monotonic()
-
-    @property
-    def read_only(self) -> bool:
-        return self._read_only
 
     def prepare(self) -> Prepared:
         self._must_be_writable()
@@ -88,8 +83,7 @@ class FilesystemBackend(StorageBackend):
         return replace(listing, problems=[*listing.problems, fault], complete=False)
 
     def stat(self, path: NotePath) -> FileStat:
-        folder, name = split(validate_existing(path))
-        with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
+        with self._opened_parent(path) as (parent, name):
             return file_stat(path, regular_stat(parent, name, path), time.time_ns())
 
     def glance(self, path: NotePath) -> str | None:
@@ -102,13 +96,7 @@ class FilesystemBackend(StorageBackend):
         return file_stat(path, found, 0).signature if stat.S_ISREG(found.st_mode) else None
 
     def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
-        folder, name = split(validate_existing(path))
-        with (
-            naming_the_cause(path),
-            self._opened_root() as root,
-            opened_folder(root, folder) as parent,
-            opened_file(parent, name, path) as (descriptor, found),
-        ):
+        with self._opened_parent(path) as (parent, name), opened_file(parent, name, path) as (descriptor, found):
             return read_stable(path, descriptor, found, limit_bytes, beginning=beginning)
 
     def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
@@ -129,15 +117,13 @@ class FilesystemBackend(StorageBackend):
     def remove_generated(self, path: NotePath, expected: Etag) -> None:
         """As in the contract. The file is held until `settle`; until then its folder is not empty."""
         self._must_be_writable()
-        folder, name = split(validate_existing(path))
         with (
-            naming_the_cause(path),
-            self._opened_root() as root,
-            opened_folder(root, folder) as parent,
+            self._opened_parent(path) as (parent, name),
             self._locks.hold(path),
             opened_file(parent, name, path) as (descriptor, found),
         ):
-            self._publisher.remove(PublishTarget(parent, folder, name), _compared(path, descriptor, found, expected))
+            old = compare(path, descriptor, found, expected)
+            self._publisher.remove(PublishTarget(parent, split(path)[0], name), old)
 
     def rmdir_empty(self, folder: NotePath) -> bool:
         self._must_be_writable()
@@ -165,8 +151,7 @@ class FilesystemBackend(StorageBackend):
         else:
             written = self.write(path, rest, expected)
         self.erase_displaced(path)
-        folder, _ = split(path)
-        with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
+        with self._opened_parent(path) as (parent, _):
             sync(parent)
         return written
 
@@ -235,7 +220,7 @@ class FilesystemBackend(StorageBackend):
             self._locks.hold(path),
             opened_file(parent, name, path) as (descriptor, found),
         ):
-            old = _compared(path, descriptor, found, expected)
+            old = compare(path, descriptor, found, expected)
             now, conflict = self._publisher.replace(PublishTarget(parent, folder, name), data, etag, old)
         copy = None if conflict is None else _in(folder, conflict)
         return WriteReceipt(etag, unsettled(file_stat(path, now, time.time_ns())), copy)
@@ -277,6 +262,13 @@ class FilesystemBackend(StorageBackend):
                 root = opened.enter_context(opened_root(self._root))
             yield root
 
+    @contextmanager
+    def _opened_parent(self, path: NotePath) -> Generator[tuple[int, str]]:
+        """The folder of an existing path, and the name in it. Turns every OSError of the block into StorageFailed."""
+        folder, name = split(validate_existing(path))
+        with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
+            yield parent, name
+
     def _marker_fault(self, root: int) -> Problem | None:
         if self._marker is None:
             return None
@@ -291,7 +283,7 @@ class FilesystemBackend(StorageBackend):
             return Problem(self._marker, f"the vault's marker is not readable: {reason(error)}")
 
     def _must_be_writable(self) -> None:
-        if self._read_only:
+        if self.read_only:
             raise Refused(f"'{printable(str(self._root))}' is a read-only source", hint="write to the vault instead")
 
 
@@ -301,14 +293,6 @@ def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:
         with suppress(FileNotFoundError):
             return call()
     return call()
-
-
-def _compared(path: NotePath, descriptor: int, found: os.stat_result, expected: Etag) -> CompareResult:
-    if etag_of(descriptor) != expected:
-        raise PreconditionFailed(
-            f"'{printable(path)}' was changed by another program", hint="read it again, then write"
-        )
-    return CompareResult(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
 
 
 def _in(folder: str, name: str) -> NotePath:

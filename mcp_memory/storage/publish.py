@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -23,6 +24,7 @@ from mcp_memory.models import Etag
 from mcp_memory.runtime.renames import REFUSALS, KernelRenames, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.temp_files import NEW_FILE_MODE, TempName, conflict_name, discard, temp
+from mcp_memory.text.escape_invisible import printable
 
 _MAX_COPIES = 1000
 
@@ -248,6 +250,13 @@ class Publisher:
     def _hold(self, place: PublishTarget, hidden: str, etag: Etag) -> None:
         with self._guard:
             self._held.append(DisplacedFile(place.folder_path, hidden, place.name, etag, time.monotonic()))
+
+
+def compare(path: str, descriptor: int, found: os.stat_result, expected: Etag) -> CompareResult:
+    """What a write to this open file is decided on. Raises PreconditionFailed if it has another etag."""
+    if etag_of(descriptor) != expected:
+        raise PreconditionFailed(f"'{printable(path)}' was changed by another program", hint="read it again")
+    return CompareResult(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
 
 
 def _still(folder: int, displaced: str, old: CompareResult) -> bool:

@@ -40,17 +40,17 @@ class NoteStore:
         self.clock = clock
         self._sources = dict(sources)
         self._tombstones = tombstones
-        self._guard = guard
+        self.guard = guard
 
     @property
     def is_away(self) -> bool:
         """Whether the vault's folder is missing: then an absent file proves nothing. Reads the disk."""
-        return self._guard is not None and self._guard.vanished
+        return self.guard is not None and self.guard.vanished
 
     def require_vault(self) -> None:
         """Call it before writing. Raises StorageFailed if the vault's folder is away."""
-        if self._guard:
-            self._guard.must_be_there()
+        if self.guard:
+            self.guard.must_be_there()
 
     def list(self) -> Listing:
         """The vault's files and those of every source.

@@ -6,25 +6,25 @@ Verbs are synchronous and thread-safe; the engine runs them in worker threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
-from mcp_memory.storage.base import Listing, StorageBackend
+from mcp_memory.storage.base import Listing, Prepared
 from mcp_memory.vault import draft as drafts
-from mcp_memory.vault.config import LOG, NoteKinds, VaultConfig
+from mcp_memory.vault.config import LOG, VaultConfig
 from mcp_memory.vault.daily_log import DailyLog
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.lost_entries import SharedFiles
-from mcp_memory.vault.marker import WELCOME, MarkerGuard
+from mcp_memory.vault.marker import WELCOME
 from mcp_memory.vault.new_note import NotePublisher
-from mcp_memory.vault.note_file import Layout, NoteFile
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
@@ -33,45 +33,28 @@ from mcp_memory.vault.topic_files import TopicFiles
 
 
 class Vault:
-    """One writable back end at the root, and read-only ones under `@name/`; `guard` says whether it may be written."""
+    """The verbs on a vault's notes; `roots` are the absolute folders of the vault (`""`) and its sources (`@name/`)."""
 
     def __init__(
         self,
-        backend: StorageBackend,
-        sources: Mapping[str, StorageBackend],
-        *,
-        layout: Layout,
-        kinds: NoteKinds,
+        notes: NoteStore,
         journals: NoteJournals,
         config: VaultConfig,
-        clock: Callable[[], datetime],
-        guard: MarkerGuard | None = None,
-        warnings: Sequence[str] = (),
-        leftovers: Sequence[Problem] = (),
-        roots: Mapping[str, Path] | None = None,
+        roots: Mapping[str, Path],
+        prepared: Prepared | None = None,
     ) -> None:
-        self.warnings = tuple(warnings)  # guarantees that this file system can't give
-        self.leftovers = tuple(leftovers)  # files of interrupted writes; never removed: they may hold an editor's save
-        self.layout = layout
-        self.kinds = kinds
+        self.warnings = prepared.warnings if prepared else ()
+        self.leftovers = prepared.leftovers if prepared else ()  # never removed: they may hold an editor's save
+        self.layout = notes.layout
+        self.kinds = notes.kinds
         self.ledger = journals.ledger
-        self._backend = backend
+        self._notes = notes
+        self._backend = notes.backend
         self._config = config
-        self._clock = clock
-        self._guard = guard
-        self._roots = dict(roots or {})
+        self._guard = notes.guard
+        self._roots = dict(roots)
         self._journals = journals
         self._tombstones = journals.tombstones
-        self._notes = notes = NoteStore(
-            backend,
-            sources,
-            layout=layout,
-            kinds=kinds,
-            max_note_bytes=config.max_note_bytes,
-            clock=clock,
-            tombstones=journals.tombstones,
-            guard=guard,
-        )
         self.provenance = Provenance(notes, self.ledger)
         self._publisher = NotePublisher(notes, self.ledger, self.provenance)
         self._retirement = Retirement(notes, self._tombstones)
@@ -218,8 +201,7 @@ class Vault:
 
     def standing_leftovers(self) -> list[Problem]:
         """The leftovers that still exist."""
-        root = self._roots.get("")
-        return [left for left in self.leftovers if root is None or (root / left.path).exists()]
+        return [left for left in self.leftovers if (self._roots[""] / left.path).exists()]
 
     def original_etag(self, file: NoteFile) -> Etag:
         """The etag of a note's bytes as they were before it was forgotten, if it was."""
@@ -238,7 +220,7 @@ class Vault:
 
     def prune_tombstones(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
         """Removes what no restore can need any more, given all that is in the vault; returns how much."""
-        return self._tombstones.prune(standing, paths, self._clock().date())
+        return self._tombstones.prune(standing, paths, self._notes.clock().date())
 
     def _append(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> WriteResult:
         old = self._replaceable(supersedes) if supersedes else None

@@ -28,23 +28,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 os.environ["TZ"] = "Europe/Berlin"
 time.tzset()
-from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.note_file import Layout
-from mcp_memory.vault.journals.note_journals import NoteJournals
-from mcp_memory.vault.vault import Vault
 from mcp_memory.runtime.local_timezone import LocalTimezone
-from mcp_memory.storage.filesystem import FilesystemBackend
-from tests.support.world import KINDS, draft
+from tests.support.world import draft, vault_in
 
 folder = Path(sys.argv[1])
-for name in ("vault", "undo", "recovery"):
-    (folder / name).mkdir()
 moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
-vault = Vault(
-    FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None), {}, layout=Layout("", LocalTimezone()),
-    kinds=KINDS, journals=NoteJournals(folder), config=VaultConfig(),
-    clock=lambda: moment.astimezone(),
-)
+vault = vault_in(folder, lambda: moment.astimezone(), LocalTimezone())
 for start in (datetime(2026, 7, 1, 12, tzinfo=UTC), datetime(2026, 12, 1, 12, tzinfo=UTC),
               datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)):
     moment = start

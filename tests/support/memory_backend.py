@@ -26,15 +26,11 @@ class MemoryBackend(StorageBackend):
     """One lock serves all verbs; a version number takes the place of inode and times."""
 
     def __init__(self, *, read_only: bool = False) -> None:
-        self._read_only = read_only
+        self.read_only = read_only
         self._files: dict[str, _File] = {}
         self._folders: set[str] = set()
         self._versions = 0
         self._guard = threading.Lock()
-
-    @property
-    def read_only(self) -> bool:
-        return self._read_only
 
     def prepare(self) -> Prepared:
         self._must_be_writable()
@@ -148,7 +144,7 @@ class MemoryBackend(StorageBackend):
         return file
 
     def _must_be_writable(self) -> None:
-        if self._read_only:
+        if self.read_only:
             raise Refused("this memory is read-only")
 
 

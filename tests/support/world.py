@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from mcp_memory.vault.config import NoteKinds, VaultConfig
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.note_file import Layout
+from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -127,17 +128,13 @@ def more(examples: int) -> int:
     return examples * 20 if EXHAUSTIVE else examples
 
 
-def vault_in(folder: Path) -> Vault:
+def vault_in(folder: Path, clock: Callable[[], datetime] = lambda: NOON, zone: tzinfo | None = None) -> Vault:
     (folder / "vault").mkdir(parents=True, exist_ok=True)
     for name in ("undo", "recovery"):
         (folder / name).mkdir(exist_ok=True)
-    return Vault(
-        FilesystemBackend(folder / "vault", locks=folder / "locks", marker=None),
-        {},
-        layout=Layout("", NOON.tzinfo),
-        kinds=KINDS,
-        journals=NoteJournals(folder),
-        config=VaultConfig(),
-        clock=lambda: NOON,
-        roots={"": folder / "vault"},
-    )
+    journals, config = NoteJournals(folder), VaultConfig()
+    notes = NoteStore(
+        FilesystemBackend(folder / "vault", locks=folder / "locks"), {}, layout=Layout("", zone or NOON.tzinfo),
+        kinds=KINDS, max_note_bytes=config.max_note_bytes, clock=clock, tombstones=journals.tombstones,
+    )  # fmt: skip
+    return Vault(notes, journals, config, {"": folder / "vault"})
