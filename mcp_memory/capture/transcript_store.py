@@ -99,7 +99,7 @@ def first_path_of(segment: SessionSegment, origin: SegmentOrigin) -> str:
 
 def render_segment(segment: SessionSegment, origin: SegmentOrigin) -> Mapping[str, bytes]:
     """Renders a segment as pages by path: one, or several if a single turn is too long for one."""
-    chunks = chunk_conversation(each.turn for each in segment.turns)
+    chunks = chunk_conversation(spoken.turn for spoken in segment.turns)
     return {
         f"{origin.folder}/{segment.number:04}{f'-{part}' if part > 1 else ''}.md": _page(chunk, segment, origin)
         for part, chunk in enumerate(chunks, 1)
@@ -187,7 +187,7 @@ class TranscriptStore:
         return gone
 
     def _sessions(self) -> list[_Session]:
-        """Lists the session with the oldest page first. Raises OSError."""
+        """Lists the sessions, the one with the oldest page first. Raises OSError."""
         found: list[_Session] = []
         for folder, _, names in os.walk(self.folder):
             pages: list[_Page] = []

@@ -101,9 +101,8 @@ def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
         if not is_held(settings.state):
             return None
         time.sleep(POLL_S)
-    raise _hung(settings) or Busy(
-        f"process {holder(settings.state)} uses this vault and does not answer", hint="mcp-memory status"
-    )
+    what = f"process {holder(settings.state)} uses this vault and does not answer"
+    raise _hung(settings) or Busy(what, hint="mcp-memory status")
 
 
 def wait_ready(
@@ -119,10 +118,8 @@ def wait_ready(
         if status["ready"]:
             return status
         if patience.is_over(status, time.monotonic()):
-            raise DeadlineExceeded(
-                f"the first index makes no progress (phase {status['phase']}, model {status['model_state']})",
-                hint=f"see {settings.state.log}; mcp-memory doctor says what is wrong",
-            )
+            what = f"the first index makes no progress (phase {status['phase']}, model {status['model_state']})"
+            raise DeadlineExceeded(what, hint=f"see {settings.state.log}; mcp-memory doctor says what is wrong")
         time.sleep(0.2)
 
 
