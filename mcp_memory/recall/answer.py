@@ -66,18 +66,19 @@ class RecalledText:
         return render(self.frame, self.assembly)
 
 
+@dataclass(frozen=True, slots=True)
 class RecallAnswerer:
     """Three ways to recall; the text of each stays within its budget (4 characters a token)."""
 
-    def __init__(
-        self, vault: Vault, index: Index, searcher: Searcher, config: RecallConfig, clock: Callable[[], datetime]
-    ) -> None:
-        self._vault = vault
-        self._index = index
-        self._searcher = searcher
-        self._config = config
-        self._clock = clock
-        self._topics = TopicPages(vault, index)
+    vault: Vault
+    index: Index
+    searcher: Searcher
+    config: RecallConfig
+    clock: Callable[[], datetime]
+
+    @property
+    def topics(self) -> TopicPages:
+        return TopicPages(self.vault, self.index)
 
     async def question(
         self,
@@ -92,19 +93,19 @@ class RecallAnswerer:
         about as a whole, instead of its notes. Nothing below `least_confidence`, which is for whole prompts: they may
         need nothing that is stored. Passages that the reader has `known` are left out, and so is any page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
-        ranked = await self._searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
+        ranked = await self.searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
         notices = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         # Without a prompt's meaning, the hits say too little about it: then the bar is that of a question.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
         if ranked.confidence < least:
             frame = self._frame("Relevant memories", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
-        note = await self._searcher.remark(ranked, filters)
+        note = await self.searcher.remark(ranked, filters)
         notices += [f"Note: {note}."] if note else []
         frame = self._frame("Relevant memories", budget_tokens, notices, "" if known else WHOLE_NOTE)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        wants_page = ranked.passages and self._config.topic_pages and known is None
+        wants_page = ranked.passages and self.config.topic_pages and known is None
         topic = await self._topic(query, filters) if wants_page else None
         found, passages = _chosen([chunk.passage for chunk in ranked.passages], topic, room, known)
         if stale:
@@ -145,7 +146,7 @@ class RecallAnswerer:
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         if not (subject := topic_asked_about(query)):
             return None
-        find = partial(self._topics.page_about, subject, self._searcher.meaning(query), filters)
+        find = partial(self.topics.page_about, subject, self.searcher.meaning(query), filters)
         try:
             return await in_thread(find, deadline_s=TOPIC_S, what="looking for a topic")
         except McpMemoryError as error:  # the passages answer as well
@@ -159,25 +160,25 @@ class RecallAnswerer:
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in note_excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
-        children = [path for path in linked if (note := self._index.note(path)) and note.state is not NoteState.DELETED]
+        children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
         replaced: list[str] = []
         for file, _ in files:
-            if successor := self._vault.provenance.find_successor(file):
+            if successor := self.vault.provenance.find_successor(file):
                 head = successor.record
                 replaced.append(in_line(f"Note: {file.record.path} was superseded by {head.id} ({head.path})."))
         return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
-        now = self._clock()
-        always = Filters(path_prefix=self._vault.layout.in_home(f"{ALWAYS_LOAD}/"), now=now, project=project)
-        paths = sorted(record.path for record in self._index.notes(always))
+        now = self.clock()
+        always = Filters(path_prefix=self.vault.layout.in_home(f"{ALWAYS_LOAD}/"), now=now, project=project)
+        paths = sorted(record.path for record in self.index.notes(always))
         paths.append(MEMORY)
         for wanted in [kinds] if kinds else STANDING_KINDS:
-            found = self._index.notes(Filters(kinds=wanted, now=now, project=project), limit=100)
+            found = self.index.notes(Filters(kinds=wanted, now=now, project=project), limit=100)
             # A file from elsewhere must not speak to every session, whatever kind it claims to be.
-            paths += [record.path for record in found if self._vault.layout.below_home(record.path) is not None]
-        days = (now.date() - timedelta(days=back) for back in range(self._config.log_days))
-        paths += [path for day in days for path in reversed(self._vault.logs_of(day))]
+            paths += [record.path for record in found if self.vault.layout.below_home(record.path) is not None]
+        days = (now.date() - timedelta(days=back) for back in range(self.config.log_days))
+        paths += [path for day in days for path in reversed(self.vault.logs_of(day))]
         stated: set[str] = set()
         for path in dict.fromkeys(paths):
             try:
@@ -197,28 +198,28 @@ class RecallAnswerer:
             excerpts = note_excerpts(self._visible(MEMORY))
         except McpMemoryError:
             return 0, 0
-        budget = self._config.start_budget_tokens
+        budget = self.config.start_budget_tokens
         shown = fit(excerpts, self._frame(START_TITLE, budget).room(budget)).excerpts
         return _line_count(shown), _line_count(excerpts)
 
     def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Raises NotFound for a forgotten note, for a file that isn't a note (ignored, or something else in the vault),
         and unless `with_candidates`, for a candidate, which no person has reviewed."""
-        file = self._vault.read(path)
-        if self._index.note(path) is None and path not in self._vault.list().files:
+        file = self.vault.read(path)
+        if self.index.note(path) is None and path not in self.vault.list().files:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
         if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
         if file.record.state is NoteState.INBOX and not with_candidates:
             raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
         if file.record.state is NoteState.SUMMARY and (
-            quotes_forgotten(file.text, self._vault, self._index) or self._topics.is_overtaken(file.record)
+            quotes_forgotten(file.text, self.vault, self.index) or self.topics.is_overtaken(file.record)
         ):
-            return withheld(file, self._vault, self._index)
+            return withheld(file, self.vault, self.index)
         return file
 
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = (), more: str = "") -> TextFrame:
-        as_of = self._clock().isoformat(timespec="minutes")
+        as_of = self.clock().isoformat(timespec="minutes")
         return TextFrame(title, as_of, tuple(remarks), more).within(budget_tokens)
 
 

@@ -71,47 +71,36 @@ class Briefing:
         return count_tokens(self.text)
 
 
+@dataclass(frozen=True, slots=True)
 class Briefer:
     """A session is named by any text. What isn't ready before the deadline doesn't count as seen."""
 
-    def __init__(
-        self,
-        recaller: RecallAnswerer,
-        index: Index,
-        model: EmbedderLifecycle,
-        seen: SeenPassages,
-        updates: CrossSessionUpdates,
-        config: RecallConfig,
-        filters: Callable[..., Filters],
-        freshness: Freshness,
-        digest: Announcer,
-    ) -> None:
-        self._recaller = recaller
-        self._index = index
-        self._model = model
-        self._seen = seen
-        self._updates = updates
-        self._config = config
-        self._filters = filters
-        self._freshness = freshness
-        self._digest = digest
+    answerer: RecallAnswerer
+    index: Index
+    model: EmbedderLifecycle
+    seen: SeenPassages
+    updates: CrossSessionUpdates
+    config: RecallConfig
+    filters: Callable[..., Filters]
+    freshness: Freshness
+    announcer: Announcer
 
     async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """What every session should know. Its context counts as empty, so anything may be shown again.
 
         Raises DeadlineExceeded.
         """
-        self._model.preload()
+        self.model.preload()
         with _within(deadline_s):
             await self.reset(session)
-            self._updates.begin(session)
-            wanted = self._filters(project=project)
-            recalled = await self._recaller.start(wanted.project, self._config.start_budget_tokens)
+            self.updates.begin(session)
+            wanted = self.filters(project=project)
+            recalled = await self.answerer.start(wanted.project, self.config.start_budget_tokens)
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             news = await in_thread(
-                lambda: self._digest.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
+                lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
-            room = recalled.frame.room(self._config.start_budget_tokens)
+            room = recalled.frame.room(self.config.start_budget_tokens)
             named: list[NoteId] = []
             for note in news:
                 line = _announcement(note, is_quoted=note.id in notes)
@@ -120,7 +109,9 @@ class Briefer:
                     recalled = replace(recalled, assembly=longer)
                     named.append(note.id)
             briefing = await self._briefing(session, recalled, passages, notes)
-            await in_thread(lambda: self._digest.mark_announced(named), deadline_s=LOOK_S, what="noting what was shown")
+            await in_thread(
+                lambda: self.announcer.mark_announced(named), deadline_s=LOOK_S, what="noting what was shown"
+            )
             return briefing
 
     async def prompt(
@@ -130,34 +121,32 @@ class Briefer:
 
         `lasting`: it stays in the session's context, and so isn't shown again. Raises DeadlineExceeded.
         """
-        phase = self._config.phases[PROMPT]
+        phase = self.config.phases[PROMPT]
         with _within(deadline_s):
-            await self._model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
-            seen = await in_thread(
-                lambda: self._seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown"
-            )
-            stale = self._freshness.describe_lag()
-            update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self._updates.unseen_by(session) else 0
-            recalled = await self._recaller.question(
+            await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
+            seen = await in_thread(lambda: self.seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown")
+            stale = self.freshness.describe_lag()
+            update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
+            recalled = await self.answerer.question(
                 prompt,
-                self._filters(kinds=phase.kinds, project=project),
+                self.filters(kinds=phase.kinds, project=project),
                 phase.budget_tokens - update_tokens,
                 [stale] if stale else [],
                 phase.least_confidence,
                 lambda passage: mark_of(passage) in seen,
             )
-            if line := self._updates.line(session, recalled.passages):
+            if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
             lasts = recalled.passages if lasting else ()
             briefing = await self._briefing(session, recalled, lasts, notes)
-            self._updates.mark_seen(session, lasts)
+            self.updates.mark_seen(session, lasts)
             return briefing
 
     async def reset(self, session: str) -> None:
         """The session's context is empty, or it ended."""
-        await in_thread(lambda: self._seen.reset(session), deadline_s=LOOK_S, what="forgetting what was shown")
+        await in_thread(lambda: self.seen.reset(session), deadline_s=LOOK_S, what="forgetting what was shown")
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
         """The notes by the ids of briefings, without forgotten ones and candidates."""
@@ -171,7 +160,7 @@ class Briefer:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
-        await in_thread(lambda: self._seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
+        await in_thread(lambda: self.seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))
         return Briefing(recalled.text, tuple(notes), recalled.degraded)
 
@@ -183,17 +172,17 @@ class Briefer:
         passages = [
             passage
             for path, texts in quoted.items()
-            for passage in self._index.passages(path)
+            for passage in self.index.passages(path)
             if any(passage.chunk.text.replace("\r\n", "\n") in text for text in texts)
         ]
-        return passages, [note.id for path in quoted if (note := self._index.note(path))]
+        return passages, [note.id for path in quoted if (note := self.index.note(path))]
 
     def _note(self, note_id: str) -> NoteRecord | None:
         named = named_by(note_id)
         if isinstance(named, tuple):
-            found = [note] if (note := self._index.note(named[0])) else []
+            found = [note] if (note := self.index.note(named[0])) else []
         else:
-            found = self._index.note_by_id(named)
+            found = self.index.note_by_id(named)
         return next((note for note in found if note.state not in {NoteState.DELETED, NoteState.INBOX}), None)
 
 

@@ -64,27 +64,26 @@ def is_called(title: str, subject: frozenset[str]) -> bool:
     return named and subject <= frozenset[str]().union(*phrases)
 
 
+@dataclass(frozen=True, slots=True)
 class TopicPages:
     """Reads the index and files: for worker threads."""
 
-    def __init__(self, vault: Vault, index: Index) -> None:
-        self._vault = vault
-        self._index = index
-        self._root = vault.layout.in_home(TOPICS)
+    vault: Vault
+    index: Index
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         """The page of the nearest topic with this name that the beam search finds. None if there is none, or its page
         is stale or made from notes that are filtered out or forgotten. `subject`: folded words; `meaning`: the
         question's vector. Raises what reading a file raises.
         """
-        made = self._records(self._root, {NoteState.SUMMARY})
+        made = self._records(self.vault.layout.in_home(TOPICS), {NoteState.SUMMARY})
         pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
         below: dict[str, list[str]] = defaultdict(list)
         for folder in pages:
             below[_above(folder, pages)].append(folder)
 
         def near(folders: Sequence[str]) -> list[float]:
-            vectors = self._index.mean_vectors([pages[folder].path for folder in folders])
+            vectors = self.index.mean_vectors([pages[folder].path for folder in folders])
             if meaning is None or vectors.shape[1] != len(meaning):
                 return [float(len(subject & telling(pages[folder].title))) for folder in folders]
             return [float(vector @ meaning) for vector in vectors]
@@ -100,8 +99,8 @@ class TopicPages:
         notes = [note for below in topics for note in below.leaves]
         if not topic.ours or any(below.stale for below in topics) or not all(map(filters.admits, notes)):
             return None
-        file = self._vault.read(page.path)
-        if file.record.etag != page.etag or quotes_forgotten(file.text, self._vault, self._index):
+        file = self.vault.read(page.path)
+        if file.record.etag != page.etag or quotes_forgotten(file.text, self.vault, self.index):
             return None
         return TopicPage(topic.folder, _excerpt(file, topic))
 
@@ -116,12 +115,12 @@ class TopicPages:
         folder = page.path.rpartition("/")[0]
         records = self._records(folder, {NoteState.ACTIVE, NoteState.SUMMARY}, now)
         (topic,) = build_tree(
-            records, folder.rpartition("/")[0], self._vault.filing.made_by_us, self._vault.filing.is_as_written
+            records, folder.rpartition("/")[0], self.vault.filing.made_by_us, self.vault.filing.is_as_written
         )
         return topic
 
     def _records(self, folder: str, states: set[NoteState], now: datetime | None = None) -> list[NoteRecord]:
-        return self._index.notes(Filters(states=frozenset(states), path_prefix=folder, now=now), limit=MOST_NOTES)
+        return self.index.notes(Filters(states=frozenset(states), path_prefix=folder, now=now), limit=MOST_NOTES)
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:

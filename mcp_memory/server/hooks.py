@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -24,14 +25,14 @@ from mcp_memory.settings.settings import HooksConfig
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class HookEndpoint:
     """`log` is the hooks' log. The command writes it and reads `config` by itself: it knows when its client began."""
 
-    def __init__(self, engine: Engine, config: HooksConfig, log: Path) -> None:
-        self._engine = engine
-        self._config = config
-        self._log = log
-        self._threads = ThreadPool()
+    engine: Engine
+    config: HooksConfig
+    log: Path
+    threads: ThreadPool = field(default_factory=ThreadPool)
 
     async def answer(self, client: str, request: Request) -> Response:
         """Raises Unusable for an unknown event or unusable input, and what the engine raises."""
@@ -39,12 +40,12 @@ class HookEndpoint:
         if within is not None:
             found = await self._answered(event, client, request, self._within_ms(within))
             return Response(found.output, headers={FACTS: json.dumps(found.facts)}, media_type="application/json")
-        if not self._config.enabled:
+        if not self.config.enabled:
             return Response()
         line, began = HookLogLine(), perf_counter()
         line.event, line.client = event if event in EVENTS else "", client
         try:
-            within_ms = self._config.session_start_ms if event == START else self._config.prompt_ms
+            within_ms = self.config.session_start_ms if event == START else self.config.prompt_ms
             found = await self._answered(event, client, request, within_ms)
             line.add_facts(found.facts)
         except Exception as error:
@@ -58,17 +59,17 @@ class HookEndpoint:
     async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> HookAnswer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
-        self._engine.wake_model()  # a prompt that finds it unloaded gets less
-        work = self._engine.perform
+        self.engine.wake_model()  # a prompt that finds it unloaded gets less
+        work = self.engine.perform
         return await answer(work, self._project, event, client, data, within_ms, environ, self._owes_start)
 
     async def _project(self, folder: str, deadline_s: float) -> str | None:
         """The folder may be on a disk that hangs, which must not take threads from other work."""
-        return await self._threads.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
+        return await self.threads.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
 
     async def _owes_start(self, client: str, session: str) -> bool:
         """False if the log can't be read."""
-        read = partial(owes_start, str(self._log), START, client, session)
+        read = partial(owes_start, str(self.log), START, client, session)
         try:
             return await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading the hooks' log")
         except (OSError, McpMemoryError) as error:
@@ -77,11 +78,11 @@ class HookEndpoint:
 
     async def _write(self, line: HookLogLine) -> None:
         """A full disk must not cost an answer."""
-        write = partial(line.write, str(self._log))
+        write = partial(line.write, str(self.log))
         try:
             await in_thread(write, deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log")
         except (OSError, McpMemoryError) as error:
             _log.warning("the hooks' log cannot be written: %s", type(error).__name__)
 
     def _within_ms(self, header: str) -> int:
-        return int(header) if header.isascii() and header.isdigit() and len(header) < 9 else self._config.prompt_ms
+        return int(header) if header.isascii() and header.isdigit() and len(header) < 9 else self.config.prompt_ms

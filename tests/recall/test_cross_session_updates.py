@@ -48,7 +48,7 @@ async def test_what_comes_too_late_is_still_news(world: World, monkeypatch: pyte
             raise RuntimeError
 
         with monkeypatch.context() as patched, pytest.raises(RuntimeError):
-            patched.setattr(engine.parts.briefer._seen, "add", fails)
+            patched.setattr(engine.parts.briefer.seen, "add", fails)
             await told(engine, MINE, QUESTION)
         assert NEW in await told(engine, MINE, QUESTION)
 
