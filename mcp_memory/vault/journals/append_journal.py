@@ -139,7 +139,7 @@ class AppendJournal:
                     self._remember(replace(known, fate=AppendOutcome(line["fate"])))
             except (ValueError, TypeError, KeyError):
                 continue  # a later version's line; the others count
-        for added in [each for known in self._added.values() for each in known.values()]:
+        for added in [line for known in self._added.values() for line in known.values()]:
             if added.fate is AppendOutcome.ANNOUNCED:
                 self._remember(replace(added, fate=AppendOutcome.CUT_SHORT))
 
