@@ -1,8 +1,9 @@
 """Runs `mcp-memory` in processes of its own that have what they import already: each is a fork of one that waits.
 
-A process that Python starts anew takes a quarter of a second of processor time to import the command line, and the
-tests start more than a thousand. Standard streams, working directory, environment, exit code and signals are those of
-any other process. What an interpreter reads when it starts (PYTHON…, LANG, TZ) is not read again.
+A process that Python starts anew takes a quarter of a second of processor time to import the command line, a whole one
+with an engine, and the tests start more than a thousand. Standard streams, working directory, environment, exit code
+and signals are those of any other process. What an interpreter reads when it starts (PYTHON…, LANG, TZ) is not read
+again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mcp_memory.cli.command_tree import COMMANDS
+from mcp_memory.runtime.telemetry import switch_off
 
 CHECKOUT = Path(__file__).parents[2]
 ENVIRON = {"LANG": "C.UTF-8", "PYTHONPATH": str(CHECKOUT), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -176,8 +178,10 @@ def _become(streams: Sequence[int], described: int) -> None:
 
 
 if __name__ == "__main__":
-    for command in COMMANDS.values():  # none of their modules starts a thread
-        importlib.import_module(f"mcp_memory.cli.{command.partition(':')[0]}")
+    switch_off()
+    # Of the threads of all these modules only numpy's outlive the imports, and its library is made for forks.
+    for module in ("engine.factory", *(f"cli.{command.partition(':')[0]}" for command in COMMANDS.values())):
+        importlib.import_module(f"mcp_memory.{module}")
     gc.freeze()
     wait_and_fork(socket.socket(fileno=int(sys.argv[1])))
     runpy.run_module("mcp_memory", run_name="__main__", alter_sys=True)
