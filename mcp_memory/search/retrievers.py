@@ -182,7 +182,7 @@ class Retrievers:
             found.faults.append(f"keywords only: {without_model}")
             return
 
-        def look() -> tuple[list[str], ScoredRows, int]:
+        def retrieve() -> tuple[list[str], ScoredRows, int]:
             try:
                 self._loader.require("words", "vectors")
             except StillReading as error:
@@ -202,7 +202,7 @@ class Retrievers:
         try:
             # A pool of its own, since a model that hangs must not block the keyword search.
             pool = self._meaning if embedder.resident else self._meaning_elsewhere
-            looking = pool.run(look, deadline_s=self._config.deadline_s, what="the vector search")
+            looking = pool.run(retrieve, deadline_s=self._config.deadline_s, what="the vector search")
             found.names, found.dense, pending = await looking
         except McpMemoryError as error:
             found.errors.append(error)
@@ -217,7 +217,7 @@ class Retrievers:
         if not words:
             return
 
-        def look() -> KeywordRows:
+        def retrieve() -> KeywordRows:
             self._loader.require("words")
             if with_names:
                 found.names = self._index.known_speakers(possible_names(text))
@@ -234,7 +234,7 @@ class Retrievers:
             return KeywordRows(lexical, section, frequencies, meant, mark.chunks)
 
         try:
-            found.keywords = await self.run(look, "the keyword search")
+            found.keywords = await self.run(retrieve, "the keyword search")
         except McpMemoryError as error:
             found.errors.append(error)
             found.faults.append(f"without the keyword search: {error.message}")

@@ -174,7 +174,8 @@ async def test_where_nothing_is_read_yet_that_is_said_and_nobody_is_stuck(
         for number in range(20):
             tasks.start_soon(one, number)
     assert {frozenset(each.split("; ")) for each in refused} == {frozenset({WORDS, VECTORS})}
-    assert sorted(each.name for each in threading.enumerate() if "read-" in each.name) == ["read-vectors", "read-words"]
+    names = [thread.name for thread in threading.enumerate()]
+    assert sorted(name for name in names if name.startswith("read-")) == ["read-vectors", "read-words"]
     words.is_open.set()
     vectors.is_open.set()
     assert (await whole(made)).degraded is None
