@@ -1,4 +1,4 @@
-"""Texts to unit vectors, by a model on disk or an endpoint, chosen by name.
+"""Turns texts into unit vectors with a local model or an endpoint.
 
 Imports nothing heavy before a model is opened. Nothing leaves the machine unless an endpoint is configured.
 """

@@ -1,4 +1,4 @@
-"""Texts in the form that models take: encodable, and no longer than a model looks at."""
+"""Prepares texts for models: encodable, and no longer than a model reads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import hashlib
 import json
 
 CHARS_PER_TOKEN = 32
-"""Far above any tokenizer's average (3 to 5), so that a cut at this rate lies behind the tokenizer's own."""
+"""Far above any tokenizer's average (3 to 5), so the tokenizer's own limit cuts first."""
 
 
 def prepared(text: str, prompt: str, max_chars: int) -> str:
-    """`prompt` and `text`, cut to `max_chars` before the tokenizer sees them: 1 MB of text costs what 8 KB do.
+    """`prompt` and `text`, cut to `max_chars` before tokenizing: 1 MB of text costs as much as 8 KB.
 
     Lone surrogates, which no tokenizer or JSON parser takes, become U+FFFD.
     """
@@ -21,7 +21,7 @@ def prepared(text: str, prompt: str, max_chars: int) -> str:
 
 
 def prompts_mark(query_prompt: str, document_prompt: str) -> str:
-    """Eight hexadecimal digits that tell one pair of prompts from another; `none` without prompts."""
+    """Eight hexadecimal digits that identify a pair of prompts; `none` without prompts."""
     if not query_prompt and not document_prompt:
         return "none"
     return hashlib.sha256(json.dumps([query_prompt, document_prompt]).encode()).hexdigest()[:8]

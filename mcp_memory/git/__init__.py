@@ -1,4 +1,4 @@
-"""Commits what we change to the Git repository that holds the vault, where that is configured.
+"""Commits our changes to the Git repository that contains the vault, if configured.
 
-No hook, signature, prompt or network; what you edit, stage or keep untracked stays as it is.
+Runs no hooks, signs nothing, prompts for nothing and uses no network. Your edits, staged and untracked files stay.
 """

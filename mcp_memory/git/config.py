@@ -11,4 +11,4 @@ class GitConfig:
 
     auto_commit: bool = False
     quiet_s: float = 5.0
-    """A commit is made so long after the last change, so that what belongs together is in one."""
+    """A commit is made this long after the last change, so that related changes are in one."""

@@ -133,7 +133,7 @@ def find_note(vault: Vault, repository: Repository, target: str) -> KnownNote:
     named = named_by(target)
     path = named[0] if isinstance(named, tuple) else None
     if path and path.startswith("@"):
-        raise Refused(f"{path} belongs to a read-only source", hint="look at the history where it comes from")
+        raise Refused(f"{path} belongs to a read-only source", hint="its history is where it comes from")
     if path:
         validate_existing(path)  # the repository may hold more than the vault
     file = _read(vault, path) if path else None

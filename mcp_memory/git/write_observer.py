@@ -10,8 +10,8 @@ from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Wri
 
 
 class ObservedBackend(StorageBackend):
-    """`changed` is told after the disk and before the answer: what was answered is known to it. Conflict copies are
-    somebody else's bytes, and not told."""
+    """Calls `changed` after each write and before the caller gets its answer. Leaves out conflict copies, which contain
+    another program's bytes."""
 
     def __init__(self, inner: StorageBackend, changed: Callable[[NotePath], None]) -> None:
         self.read_only = inner.read_only

@@ -1,5 +1,5 @@
-"""Texts to a shorter one: extractive, or by a language model where one is configured.
+"""Summarizes texts: extractively, or with a language model if one is configured.
 
-A language model improves a summary and never gates one: its answers are checked, its cost is bounded, and where it
-fails the extractive summary is used.
+A language model is optional: its answers are checked, its cost is limited, and if it fails the extractive summary is
+used.
 """

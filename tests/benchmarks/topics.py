@@ -172,7 +172,7 @@ async def embedded(leaves: Sequence[Leaf], place: Path) -> np.ndarray:
         await engine.settled()
     index = INDEXES.get("sqlite")(config.state / "index")
     try:
-        return index.meanings(paths)
+        return index.mean_vectors(paths)
     finally:
         index.close()
         shutil.rmtree(place)
