@@ -10,12 +10,11 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from mcp_memory import __version__
 from mcp_memory.client.connection import Address, DaemonConnection, is_newer
@@ -24,6 +23,9 @@ from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotRunning
 from mcp_memory.runtime.paths import DEFAULT_VAULT, vault_folder
 from mcp_memory.settings.raw_settings import read_raw_settings
 from mcp_memory.settings.state import StateFolder, was_served
+
+if TYPE_CHECKING:
+    import threading
 
 HEADERS_USAGE = """Print one client's HTTP headers as a JSON object: the bearer token, and with --project the project.
 
@@ -78,6 +80,8 @@ def stdio(arguments: Sequence[str]) -> int:
         print(f"mcp-memory: {error}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import threading
+
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     pool = ConnectionPool(proxy.state.daemon, proxy.credentials, proxy.reach)
     bridge = StdioProxy(pool, proxy.headers, partial(_write, threading.Lock()))
