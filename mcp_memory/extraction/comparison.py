@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from mcp_memory.text.language.facts import Fact, FactKind, facts
-from mcp_memory.text.language.terms import overlap, telling
+from mcp_memory.text.language.terms import content_words, overlap
 
 SAME_WORDS = 0.8
 """Two statements say the same from this share of content words on (Jaccard) …"""
@@ -49,7 +49,7 @@ class Holder:
 
 def relation(new: str, known: str, cosine: float = 0.0) -> Relation:
     """Compares two statements of one kind. Negation is understood in English only; elsewhere numbers decide."""
-    shared = overlap(telling(new), telling(known))
+    shared = overlap(content_words(new), content_words(known))
     of_new, of_known = facts(new), facts(known)
     exact = _exact(of_new) == _exact(of_known)
     polarity = bool(_negated(of_new)) == bool(_negated(of_known))
@@ -66,10 +66,10 @@ def relation(new: str, known: str, cosine: float = 0.0) -> Relation:
 
 def best_holder(text: str, passages: Sequence[Holder]) -> Holder | None:
     """Returns the best passage that holds a statement, stored notes before waiting candidates."""
-    words, exact = telling(text), _exact(facts(text))
+    words, exact = content_words(text), _exact(facts(text))
 
     def holds(passage: Holder) -> float:
-        share = len(words & telling(passage.text)) / len(words) if words else 0.0
+        share = len(words & content_words(passage.text)) / len(words) if words else 0.0
         if share < HELD_WORDS and passage.cosine < HELD_COSINE:
             return 0.0
         has_all = exact <= facts(passage.text) or all(fact.key in passage.text for fact in exact)
@@ -83,7 +83,7 @@ def _denies(facts_of_one: frozenset[Fact], facts_of_other: frozenset[Fact], othe
     """Whether one rejects what the other affirms: `uv instead of pip`, and `always use pip`."""
     denied = {word for words in _negated(facts_of_one) if len(words) == 1 for word in words}
     denied -= {word for words in _negated(facts_of_other) for word in words}
-    return not denied.isdisjoint(telling(other))
+    return not denied.isdisjoint(content_words(other))
 
 
 def _exact(found: frozenset[Fact], *kinds: FactKind) -> frozenset[Fact]:

@@ -17,7 +17,7 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig, cut
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import overlap, telling
+from mcp_memory.text.language.terms import content_words, overlap
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.note_file import NoteFile, original_of
@@ -216,8 +216,8 @@ class _Changed:
             return holding
         if old.note.is_log:
             return []
-        words = telling(text)
-        shared = ((overlap(words, telling(chunk.text)), at) for at, chunk in enumerate(chunks))
+        words = content_words(text)
+        shared = ((overlap(words, content_words(chunk.text)), at) for at, chunk in enumerate(chunks))
         return [(share, at) for share, at in shared if share >= SIMILAR]
 
     def _stands(self, old: Passage) -> bool:

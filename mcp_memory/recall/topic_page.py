@@ -16,7 +16,7 @@ from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.context_budget import BudgetedText, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import telling
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.page import PAGE, TOPICS, summary_text
 from mcp_memory.topics.topic_tree import Topic, build_tree
 from mcp_memory.vault.note_file import NoteFile
@@ -59,7 +59,7 @@ def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
 def is_called(title: str, subject: frozenset[str]) -> bool:
     """Whether a question is about a topic of this title: it contains a whole phrase of the title, and the other phrases
     cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger subject."""
-    phrases = [telling(phrase) for phrase in title.split(",")]
+    phrases = [content_words(phrase) for phrase in title.split(",")]
     named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
     return named and subject <= frozenset[str]().union(*phrases)
 
@@ -85,7 +85,7 @@ class TopicPages:
         def near(folders: Sequence[str]) -> list[float]:
             vectors = self.index.mean_vectors([pages[folder].path for folder in folders])
             if meaning is None or vectors.shape[1] != len(meaning):
-                return [float(len(subject & telling(pages[folder].title))) for folder in folders]
+                return [float(len(subject & content_words(pages[folder].title))) for folder in folders]
             return [float(vector @ meaning) for vector in vectors]
 
         found = find_topic(

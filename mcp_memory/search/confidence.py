@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from mcp_memory.models import Passage
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.text.language.identifiers import is_said, names_known, words_and_parts
+from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
 from mcp_memory.text.language.terms import words
 
 SIGNS = {
@@ -63,7 +63,7 @@ def coverage(
         present |= words_and_parts(f"{above} {passage.chunk.text}")
     weights = {word: _idf(count, max(chunks, FEWEST)) for word, count in frequencies.items()}
     whole = sum(weights.values())
-    covered = sum(weight for word, weight in weights.items() if is_said(meant.get(word, word), present))
+    covered = sum(weight for word, weight in weights.items() if is_word_in(meant.get(word, word), present))
     return covered / whole if whole else 0.0
 
 

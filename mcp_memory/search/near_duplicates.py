@@ -8,7 +8,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, Passage
 from mcp_memory.runtime.threads import ThreadPool, place_of
-from mcp_memory.text.language.terms import overlap, telling, terms
+from mcp_memory.text.language.terms import content_words, overlap, terms
 
 OVERLAP = 0.5
 """Two texts with at least this share of common words (Jaccard) say nearly the same. Nearly all notes with a MiniLM
@@ -47,10 +47,10 @@ class NearDuplicates:
 
     def _look(self, text: str, filters: Filters) -> list[Passage]:
         rows = self._index.lexical(terms(text), COMPARED, filters, by="overlap")
-        words = telling(text)
+        words = content_words(text)
         near = [
             (-shared, chunk_id, passage)
             for chunk_id, passage in self._index.get(rows.ids.tolist()).items()
-            if (shared := overlap(words, telling(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
+            if (shared := overlap(words, content_words(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
         ]
         return [passage for _, _, passage in sorted(near, key=lambda found: found[:2])]

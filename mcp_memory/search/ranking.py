@@ -11,7 +11,7 @@ from mcp_memory.models import Hit, NotePath, Passage
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, boosts
 from mcp_memory.search.confidence import ConfidenceFeatures
 from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
-from mcp_memory.text.language.identifiers import is_said, words_and_parts
+from mcp_memory.text.language.identifiers import is_word_in, words_and_parts
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 from mcp_memory.vault.note_file import original_of
@@ -149,7 +149,7 @@ def explained(
                 "parts": {name: round(share, 4) for name, (_, _, share) in listed.items()},
                 "fused": round(row.fused, 4),
                 "boosts": dict(row.boosts),
-                "terms": [shown for shown, word in forms if is_said(word, here)],
+                "terms": [shown for shown, word in forms if is_word_in(word, here)],
             }
         )
     return reasons

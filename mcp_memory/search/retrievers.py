@@ -20,7 +20,7 @@ from mcp_memory.runtime.threads import ThreadPool
 from mcp_memory.search.index_warmup import IndexWarmup
 from mcp_memory.text.conversation.speaker_prefix import possible_names, without
 from mcp_memory.text.language.identifiers import parts_of
-from mcp_memory.text.language.terms import telling
+from mcp_memory.text.language.terms import content_words
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -267,7 +267,7 @@ class QueryVectors:
         +3 if several entries are needed. Raises EmbedderUnavailable."""
         whole = self.get(embedder, text)
         rest = without(text, names) if names else ""
-        if not telling(rest):
+        if not content_words(rest):
             return whole
         mean = whole + self.get(embedder, rest)
         return mean / max(float(np.linalg.norm(mean)), 1e-9)

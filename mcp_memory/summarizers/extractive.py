@@ -26,7 +26,7 @@ from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf,
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
-from mcp_memory.text.language.terms import telling
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
@@ -91,7 +91,7 @@ def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
         seen: set[frozenset[str]] = set()
         found = sentences(source.text[:READ_CHARS])[:MOST_SENTENCES]
         for sentence, speaker in zip(found, _speakers(found), strict=True):
-            words = telling(sentence.text)
+            words = content_words(sentence.text)
             if words and words not in seen:
                 seen.add(words)
                 yield _Candidate(f"{speaker}{sentence.text}", number, sentence.place, words)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import telling, words
+from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
@@ -105,8 +105,8 @@ def _without_headings(text: str) -> str:
 
 
 def _shared(text: str, prompt: Prompt) -> float:
-    meaningful = telling(text)
-    return len(meaningful & telling(prompt.material)) / len(meaningful) if meaningful else 0.0
+    meaningful = content_words(text)
+    return len(meaningful & content_words(prompt.material)) / len(meaningful) if meaningful else 0.0
 
 
 def _is_title(title: str) -> bool:

@@ -15,7 +15,7 @@ from mcp_memory.recall.context_budget import TextFrame, pack
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import folded, telling
+from mcp_memory.text.language.terms import content_words, folded
 from mcp_memory.topics.page import summary_text
 from mcp_memory.topics.topic_tree import Topic
 
@@ -34,7 +34,7 @@ class Asked:
         ranking = await engine.parts.searcher.rank(question, filters=Filters(), limit=RANKED)
         meaning = engine.parts.searcher.meaning(question)
         assert meaning is not None
-        return cls(ranking.passages, meaning, telling(question))
+        return cls(ranking.passages, meaning, content_words(question))
 
 
 @dataclass(frozen=True)

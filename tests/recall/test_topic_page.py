@@ -9,7 +9,7 @@ import pytest
 from mcp_memory.engine.engine import Engine
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.topic_page import is_called
-from mcp_memory.text.language.terms import telling
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
@@ -100,7 +100,7 @@ async def test_anything_in_particular_gets_passages_alone(toy_world: World) -> N
     ],
 )
 def test_a_topic_is_called_what_its_title_lists(title: str, subject: str, called: bool) -> None:
-    assert is_called(title, telling(subject)) is called
+    assert is_called(title, content_words(subject)) is called
 
 
 async def test_without_vectors_the_words_lead_to_the_page(toy_world: World, world: World) -> None:

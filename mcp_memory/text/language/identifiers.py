@@ -63,7 +63,7 @@ def words_and_parts(text: str) -> frozenset[str]:
     return whole | parts if parts else whole
 
 
-def is_said(word: str, known: Collection[str]) -> bool:
+def is_word_in(word: str, known: Collection[str]) -> bool:
     """Whether a question's word is among a text's `words_and_parts`, however an identifier or a hash is written."""
     return any(form in known for form in (fold(word), fold(joined(word)), *abbreviations(word)))
 
@@ -89,7 +89,7 @@ def names_known(question: str, text: str) -> int:
     if not (jointed or capitals or tickets):
         return 0
     known, written = words_and_parts(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
-    count = sum(is_said(word, known) for word in jointed) + sum(word in written for word in capitals)
+    count = sum(is_word_in(word, known) for word in jointed) + sum(word in written for word in capitals)
     return count + sum(1 + ticket.count("-") for ticket in tickets if ticket in written)
 
 

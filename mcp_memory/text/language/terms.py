@@ -78,7 +78,7 @@ def folded(text: str) -> frozenset[str]:
     return frozenset(map(fold, words(text)))
 
 
-def telling(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     """The folded words of a text, without stop words."""
     return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS)
 
@@ -94,7 +94,7 @@ def topic_asked_about(question: str) -> frozenset[str]:
     if len(question) > MAX_TOPIC_QUERY_CHARS:
         return frozenset()
     rest, count = _ABOUT_A_TOPIC.subn(" ", question)
-    return telling(rest) - _FILLERS if count else frozenset()
+    return content_words(rest) - _FILLERS if count else frozenset()
 
 
 def plain(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.language.identifiers import is_said, words_and_parts
+from mcp_memory.text.language.identifiers import is_word_in, words_and_parts
 from mcp_memory.text.language.terms import (
     MIN_SPELLING_CHARS,
     fold,
@@ -55,14 +55,14 @@ FULL = "9fceb02d0ae598e95dc970b74767f19372d61af8"
 @pytest.mark.parametrize("one", [FULL, FULL[:12], FULL[:10], FULL[:8], FULL[:7]])
 @pytest.mark.parametrize("other", [FULL, FULL[:12], FULL[:10], FULL[:7]])
 def test_a_long_hash_says_what_it_is_abbreviated_to(one: str, other: str) -> None:
-    assert is_said(one, words_and_parts(f"Fixed in {other.upper()}.")) == (
+    assert is_word_in(one, words_and_parts(f"Fixed in {other.upper()}.")) == (
         one == other or len(max(one, other, key=len)) >= 10
     )
 
 
 def test_other_numbers_have_no_short_form() -> None:
-    assert not is_said("9fceb02", words_and_parts("9fceb02d in a register, effaced, 20261122103000, 9fceb0xd0ae598"))
-    assert not is_said("9fceb03", words_and_parts(FULL))
+    assert not is_word_in("9fceb02", words_and_parts("9fceb02d in a register, effaced, 20261122103000, 9fceb0xd0ae598"))
+    assert not is_word_in("9fceb03", words_and_parts(FULL))
 
 
 lower_case_words = st.text("abcdefghijklmnopqrstuvwxyz", min_size=MIN_SPELLING_CHARS, max_size=12)
