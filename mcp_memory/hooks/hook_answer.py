@@ -1,4 +1,4 @@
-"""The daemon's answer to a hook: what the event and the client's words come to, in the form that the client takes."""
+"""Makes the daemon's answer to a hook, in the form that the client takes."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ PROMPT, FLUSH, COMPACT, STOP, END = "prompt", "flush", "pre-compact", "stop", "s
 EVENTS = (START, PROMPT, FLUSH, COMPACT, STOP, END)
 
 NAMES = {START: "SessionStart", PROMPT: "UserPromptSubmit", FLUSH: "Flush"}
-"""What Claude Code and Codex call the events that put something into the context; neither has a flush."""
+"""The names in Claude Code and Codex of the events that add to the context; neither has a flush."""
 
 COMPACTION = """Long-term memory outlives this compaction: memory_search and memory_recall bring back what came from it.
 In the summary name such notes by id or path instead of repeating their text.
 """
 TAKES_COMPACTION = frozenset({"claude-code"})
-"""The clients that put what `pre-compact` prints into the prompt of the compaction."""
+"""Clients that add what `pre-compact` prints to the prompt of the compaction."""
 
 FORGETFUL = frozenset({"openclaw"})
-"""The clients that show the model what comes with a prompt in that turn alone: it may be given again. They also ask for
-the text of a session's start until they get it."""
+"""Clients whose model sees what comes with a prompt in that turn only, so it may be given again. They also ask for the
+text of a session's start until they get it."""
 
 Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
-"""An operation of the engine, by its name, with its arguments."""
+"""Performs an operation of the engine, by its name, with its arguments."""
 
 ProjectOf = Callable[[str, float], Awaitable[str | None]]
-"""`project.project_of` a folder, within so many seconds."""
-
+"""Finds the project of a folder, within so many seconds."""
 
 OwesStart = Callable[[str, str], Awaitable[bool]]
-"""Whether this session of a client has not heard yet what it should have at its start."""
+"""Whether this session of a client still lacks what it should have got at its start."""
 
 
 class HookAnswer(NamedTuple):
-    """`output` is what the client reads, empty for silence; `facts` are for the log."""
+    """`output` is for the client, empty for silence; `facts` are for the log."""
 
     output: bytes
     facts: dict[str, Any]
@@ -56,40 +55,39 @@ async def answer(
     environ: Mapping[str, str],
     owes_start: OwesStart,
 ) -> HookAnswer:
-    """`environ` is what the hook carries of its own, see `nested`.
-
-    Raises Unusable for an event that is not known and for words that cannot be used, and what the engine raises."""
+    """`environ`: the variables that the hook carries, see `hook_input.MARKS`. Raises Unusable for an unknown event or
+    unusable input, and what the engine raises."""
     if event not in EVENTS:
         raise Unusable("no event that is known", hint=f"one of {', '.join(EVENTS)}")
     if event == FLUSH:
         text = str((await perform("flush", {}))["text"])
         return HookAnswer(_context(FLUSH, text) if text else b"", {})
-    said = HookInput(data)
-    if not said.session and event != START:
+    given = HookInput(data)
+    if not given.session and event != START:
         raise Unusable("the input names no session")
-    facts: dict[str, Any] = {"session": said.session}
-    # What becomes of a transcript is the engine's to say, once the hook is answered.
+    facts: dict[str, Any] = {"session": given.session}
+    # The engine decides what happens to the transcript, after the hook is answered.
     session = {
-        "session": f"{client}/{said.session}",
-        "transcript": said.transcript or None,
-        "delegated": is_nested(client, said.session, environ),
+        "session": f"{client}/{given.session}",
+        "transcript": given.transcript or None,
+        "delegated": is_nested(client, given.session, environ),
     }
     if event in {COMPACT, STOP, END}:
-        if event != STOP or said.transcript:
+        if event != STOP or given.transcript:
             await perform("grown" if event == STOP else "emptied", session)
         return HookAnswer(COMPACTION.encode() if event == COMPACT and client in TAKES_COMPACTION else b"", facts)
-    if event == PROMPT and not said.prompt.strip():
+    if event == PROMPT and not given.prompt.strip():
         return HookAnswer(b"", facts)
-    project = await project_of(said.cwd, min(within_ms / 1000, LOOK_DEADLINE_S))
+    project = await project_of(given.cwd, min(within_ms / 1000, LOOK_DEADLINE_S))
     wanted: dict[str, Any] = {**session, "project": project, "within_ms": within_ms}
     briefings: list[dict[str, Any]] = []
-    if event == PROMPT and client not in FORGETFUL and await owes_start(client, said.session):
+    if event == PROMPT and client not in FORGETFUL and await owes_start(client, given.session):
         began = monotonic()
         briefings.append(await perform("brief", wanted))
         facts["started"] = True
         wanted["within_ms"] = max(1, within_ms - int((monotonic() - began) * 1000))
     if event == PROMPT:
-        wanted |= {"prompt": said.prompt, "lasting": client not in FORGETFUL}
+        wanted |= {"prompt": given.prompt, "lasting": client not in FORGETFUL}
     try:
         briefings.append(await perform("brief", wanted))
     except DeadlineExceeded:

@@ -1,4 +1,4 @@
-"""What an engine answers, as values: the same from a daemon's JSON and from this process."""
+"""Values that `Memory` returns, made from an engine's JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """Where a note or log entry stands after `forget` or `restore`: `status` is `DELETED` or `ACTIVE`."""
+    """The state of a note or log entry after `forget` or `restore`: `status` is `DELETED` or `ACTIVE`."""
 
     id: NoteId
     path: NotePath
@@ -24,8 +24,8 @@ class VaultStatus:
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """What a compaction did: a line a job, what was left and why, and how many fresh notes wait. `run` names it, to
-    take it back: `mcp-memory compact --undo RUN`. `note`: why notes may have to wait for a model, if they do."""
+    """What a compaction did: a line for each job in `done`, what was `left` and why, and how many fresh notes are
+    `waiting`. To undo it: `mcp-memory compact --undo RUN`. `note`: why notes wait for a model, if they do."""
 
     run: str
     done: Sequence[str]
@@ -36,7 +36,7 @@ class CompactionResult:
 
 @dataclass(frozen=True, slots=True)
 class TopicSummary:
-    """A folder of notes. `notes` counts those below too; `leaves` are the ids of those right in it."""
+    """A folder of notes. `notes` counts those below too; `leaves` are the ids of those directly in it."""
 
     path: NotePath
     title: str
@@ -46,15 +46,14 @@ class TopicSummary:
     leaves: Sequence[NoteId]
 
 
-def filed(payload: Payload) -> CompactionResult:
-    return CompactionResult(
-        payload["run"], tuple(payload["done"]), tuple(payload["left"]), payload["waiting"], payload["note"]
-    )
+def compaction_result(payload: Payload) -> CompactionResult:
+    done, left = tuple(payload["done"]), tuple(payload["left"])
+    return CompactionResult(payload["run"], done, left, payload["waiting"], payload["note"])
 
 
-def topic(payload: Payload) -> TopicSummary:
-    below, leaves = tuple(map(topic, payload["topics"])), tuple(note["id"] for note in payload["leaves"])
-    return TopicSummary(payload["path"], payload["title"], payload["notes"], payload["stale"], below, leaves)
+def topic_summary(payload: Payload) -> TopicSummary:
+    below, notes = tuple(map(topic_summary, payload["topics"])), tuple(note["id"] for note in payload["leaves"])
+    return TopicSummary(payload["path"], payload["title"], payload["notes"], payload["stale"], below, notes)
 
 
 def search_result(payload: Payload) -> SearchResult:
@@ -69,16 +68,16 @@ def search_result(payload: Payload) -> SearchResult:
     )
 
 
-def _left_out(payload: Payload) -> FilteredOut:
-    told: dict[str, Any] = {**payload, "filters": tuple(payload["filters"])}
-    return FilteredOut(**told)
-
-
 def receipt(payload: Payload) -> Receipt:
-    told: dict[str, Any] = {**payload, "outcome": Outcome(payload["outcome"]), "similar": tuple(payload["similar"])}
-    return Receipt(**told)
+    values: dict[str, Any] = {**payload, "outcome": Outcome(payload["outcome"]), "similar": tuple(payload["similar"])}
+    return Receipt(**values)
 
 
 def vault_status(payload: Payload) -> VaultStatus:
-    told: dict[str, Any] = {**payload, "status": Status(payload["status"])}
-    return VaultStatus(**told)
+    values: dict[str, Any] = {**payload, "status": Status(payload["status"])}
+    return VaultStatus(**values)
+
+
+def _left_out(payload: Payload) -> FilteredOut:
+    values: dict[str, Any] = {**payload, "filters": tuple(payload["filters"])}
+    return FilteredOut(**values)

@@ -1,4 +1,4 @@
-"""An engine of this process, in a thread of its own, for callers that are not asynchronous."""
+"""Runs an engine in a thread of this process, for callers that aren't asynchronous."""
 
 from __future__ import annotations
 
@@ -14,19 +14,15 @@ from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.settings.settings import Settings
 
 WHOLE_S = 60.0
-"""How long a question waits for the first sweep and its vectors, since a script asks once; then it is told what is
-missing."""
+"""How long a question waits for the first sweep and its vectors, since a script asks once; after that the answer says
+what is missing."""
 
 _NEED_ALL = frozenset({"search", "recall", "compact"})
 
 
 class InProcess:
-    """Open, and the vault locked, from its making until `close`, at the latest until the program ends. Any thread may
-    call it.
-
-    It puts the switches of `mcp_memory.runtime.telemetry` into the environment, as our programs do; they bind what is
-    imported after them.
-    """
+    """Holds the vault's lock from its creation until `close`, at the latest until the program ends. Any thread may
+    call it. Puts the switches of `mcp_memory.runtime.telemetry` into the environment, which bind later imports."""
 
     def __init__(self, settings: Settings, progress: Callable[[str], None] | None) -> None:
         """Raises Held, and what `open_engine` raises."""
@@ -40,12 +36,12 @@ class InProcess:
             opening.enter_context(alone(settings))
             self._portal = opening.enter_context(start_blocking_portal(name="mcp-memory"))
             config = engine_config(settings)
-            # Notes move when the program says so: it may not be there for long.
+            # A program may not run for long, so notes move only when it says so.
             config = replace(config, topics=replace(config.topics, automatic=False))
             engine = open_engine(config, progress=progress)
             self._engine = opening.enter_context(self._portal.wrap_async_context_manager(engine))
             self._open = opening.pop_all()
-        # Else Python would take it apart at its end, and wait for ever for a thread that it has stopped.
+        # Otherwise Python would wait forever at exit for a thread that it has stopped.
         atexit.register(self.close)
 
     def perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:

@@ -1,4 +1,4 @@
-"""Memory, for a program that imports it: the four tools, and conversations turned into notes."""
+"""`Memory` for Python programs: the four tools, and conversations turned into notes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,13 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import ask, compaction_s
 from mcp_memory.errors import DeadlineExceeded, InvalidInput
-from mcp_memory.library.answers import (
-    CompactionResult,
-    TopicSummary,
-    VaultStatus,
-    filed,
-    receipt,
-    search_result,
-    topic,
-    vault_status,
-)
+from mcp_memory.library import answers
+from mcp_memory.library.answers import CompactionResult, TopicSummary, VaultStatus
 from mcp_memory.library.in_process import InProcess
 from mcp_memory.models import Receipt, SearchResult
 from mcp_memory.runtime.local_timezone import LocalTimezone
@@ -38,21 +30,21 @@ CALL_S = 120.0
 SETTLE_S = 900.0
 POLL_S = 0.1
 NAME = "library"
-"""How the daemon knows us, and what `source` says of a note that says nothing else."""
+"""Our name at the daemon, and the default `source` of a note."""
 
 _PERSONS_OWN = frozenset({"append", "compact", "forget"})
-"""What a daemon refuses to agents, or an author or a date in it: a program that a person wrote asks as the person."""
+"""Requests that a daemon refuses to agents, in whole or in part; your program asks in your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
-"""States of a model that will yet embed what has no vector."""
+"""States of a model that will still embed texts without a vector."""
 
 
 class Memory:
     """One vault, open until it is closed: `with Memory.open("~/memory") as memory: …`.
 
-    Where a daemon serves the vault it is asked, each time anew; else the engine runs in this process, which holds the
-    vault's lock from the first call until `close`. Calls block, and may come from any thread; asynchronous programs put
-    them into a thread. Each raises errors of `mcp_memory.errors`.
+    Each call asks the vault's daemon if one runs; else the engine runs in this process, which holds the vault's lock
+    from the first such call until `close`. Calls block, and may come from any thread; asynchronous programs make them
+    in a thread. Each raises errors of `mcp_memory.errors`.
     """
 
     def __init__(self, settings: Settings, *, wait_s: float, progress: Callable[[str], None] | None) -> None:
@@ -74,12 +66,12 @@ class Memory:
         progress: Callable[[str], None] | None = None,
         **settings: object,
     ) -> Self:
-        """The vault in this folder, made where there is none; without one, the configured vault.
+        """The vault in this folder, which is made if it doesn't exist; without a folder, the configured vault.
 
-        Settings are read as the command line reads them: file (`config`, else the usual one), then environment, then
-        the keywords, say `embedder__provider="none"` for `embedder.provider`. A running daemon has its own.
-        `wait_s`: how long to wait for another process that uses the vault and is no daemon. `progress` gets a line a
-        step while a model is compiled, which takes some 20 s once on a machine.
+        Settings come from the file (`config`, else the usual one), then the environment, then the keywords, such as
+        `embedder__provider="none"` for `embedder.provider`. A running daemon has its own. `wait_s`: how long to wait
+        for another process that uses the vault and isn't a daemon. `progress` gets a line for each step while a model
+        is compiled, which takes about 20 s once on a machine.
 
         Raises ConfigInvalid, Busy (who has the vault), StorageFailed, IndexUnavailable.
         """
@@ -103,7 +95,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Idempotent. What was answered is on disk; a vector that is missing is made by who opens the vault next."""
+        """Idempotent. Answered calls are on disk; missing vectors are made when the vault is opened next."""
         with self._opening:
             self._closed = True
             if self._own:
@@ -113,8 +105,8 @@ class Memory:
     def extract(messages: Iterable[Message], *, session: str | None = None) -> list[ConversationChunk]:
         """Chat messages as chunks of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is stored.
 
-        A message is a mapping, `{"role": "user", "content": "…"}`; with `name` or `speaker`, `timestamp` and `session`
-        where they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A chunk
+        A message is a mapping, `{"role": "user", "content": "…"}`, with `name` or `speaker`, `timestamp` and `session`
+        if they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A chunk
         is of one session; `session` is that of the messages that name none. Times without an offset are local.
 
         Raises InvalidInput that names the message.
@@ -123,17 +115,17 @@ class Memory:
 
     def add(
         self,
-        leaf: ConversationChunk,
+        chunk: ConversationChunk,
         *,
         tags: Sequence[str] = (),
         project: str | None = None,
         source: str | None = NAME,
     ) -> Receipt:
-        """Store such a chunk as a note of kind `note`, dated when its first turn was said, and never twice: not
+        """Store such a chunk as a note of kind `note`, dated by its first turn, and never twice: not
         even after it was forgotten. Raises Refused for one that seems to hold a secret."""
         return self.append(
-            leaf.content, title=leaf.title, tags=tags, project=project, session=leaf.session, source=source,
-            created=leaf.began, once=True,
+            chunk.content, title=chunk.title, tags=tags, project=project, session=chunk.session, source=source,
+            created=chunk.began, once=True,
         )  # fmt: skip
 
     def append(
@@ -153,13 +145,12 @@ class Memory:
         once: bool = False,
     ) -> Receipt:
         """Store one note or log entry, durably; the same content again returns the first, with `once` also where that
-        was forgotten or replaced, unless `created` is after that. `created`: when it was said, if not now. Raises
+        was forgotten or replaced, unless `created` is after that. `created`: its date, if not now. Raises
         InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
-        return receipt(
+        return answers.receipt(
             self._ask(
-                "append", content=content, kind=kind, title=title, tags=list(tags), project=project,
-                supersedes=supersedes, session=session, expires=_said(expires), path=path, source=source,
-                created=_said(created), once=once or None,
+                "append", content=content, kind=kind, title=title, tags=tags, project=project, supersedes=supersedes,
+                session=session, expires=expires, path=path, source=source, created=created, once=once or None,
             )
         )  # fmt: skip
 
@@ -178,12 +169,11 @@ class Memory:
         mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
         explain: bool = False,
     ) -> SearchResult:
-        """The best passages for a question, and how sure it is that the answer is among them. Raises InvalidInput."""
-        return search_result(
+        """The best passages for a question, with the confidence that they answer it. Raises InvalidInput."""
+        return answers.search_result(
             self._ask(
-                "search", query=query, limit=limit, kinds=_listed(kinds), tags=_listed(tags), project=project,
-                since=_said(since), until=_said(until), path=path, include_archived=include_archived or None,
-                mode=mode, explain=explain or None,
+                "search", query=query, limit=limit, kinds=kinds, tags=tags, project=project, since=since, until=until,
+                path=path, include_archived=include_archived or None, mode=mode, explain=explain or None,
             )
         )  # fmt: skip
 
@@ -199,33 +189,32 @@ class Memory:
         project: str | None = None,
         budget_tokens: int | None = None,
     ) -> str:
-        """Text within a token budget: what fits a question, notes in full, or (without arguments) what a session should
-        start with. Raises InvalidInput, NotFound."""
+        """Text within a token budget: what answers a question, notes in full, or (without arguments) what a session
+        starts with. Raises InvalidInput, NotFound."""
         return self._ask(
-            "recall", query=query, ids=_listed(ids), path=path, lines=lines, phase=phase, kinds=_listed(kinds),
-            project=project, budget_tokens=budget_tokens,
+            "recall", query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds, project=project,
+            budget_tokens=budget_tokens,
         )["text"]  # fmt: skip
 
     def forget(self, target: str, *, reason: str | None = None) -> VaultStatus:
         """Take a note or log entry (id or path) out of every answer; its file stays. Raises NotFound, Refused."""
-        return vault_status(self._ask("forget", target=target, reason=reason, source=NAME))
+        return answers.vault_status(self._ask("forget", target=target, reason=reason, source=NAME))
 
     def restore(self, target: str) -> VaultStatus:
         """Bring a forgotten note or log entry back, byte for byte. Raises NotFound, Refused."""
-        return vault_status(self._ask("restore", target=target))
+        return answers.vault_status(self._ask("restore", target=target))
 
     def compact(self) -> CompactionResult:
-        """File the fresh notes under topics, now. Raises Busy, Refused for a vault that cannot be written,
-        StorageFailed."""
-        return filed(self._ask("compact"))
+        """File the fresh notes under topics, now. Raises Busy, Refused for a read-only vault, StorageFailed."""
+        return answers.compaction_result(self._ask("compact"))
 
     def tree(self) -> list[TopicSummary]:
-        """The topics at the top, each with those below."""
-        return list(map(topic, self._ask("tree")["topics"]))
+        """The top topics, each with those below it."""
+        return list(map(answers.topic_summary, self._ask("tree")["topics"]))
 
     def settled(self, *, deadline_s: float = SETTLE_S) -> bool:
-        """Wait until every note has its vectors; False where no model is there to make them, so that words alone find
-        notes. Raises DeadlineExceeded."""
+        """Wait until every note has its vectors; False if no model is there to make them, so that search finds words
+        only. Raises DeadlineExceeded."""
         until = time.monotonic() + deadline_s
         while True:
             facts = self._ask("status")
@@ -244,10 +233,11 @@ class Memory:
         client = PERSON if operation in _PERSONS_OWN else NAME
         deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
         own = partial(self._perform, deadline_s=deadline_s)
-        return ask(self._settings, operation, arguments, own, client=client, deadline_s=deadline_s, wait_s=self._wait_s)
+        values = {name: _json_value(value) for name, value in arguments.items()}
+        return ask(self._settings, operation, values, own, client=client, deadline_s=deadline_s, wait_s=self._wait_s)
 
     def _perform(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
-        """With an engine of this process, which is opened at the first call that finds no daemon."""
+        """With an engine in this process, which is opened by the first call that finds no daemon."""
         with self._opening:
             self._must_be_open()
             if self._own is None:
@@ -260,9 +250,7 @@ class Memory:
             raise InvalidInput("this memory is closed", hint="open it again: Memory.open(vault)")
 
 
-def _said(moment: datetime | str | None) -> str | None:
-    return moment.isoformat() if isinstance(moment, datetime) else moment
-
-
-def _listed(names: Sequence[str] | None) -> list[str] | None:
-    return None if names is None else list(names)
+def _json_value(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return list(cast("Sequence[str]", value)) if isinstance(value, (list, tuple)) else value
