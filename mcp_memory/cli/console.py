@@ -87,7 +87,7 @@ def fail(message: str, hint: str | None) -> None:
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Generator[Callable[..., None] | None]:
     """A bar on standard error that disappears with the block. Yields what updates it (`completed`, `total`,
-    `description`), or None if that is no terminal."""
+    `description`), or None if that is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import engine_client
@@ -45,10 +45,11 @@ async def _perform(settings: Settings, operation: str, arguments: Mapping[str, A
         return await engine.perform(operation, arguments)
 
 
-class EngineSession:
+class EngineSession(ExitStack):
     """Many questions in one `with` block: an engine of our own stays open."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__()
         self._settings = settings
         self._own: InProcess | None = None
         self.is_served: bool | None = None
@@ -67,13 +68,5 @@ class EngineSession:
 
     def _in_process(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
         self._own = InProcess(self._settings, print_status)
+        self.callback(self._own.close)
         return self._own.perform(operation, arguments, deadline_s)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._own:
-            self._own.close()

@@ -58,7 +58,7 @@ async def answer(
     """`environ`: the variables that the hook carries, see `hook_input.MARKS`. Raises Unusable for an unknown event or
     unusable input, and what the engine raises."""
     if event not in EVENTS:
-        raise Unusable("no event that is known", hint=f"one of {', '.join(EVENTS)}")
+        raise Unusable("unknown event", hint=f"one of {', '.join(EVENTS)}")
     if event == FLUSH:
         text = str((await perform("flush", {}))["text"])
         return HookAnswer(_context(FLUSH, text) if text else b"", {})

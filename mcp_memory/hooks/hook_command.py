@@ -110,7 +110,7 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
     try:
         return float(str(chosen))
     except ValueError as error:
-        raise ConfigInvalid(f"hooks.{key} is no number") from error
+        raise ConfigInvalid(f"hooks.{key} is not a number") from error
 
 
 def read_input() -> bytes:
@@ -179,12 +179,12 @@ def _parse(arguments: Sequence[str]) -> HookOptions:
     """By hand: argparse takes longer to import than the daemon to answer, and ends the process. Raises Unusable."""
     event = arguments[0] if arguments else ""
     if not event.isascii() or not event.replace("-", "").isalpha():
-        raise Unusable("no event that is known", hint="mcp-memory hook --help")
+        raise Unusable("unknown event", hint="mcp-memory hook --help")
     found: dict[str, str] = {}
     rest = iter(arguments[1:])
     for word in rest:
         name, has_value, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or name not in {"client", "vault", "config"}:
-            raise Unusable("an option that is not known", hint="mcp-memory hook --help")
+            raise Unusable("unknown option", hint="mcp-memory hook --help")
         found[name] = value if has_value else next(rest, "")
     return HookOptions(event, **found)

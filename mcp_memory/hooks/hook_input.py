@@ -38,9 +38,9 @@ class HookInput:
         try:
             table: dict[str, Any] = {**json.loads(data.decode("utf-8-sig", "replace"))}
         except (ValueError, RecursionError) as error:
-            raise Unusable("the input is no JSON") from error
+            raise Unusable("the input is not JSON") from error
         except TypeError as error:
-            raise Unusable("the input is no JSON object") from error
+            raise Unusable("the input is not a JSON object") from error
         texts = {key: value for key, value in table.items() if isinstance(value, str)}
         self.session = texts.get("session_id", "")[:MOST_NAME_CHARS]
         self.cwd = texts.get("cwd", "")

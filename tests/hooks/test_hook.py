@@ -127,14 +127,14 @@ def test_the_report_names_what_was_given(filled: Place):
     assert (told["session"], told["given"], told["silent"]) == ("reported", 1, 1)
     assert next(found["titles"][note]["title"] for note in told["notes"]) == PORT
     assert found["silent_prompts"] == 1 and found["prompts"] == 2 and found["p99_ms"] >= found["p50_ms"] > 0
-    assert found["failures"]["the input is no JSON"] >= 1
+    assert found["failures"]["the input is not JSON"] >= 1
     assert (found["late_starts"], found["late_prompts"]) == (1, 1)
     assert found["degraded"] == {"keywords only: the embedding model is unavailable": 2}
     doctor = filled.run("doctor").out
     assert "gave agents nothing: 1 of the last" in doctor and "session starts, 1 of the last" in doctor
     drawn = filled.run("hooks", "report").ok().out
     assert "1 of the last" in drawn and "prompts: keywords only: the embedding model is unavailable" in drawn
-    assert PORT in drawn and "reported" in drawn and "the input is no JSON" in drawn
+    assert PORT in drawn and "reported" in drawn and "the input is not JSON" in drawn
     assert "longer than [hooks] allows" in drawn and "deadline_exceeded" not in drawn
 
 

@@ -49,12 +49,12 @@ def doctor(cli: CommandContext, fix: bool, accept: bool, clients: bool) -> None:
     if not settings.vault_path.is_dir():
         raise no_vault(settings)
     done: list[str] = []
-    found = check_state(settings)
+    found = list(check_state(settings))
     if fix:
         if not cli.as_json:
             say_all(_lines(finding for finding in found if finding.fixable))
         done += mend(settings)
-        found = check_state(settings)
+        found = list(check_state(settings))
         if not cli.as_json:
             say_all(_lines(finding for finding in _ask_engine(cli) if finding.fixable))
         done += cli.ask("fix")["done"]

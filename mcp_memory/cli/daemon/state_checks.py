@@ -31,12 +31,9 @@ LATE_SHARE = 0.1
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def check_state(settings: Settings) -> list[Finding]:
+def check_state(settings: Settings) -> Iterator[Finding]:
     """What is wrong with the state folder, and whether a daemon runs."""
-    return list(_findings(settings, settings.state))
-
-
-def _findings(settings: Settings, state: StateFolder) -> Iterator[Finding]:
+    state = settings.state
     for place in _exposed(state):
         severity = "error" if place == state.tokens else "warning"
         remedy = f"mcp-memory doctor --fix, or: chmod go-rwx {shlex.quote(str(place))}"
@@ -47,7 +44,7 @@ def _findings(settings: Settings, state: StateFolder) -> Iterator[Finding]:
         yield Finding("error", what, remedy, fixable=True)
     for place in _in_the_way(state):
         remedy = "mcp-memory doctor --fix removes it and rebuilds the index from the files"
-        yield Finding("error", f"{place} is in the place of the index", remedy, fixable=True)
+        yield Finding("error", f"{place} is where the index should be", remedy, fixable=True)
     yield from _late_hooks(state)
     if changes := settings_in_force.find_changes(settings):
         what = f"changed since the daemon started, so not in effect yet: {settings_in_force.describe_changes(changes)}"
