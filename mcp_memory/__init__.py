@@ -35,14 +35,14 @@ errors        one tree of errors
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than a hook to start
 if TYPE_CHECKING:
     from mcp_memory.library.memory import Memory as Memory
-    from mcp_memory.text.conversation.conversation_chunks import ConversationChunk as Leaf
+    from mcp_memory.text.conversation.conversation_chunks import ConversationChunk as ConversationChunk
 
-__all__ = ["Leaf", "Memory", "__version__"]
+__all__ = ["ConversationChunk", "Memory", "__version__"]
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "Leaf": "mcp_memory.text.conversation.conversation_chunks.ConversationChunk",
+    "ConversationChunk": "mcp_memory.text.conversation.conversation_chunks.ConversationChunk",
     "Memory": "mcp_memory.library.memory.Memory",
 }
 

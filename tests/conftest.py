@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.runtime import telemetry
 
 telemetry.switch_off()

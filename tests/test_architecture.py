@@ -31,12 +31,12 @@ SEARCH_ARGUMENT = "include_archived"
 """An argument of `memory_search` that has come through every layer since the first version."""
 
 # The limit is today's figure where that is beyond the target, so that it can only fall: (limit, target).
-PACKAGE_LINES = (50_400, 42_000)
+PACKAGE_LINES = (47_700, 42_000)
 MODULES_A_FOLDER = (16, 16)
 FOLDER_LINES = (3_000, 3_000)
-LONG_MODULES = (9, 0)
+LONG_MODULES = (0, 0)
 REPEATED_CLASSES = (0, 0)
-REPEATED_MODULES = (3, 0)
+REPEATED_MODULES = (0, 0)
 ARGUMENT_FILES = (4, 4)
 APPEND_MODULES = (6, 5)
 SEARCH_MODULES = (5, 5)
@@ -212,6 +212,7 @@ def chain_of(task: Task[Any], frame: FrameType | None, last: str) -> list[str]:
         thread.append(frame.f_globals["__name__"])
         frame = frame.f_back
     ours = [name for name in [*passed, *reversed(thread), last] if name.startswith("mcp_memory.")]
+    ours = [name for name in ours if name != "mcp_memory.runtime.threads"]  # a hop to a thread, as `await` is one
     return [name.removeprefix("mcp_memory.") for name in dict.fromkeys(ours)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mcp_memory.cli.console import print_status
 from mcp_memory.daemon import engine_client
 from mcp_memory.errors import NotFound
-from mcp_memory.library.in_process import InProcess
+from mcp_memory.library.background_engine import InProcess
 from mcp_memory.settings.settings import Settings
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.base import Progress
 from mcp_memory.embedders.child import answering
-from mcp_memory.embedders.compiled import (
+from mcp_memory.embedders.compiled_models import (
     MODEL_FILE,
     TOKENIZER_FILE,
     CompiledModel,

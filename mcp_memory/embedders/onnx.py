@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_memory.embedders.compiled import MODEL_FILE, TOKENIZER_FILE, CompiledModel, fingerprint
+from mcp_memory.embedders.compiled_models import MODEL_FILE, TOKENIZER_FILE, CompiledModel, fingerprint
 from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry

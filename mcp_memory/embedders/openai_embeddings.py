@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from mcp_memory.embedders.base import EmbedderConfig, Progress
 from mcp_memory.embedders.inputs import prepared, prompts_mark
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.runtime import endpoint, telemetry
+from mcp_memory.runtime import model_endpoint, telemetry
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,8 +35,8 @@ FIRST_PAUSE_S = 0.25
 
 def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> OpenAIEmbedder:  # noqa: ARG001 -- a provider's signature
     """Calls the endpoint once, to learn the dimension. Raises ConfigInvalid, EmbedderUnavailable."""
-    endpoint.check("embedder", config.endpoint, config.model)
-    progress(f"asking {endpoint.public(config.endpoint)} for {config.model}")
+    model_endpoint.check("embedder", config.endpoint, config.model)
+    progress(f"asking {model_endpoint.public(config.endpoint)} for {config.model}")
     return OpenAIEmbedder(config, os.environ.get(config.api_key_env, ""))
 
 
@@ -51,7 +51,7 @@ class OpenAIEmbedder:
 
         self._config = config
         self._url = config.endpoint.rstrip("/") + "/embeddings"
-        self._place = endpoint.public(config.endpoint)
+        self._place = model_endpoint.public(config.endpoint)
         self._closed = threading.Event()
         self._client = httpx2.Client(headers={"Authorization": f"Bearer {api_key}"} if api_key else {})
         self.dimension = 0
@@ -102,9 +102,9 @@ class OpenAIEmbedder:
                 status = response.status_code
                 if status == 200:
                     return self._vectors(response, len(inputs))
-                fault = f"answers {status}{endpoint.reason(response.content)}"
+                fault = f"answers {status}{model_endpoint.reason(response.content)}"
                 if status not in (408, 409, 425, 429) and status < 500:
-                    hints = endpoint.hints("embedder", self._config.model, self._config.api_key_env)
+                    hints = model_endpoint.hints("embedder", self._config.model, self._config.api_key_env)
                     raise EmbedderUnavailable(f"{self._place} {fault}", hint=hints.get(status))
                 wanted_s = retry_after_s(response.headers.get("Retry-After"), time.time())
             delay_s = wanted_s if wanted_s is not None else pause_s * random.uniform(0.5, 1)  # noqa: S311 -- jitter

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
 from mcp_memory.embedders.child import run_child
-from mcp_memory.embedders.compiled import CompiledModel, Recipe, folder_for, read_compiled
+from mcp_memory.embedders.compiled_models import CompiledModel, Recipe, folder_for, read_compiled
 from mcp_memory.embedders.compiler import job_to_json
-from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import ModelSource, locate
 from mcp_memory.embedders.onnx import OnnxEmbedder
+from mcp_memory.embedders.torch_embedder import TorchEmbedder
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 
 PRECISIONS = ("int8", "fp32", "torch")

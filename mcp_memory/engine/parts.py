@@ -45,7 +45,7 @@ from mcp_memory.search.filters import filters_from
 from mcp_memory.search.near_duplicates import NearDuplicates
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
-from mcp_memory.summarizers.choose import open_summarizer
+from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
 from mcp_memory.vault.marker import Marker

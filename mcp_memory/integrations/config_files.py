@@ -21,9 +21,9 @@ from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.integrations import jsonc, toml
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, decode
 from mcp_memory.models import Etag
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
-from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.storage.folders import etag_of, opened_file, opened_root
 from mcp_memory.storage.publish import CompareResult, Publisher, PublishTarget
 from mcp_memory.storage.temp_files import NEW_FILE_MODE

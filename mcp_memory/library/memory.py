@@ -16,7 +16,7 @@ from mcp_memory.daemon.engine_client import ask, compaction_s
 from mcp_memory.errors import DeadlineExceeded, InvalidInput
 from mcp_memory.library import answers
 from mcp_memory.library.answers import CompactionResult, TopicSummary, VaultStatus
-from mcp_memory.library.in_process import InProcess
+from mcp_memory.library.background_engine import InProcess
 from mcp_memory.models import Receipt, SearchResult
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.settings.settings import Settings, load

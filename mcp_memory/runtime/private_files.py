@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
-from mcp_memory.runtime.renames import REFUSALS, KernelRenames, publish_free, sync
+from mcp_memory.runtime.atomic_rename import REFUSALS, KernelRenames, publish_free, sync
 
 _RENAMES = KernelRenames()
 

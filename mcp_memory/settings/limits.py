@@ -75,8 +75,8 @@ PRECISIONS = ("int8", "fp32", "torch")
 _REGISTRIES = {
     "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),
     "index.engine": (IndexConfig().engine, "mcp_memory.index:INDEXES"),
-    "embedder.provider": (EmbedderConfig().provider, "mcp_memory.embedders.choose:EMBEDDERS"),
-    "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.choose:SUMMARIZERS"),
+    "embedder.provider": (EmbedderConfig().provider, "mcp_memory.embedders.open_embedder:EMBEDDERS"),
+    "summarizer.provider": (SummarizerConfig().provider, "mcp_memory.summarizers.open_summarizer:SUMMARIZERS"),
 }
 """Key → the shipped name, and the place of its registry."""
 

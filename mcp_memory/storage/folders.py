@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
 from mcp_memory.models import Etag
-from mcp_memory.runtime.renames import sync
+from mcp_memory.runtime.atomic_rename import sync
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.storage.path_rules import already_exists, fold, split
 from mcp_memory.text.escape_invisible import printable

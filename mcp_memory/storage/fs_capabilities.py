@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from mcp_memory.models import Etag
-from mcp_memory.runtime.renames import REFUSALS, KernelRenames
+from mcp_memory.runtime.atomic_rename import REFUSALS, KernelRenames
 from mcp_memory.storage.temp_files import TempName
 
 _EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, Problem
+from mcp_memory.runtime.atomic_rename import KernelRenames, exists, move_free, sync
 from mcp_memory.runtime.os_errors import reason
-from mcp_memory.runtime.renames import KernelRenames, exists, move_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file, opened_folder
 from mcp_memory.storage.listing import list_notes
 from mcp_memory.storage.locks import PathLocks

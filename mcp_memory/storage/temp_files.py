@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from mcp_memory.models import Etag
-from mcp_memory.runtime.renames import sync
+from mcp_memory.runtime.atomic_rename import sync
 from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES
 
 NEW_FILE_MODE = 0o600

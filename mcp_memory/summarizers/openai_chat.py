@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
-from mcp_memory.runtime import endpoint, telemetry
+from mcp_memory.runtime import model_endpoint, telemetry
 from mcp_memory.summarizers.base import MOST_ANSWER_BYTES, LlmReply, Prompt
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.fallback import FallbackSummarizer
@@ -30,7 +30,7 @@ _POLL_S = 0.1
 
 def open_endpoint(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     """Sends nothing yet. Raises ConfigInvalid."""
-    endpoint.check("summarizer", config.endpoint, config.model)
+    model_endpoint.check("summarizer", config.endpoint, config.model)
     api_key = os.environ.get(config.api_key_env, "").strip()
     if not (api_key.isascii() and api_key.isprintable()):
         raise ConfigInvalid(f"the environment variable {config.api_key_env} holds no key", hint="a key is one line")
@@ -43,7 +43,7 @@ class OpenAIChat:
     def __init__(self, config: SummarizerConfig, api_key: str) -> None:
         telemetry.switch_off()
         self._config = config
-        self._place = endpoint.public(config.endpoint)
+        self._place = model_endpoint.public(config.endpoint)
         self._headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
         self._closed = threading.Event()
         self.name = config.model
@@ -98,8 +98,8 @@ class OpenAIChat:
         except httpx2.HTTPError as error:
             return SummarizerUnavailable(f"{self._place} cannot be reached ({type(error).__name__})")
         if response.status_code != 200:
-            hints = endpoint.hints("summarizer", self._config.model, self._config.api_key_env)
-            fault = f"{self._place} answers {response.status_code}{endpoint.reason(body or b'')}"
+            hints = model_endpoint.hints("summarizer", self._config.model, self._config.api_key_env)
+            fault = f"{self._place} answers {response.status_code}{model_endpoint.reason(body or b'')}"
             return SummarizerUnavailable(fault, hint=hints.get(response.status_code))
         if body is None:
             return LlmReply("", prompt.most_tokens, cut=True)

@@ -17,9 +17,9 @@ from pathlib import Path
 from ulid import ULID
 
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
+from mcp_memory.runtime.atomic_rename import KernelRenames, publish_free, sync
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file, sync_folder
-from mcp_memory.runtime.renames import KernelRenames, publish_free, sync
 from mcp_memory.storage.folders import opened_root
 from mcp_memory.storage.path_rules import validate_existing
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import anyio
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import NotePath

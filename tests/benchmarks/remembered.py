@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 
 MOST_REAL = 10_000
 NOISE = 0.02

@@ -23,7 +23,7 @@ import numpy as np
 
 from mcp_memory.daemon.serve import SWITCH_S
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.errors import StillReading
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters

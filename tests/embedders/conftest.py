@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 
 WORDS = [
     "the",

@@ -16,13 +16,13 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.child import run_child
-from mcp_memory.embedders.choose import open_embedder
-from mcp_memory.embedders.compiled import Recipe, folder_for, read_compiled
+from mcp_memory.embedders.compiled_models import Recipe, folder_for, read_compiled
 from mcp_memory.embedders.compiler import SAMPLES, compile_model
-from mcp_memory.embedders.in_process import TorchEmbedder
 from mcp_memory.embedders.locate import from_folder
 from mcp_memory.embedders.onnx import OnnxEmbedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.embedders.sentence_transformer import compiled_model, open_source
+from mcp_memory.embedders.torch_embedder import TorchEmbedder
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 
 TEXTS = [*SAMPLES, "release notes", "where is the train to osaka?", "we keep it because " * 30]

@@ -19,7 +19,7 @@ RESTED = """
 import sys
 from pathlib import Path
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.embedders.idle_unload import IdleUnloadEmbedder
 
 def resident_mb():

@@ -12,8 +12,8 @@ import pytest
 
 from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import EMBEDDERS, open_embedder
 from mcp_memory.embedders.locate import BUNDLED_PACKAGE, DEFAULT_MODEL, from_folder, from_package, hub_name, locate
+from mcp_memory.embedders.open_embedder import EMBEDDERS, open_embedder
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 from tests.embedders.fake_hub import FakeHub
 

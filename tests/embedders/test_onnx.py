@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
 from mcp_memory.embedders.compiler import SAMPLES
 from mcp_memory.embedders.inputs import prepared, prompts_mark
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.errors import EmbedderUnavailable
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.embedders.openai_embeddings import MAX_CHARS, retry_after_s
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving

@@ -18,7 +18,7 @@ EMBED = """
 import json, sys
 from pathlib import Path
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 embedder = open_embedder(EmbedderConfig(), Path(sys.argv[1]))
 vectors = embedder.embed_documents(["tea", "a train to Osaka"])
 embedder.embed_query("tea")

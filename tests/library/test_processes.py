@@ -99,7 +99,7 @@ def test_the_package_starts_without_it() -> None:
 def test_an_unknown_name_is_none_of_the_package() -> None:
     import mcp_memory
 
-    assert {"Memory", "Leaf"} <= set(mcp_memory.__all__)
+    assert {"Memory", "ConversationChunk"} <= set(mcp_memory.__all__)
     assert all(getattr(mcp_memory, name) for name in mcp_memory.__all__)
     assert not hasattr(mcp_memory, "Memories")
     assert issubclass(NotRunning, Exception)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.runtime.renames import KernelRenames
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
 from tests.support.world import World, more

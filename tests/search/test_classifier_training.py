@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.evaluation.metrics import share_below
 from mcp_memory.search.classifier_training import PASSAGES, QUESTIONS, ClassifierTraining, TrainedClassifier, examples

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import LexicalRanking, ScoredRows, Upsert
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.choose import open_embedder
+from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.runtime import telemetry
 from tests.soak.options import options_from
 from tests.soak.run import soak

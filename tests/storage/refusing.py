@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from mcp_memory.runtime.renames import KernelRenames
+from mcp_memory.runtime.atomic_rename import KernelRenames
 
 LACKS = [("exchange",), ("exchange", "rename_free"), ("exchange", "rename_free", "link"), ("rename_free",)]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.runtime.renames import KernelRenames
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.storage.locks import PathLocks
 from tests.storage.refusing import RefusingRenames

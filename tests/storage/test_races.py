@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import NotFound, PreconditionFailed
-from mcp_memory.runtime.renames import KernelRenames
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.storage.refusing import RefusingRenames
 

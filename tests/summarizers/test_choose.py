@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.summarizers.choose import SUMMARIZERS, open_summarizer
 from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.summarizers.open_summarizer import SUMMARIZERS, open_summarizer
 
 
 def test_the_default_needs_nothing(tmp_path: Path, request_of_notes):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteState
-from mcp_memory.runtime.renames import KernelRenames
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, ShareManifest, plan_share

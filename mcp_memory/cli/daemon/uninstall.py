@@ -137,7 +137,7 @@ def _remove(places: Sequence[Path]) -> None:
 
 
 def _compiled(parent: Path) -> list[Path]:
-    """The models that we compiled: `embedders.compiled` puts a hash into their folders' names and a manifest inside."""
+    """The models that we compiled: a hash is in their folders' names, and a manifest inside."""
     named = re.compile(r".+-[0-9a-f]{12}")
     return [p for p in sorted(_folders(parent)) if named.fullmatch(p.name) and (p / "manifest.json").is_file()]
 

@@ -19,9 +19,9 @@ from typing import Any, cast
 
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NotePath
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
-from mcp_memory.runtime.renames import KernelRenames
 from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.folders import etag_of as etag_at

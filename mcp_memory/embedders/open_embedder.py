@@ -14,7 +14,7 @@ EMBEDDERS = Registry(
         "auto": "mcp_memory.embedders.sentence_transformer:open_auto",
         "sentence-transformers": "mcp_memory.embedders.sentence_transformer:open_named",
         "openai": "mcp_memory.embedders.openai_embeddings:open_endpoint",
-        "none": "mcp_memory.embedders.choose:refuse",
+        "none": "mcp_memory.embedders.open_embedder:refuse",
     },
 )
 """Provider → a function `(config, cache, progress) -> Embedder`; others through the group `mcp_memory.embedder`."""
