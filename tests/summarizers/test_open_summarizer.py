@@ -27,7 +27,7 @@ def test_the_names_are_known_and_others_are_not(tmp_path: Path):
         open_summarizer(SummarizerConfig(provider="magic"), tmp_path / "spent.json")
 
 
-@pytest.mark.parametrize("module", ["config", "base", "choose"])
+@pytest.mark.parametrize("module", ["config", "base", "open_summarizer"])
 def test_nothing_heavy_is_imported_before_it_is_wanted(module: str):
     program = (
         f"import sys; before = set(sys.modules); import mcp_memory.summarizers.{module}\n"
