@@ -20,11 +20,15 @@ telemetry.switch_off()
 from tests.support.world import World, made  # noqa: E402 -- brings what reads those switches
 
 HERE = Path(__file__).parent
-FAST = frozenset({"extraction", "guide", "integrations", "settings", "summarizers", "text", "topics", "transfer"})
+FAST = frozenset({"extraction", "integrations", "settings", "summarizers", "text", "topics", "transfer"})
 """The rooms whose tests start no daemon and load no model: they run on every supported Python, in half a minute."""
 
-THOROUGH = frozenset({"test_linear", "test_shapes", "test_beside_an_editor"})
-"""Of these the modules that take minutes."""
+THOROUGH = frozenset({
+    "test_linear", "test_shapes", "test_beside_an_editor", "test_patterns", "test_guide", "test_huge_notes",
+    "test_a_huge_message_takes_time_that_grows_with_it_alone",
+})  # fmt: skip
+"""Of these the modules and tests that take long, or look at the source alone."""
+
 
 LONGEST_FIRST = (
     "embedders/test_compile.py", "text/test_linear.py", "daemon", "eval", "promises", "clients", "hooks", "library",
@@ -45,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank(item.path))
     for item in items:
         room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
-        is_slow = item.path.stem in THOROUGH or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        is_slow = {item.path.stem, item.name} & THOROUGH or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())}
         if room in FAST and not is_slow:
             item.add_marker(pytest.mark.fast)
 

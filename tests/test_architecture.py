@@ -59,7 +59,6 @@ class Measure:
 # -- the size and shape of the source ------------------------------------------------------------------------------
 
 
-@pytest.mark.fast
 def test_the_source_keeps_its_measures():
     naming = files_naming(SEARCH_ARGUMENT)
     measures = [
@@ -84,6 +83,11 @@ def lines() -> dict[Path, int]:
 @cache
 def trees() -> dict[Path, ast.Module]:
     return {file: ast.parse((CHECKOUT / file).read_text()) for file in lines()}
+
+
+@cache
+def syntax(file: Path) -> ast.Module:
+    return ast.parse((CHECKOUT / file).read_text())
 
 
 def folders() -> Counter[str]:
@@ -169,7 +173,6 @@ def judge(measures: list[Measure]) -> None:
 _caller: ContextVar[Task[Any] | None] = ContextVar("caller", default=None)
 
 
-@pytest.mark.fast
 @pytest.mark.anyio
 async def test_an_append_and_a_search_pass_few_modules(world: World, monkeypatch: pytest.MonkeyPatch):
     async with world.engine() as engine:
@@ -216,7 +219,6 @@ def chain_of(task: Task[Any], frame: FrameType | None, last: str) -> list[str]:
     return [name.removeprefix("mcp_memory.") for name in dict.fromkeys(ours)]
 
 
-@pytest.mark.fast
 def test_nothing_outside_the_engine_reaches_into_its_parts():
     wrong = [
         f"{file}:{number}"
@@ -228,7 +230,6 @@ def test_nothing_outside_the_engine_reaches_into_its_parts():
     assert wrong == []
 
 
-@pytest.mark.fast
 def test_no_test_module_imports_from_another():
     """What several share is in tests/support or a conftest.py."""
     wrong = [
