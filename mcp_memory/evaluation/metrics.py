@@ -47,10 +47,11 @@ class RetrievalScore:
 
 @dataclass(frozen=True, slots=True)
 class RecallScore:
-    """The lines that `memory_recall` shows, by budget."""
+    """The lines that `memory_recall` shows, and the tokens of its whole text, by budget."""
 
     question: EvalQuestion
     shown: Mapping[int, set[Line]]
+    tokens: Mapping[int, int]
 
 
 def score(answer: RetrievalScore, lengths: LineLengths, budgets: Iterable[int] = BUDGETS) -> dict[str, float]:
@@ -171,11 +172,16 @@ class Interval:
 
 def interval(values: Sequence[float]) -> Interval:
     """Takes at least one value, one for each question."""
-    drawn = np.array(values, dtype=np.float64)
+    return ratio_interval([(value, 1) for value in values])
+
+
+def ratio_interval(parts: Sequence[tuple[float, float]]) -> Interval:
+    """Takes what counts and of how much, for each question; returns the ratio of their sums."""
+    drawn = np.array(parts, dtype=np.float64)
     picks = np.random.default_rng(1).integers(0, len(drawn), (ROUNDS, len(drawn)))
-    means = drawn[picks].mean(axis=1)
-    low, high = np.quantile(means, [(1 - SURE) / 2, (1 + SURE) / 2])
-    return Interval(float(drawn.mean()), float(low), float(high))
+    counted, of = drawn[picks].sum(axis=1).T
+    low, high = np.quantile(counted / of, [(1 - SURE) / 2, (1 + SURE) / 2])
+    return Interval(float(drawn[:, 0].sum() / drawn[:, 1].sum()), float(low), float(high))
 
 
 def paired(before: Sequence[float], after: Sequence[float]) -> Interval:

@@ -39,6 +39,8 @@ class EvaluationReport:
     confidences: Mapping[str, Sequence[float]] = field(default_factory=dict[str, list[float]])
     """Of the `ANSWERABLE` questions, and of each unanswerable category."""
     thresholds: Sequence[float] = ()
+    tokens: Mapping[int, float] = field(default_factory=dict[int, float])
+    """Of what `memory_recall` returns within each budget, the mean."""
 
     def silenced(self, kind: str, threshold: float) -> float:
         """Returns the share of these questions that would get no answer."""
@@ -81,9 +83,11 @@ def report(
 
 
 def recall_report(answers: Sequence[RecallScore], lengths: Mapping[str, LineLengths]) -> EvaluationReport:
-    """Reports the evidence alone."""
+    """Reports the evidence and the tokens alone."""
     scores = [recall_score(answer, lengths[answer.question.vault]) for answer in answers]
-    return EvaluationReport(scores, [answer.question.category for answer in answers], {}, {})
+    budgets = answers[0].tokens if answers else ()
+    tokens = {budget: interval([answer.tokens[budget] for answer in answers]).mean for budget in budgets}
+    return EvaluationReport(scores, [answer.question.category for answer in answers], {}, {}, tokens=tokens)
 
 
 def difference(whole: EvaluationReport, ablated: EvaluationReport, metric: str) -> Interval:
@@ -114,6 +118,7 @@ def as_json(found: EvaluationReport) -> dict[str, Any]:
             for kind in found.confidences
         },
         "latency_ms": _rounded(found.latency_ms, 2),
+        **({"tokens": dict(found.tokens)} if found.tokens else {}),
     }
 
 

@@ -20,21 +20,24 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.engine.requests import Mode
 from mcp_memory.errors import InvalidInput
+from mcp_memory.evaluation.context import ContextScore
 from mcp_memory.evaluation.metrics import FoundEvidence, Line, RecallScore, RetrievalScore
-from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
+from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan, QuestionSet, notes_of
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.searcher import SearchConfig
-from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.text.markdown.frontmatter import split_head
+from mcp_memory.text.markdown.logs import entries, is_log_path
+from mcp_memory.text.tokens import count_tokens
 from mcp_memory.vault.marker import MARKER, open_marker
 
 HITS = 100
 """Hits per question: turns of a dialogue are so short that 40 don't fill 2,000 tokens."""
 
-SHOWN_EVERY_S, COPY_S = 5.0, 600.0
+SHOWN_EVERY_S, COPY_S, BRIEF_MS = 5.0, 600.0, 60_000
 
 Tell = Callable[[str], None]
-T = TypeVar("T", RetrievalScore, RecallScore)
+T = TypeVar("T", RetrievalScore, RecallScore, ContextScore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,40 @@ async def recall(
         async with _engine(asked, config, tell) as engine:
             for question in (question for question in asked.questions if question.answerable):
                 texts = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
-                answers.append(RecallScore(question, {budget: quoted_lines(text) for budget, text in texts.items()}))
+                shown = {budget: quoted_lines(text) for budget, text in texts.items()}
+                tokens = {budget: count_tokens(text) for budget, text in texts.items()}
+                answers.append(RecallScore(question, shown, tokens))
     return _in_order(questions, answers)
+
+
+async def brief(questions: QuestionSet, config: EngineConfig, state: Path, tell: Tell) -> list[ContextScore]:
+    """Returns what the prompt hook tells with each prompt, in a session of its own; else as `run`."""
+    answers: list[ContextScore] = []
+    async for asked in _vaults(questions, state, tell):
+        async with _engine(asked, config, tell) as engine:
+            for prompt in (question for question in asked.questions if question.is_prompt):
+                session = {"session": f"eval/{prompt.id}", "project": prompt.project, "within_ms": BRIEF_MS}
+                # What lasts counts as seen by the session, in a kept state folder even by the next run's.
+                answer = await engine.perform("brief", {**session, "prompt": prompt.text, "lasting": False})
+                titles = await engine.perform("titles", {"ids": answer["notes"]})
+                paths = {note: entry["path"] for note, entry in titles["notes"].items()}
+                labels = (*prompt.gold, *prompt.also, *prompt.outdated)
+                texts = {
+                    path: (asked.place / "vault" / path).read_text(encoding="utf-8", errors="replace")
+                    for path in {*paths.values(), *(span.path for span in labels)}
+                }
+                notes = [_span(note, path, texts[path]) for note, path in paths.items()]
+                lines = {path: text.split("\n") for path, text in texts.items()}
+                answers.append(ContextScore(prompt, answer["text"], notes, lines))
+    return _in_order(questions, answers)
+
+
+def _span(note_id: str, path: str, text: str) -> GoldSpan:
+    """Returns the lines of a note, or of a log entry, whose id ends with its hash."""
+    for entry in entries(text, split_head(text).body_start) if is_log_path(path) else ():
+        if note_id.endswith(f"#{entry.hash}"):
+            return GoldSpan(path, entry.start_line, entry.end_line)
+    return GoldSpan(path, 1, text.count("\n") + 1)
 
 
 def _in_order(questions: QuestionSet, answers: Sequence[T]) -> list[T]:
@@ -119,7 +154,7 @@ async def _vaults(questions: QuestionSet, state: Path, tell: Tell) -> AsyncGener
     for number, (vault, mine) in enumerate(vaults.items(), 1):
         place = state / f"{questions.name}-{number}"
         copied = await in_thread(
-            lambda vault=vault, place=place: _copied(vault, place / "vault"),
+            lambda vault=vault, place=place: _copied(vault, place / "vault", questions.distractors),
             deadline_s=COPY_S,
             what="copying the vault",
         )
@@ -177,18 +212,20 @@ async def _ask(engine: Engine, question: EvalQuestion, mode: Mode, faults: dict[
     return RetrievalScore(question, hits, result.confidence, took_ms, result.signs)
 
 
-def _copied(vault: Path, target: Path) -> int:
-    """Copies the notes of a vault, removes what an earlier run left, and returns how many there are. The copy has the
-    vault's marker, which says where the managed folder is, or else a new one: so no engine adds its README."""
+def _copied(vault: Path, target: Path, distractors: Path | None) -> int:
+    """Copies the notes of a vault and the distractors, removes what an earlier run left, and returns how many notes
+    there are. The copy has the vault's marker, which says where the managed folder is, or else a new one: so no engine
+    adds its README."""
     with naming_the_cause(str(target)):
-        wanted, there = set(notes_of(vault)), set(notes_of(target))
-        for gone in there - wanted:
+        folders = [distractors, vault] if distractors else [vault]
+        wanted, there = {path: folder for folder in folders for path in notes_of(folder)}, set(notes_of(target))
+        for gone in there - wanted.keys():
             (target / gone).unlink()
-        for path in [*wanted, *([Path(MARKER)] if (vault / MARKER).is_file() else [])]:
+        for path, folder in [*wanted.items(), *([(Path(MARKER), vault)] if (vault / MARKER).is_file() else [])]:
             file = target / path
-            if path not in there or file.read_bytes() != (vault / path).read_bytes():
+            if path not in there or file.read_bytes() != (folder / path).read_bytes():
                 file.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(vault / path, file)
+                shutil.copyfile(folder / path, file)
     open_marker(target)
     return len(wanted)
 

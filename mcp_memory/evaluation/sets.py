@@ -3,15 +3,16 @@
 Each line is a JSON object: `{"id", "conv"?, "question", "category"?, "answerable"?, "gold": [{"path", "line",
 "end_line"?}]}`. `conv` names a folder below `vault/` that is a vault of its own; lines are 1-based; a path alone is the
 whole note. An unanswerable question has no gold. Another file beside `vault/` may hold prompts to agents,
-`{"id", "prompt", "wanted", "gold"}`: `wanted` says whether they need memory. `baselines.json`, beside the set's folder
-or in it, may hold figures of other programs.
+`{"id", "prompt", "wanted", "gold", "also"?, "outdated"?, "project"?}`: `wanted` says whether they need memory, `also`
+what helps without being needed, `outdated` what no longer holds. `baselines.json`, beside the set's folder or in it,
+may hold figures of other programs.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,16 +49,27 @@ class EvalQuestion:
     gold: tuple[GoldSpan, ...] = ()
     is_prompt: bool = False
     """A prompt to an agent, which may need nothing that is stored."""
+    project: str | None = None
+    also: tuple[GoldSpan, ...] = ()
+    outdated: tuple[GoldSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """`vaults` holds the vaults, or is the only one. `baselines`: other programs' figures by metric."""
+    """`vaults` holds the vaults, or is the only one. `baselines`: other programs' figures by metric. The notes of the
+    folder `distractors` answer nothing, and are searched with each vault."""
 
     name: str
     vaults: Path
     questions: Sequence[EvalQuestion]
     baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    distractors: Path | None = None
+
+    def among(self, distractors: Path) -> QuestionSet:
+        """Returns the same set with distractors. Raises NotFound if there is no such folder."""
+        if not distractors.is_dir():
+            raise NotFound(f"there is no folder {distractors}", hint="pass a folder of notes")
+        return replace(self, name=f"{self.name}+{distractors.resolve().name}", distractors=distractors)
 
     def by_vault(self) -> dict[Path, list[EvalQuestion]]:
         """Returns the questions of each vault, in order."""
@@ -151,12 +163,18 @@ def _question(line: bytes, golden: _Golden, place: str) -> EvalQuestion:
         row = json.loads(line.decode())
         conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
         golden.vault(conversation)
-        gold = tuple(golden.span(span, conversation) for span in row.get("gold") or ())
+        gold, also, outdated = (
+            tuple(golden.span(span, conversation) for span in row.get(label) or ())
+            for label in ("gold", "also", "outdated")
+        )
         answerable = bool(row.get("answerable", row.get("wanted", True)))
         if answerable and not gold:
             raise InvalidInput("an answerable question without gold")
         text = row["question"] if "question" in row else row["prompt"]
-        return EvalQuestion(str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row)
+        return EvalQuestion(
+            str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row,
+            row.get("project"), also, outdated,
+        )  # fmt: skip
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{place} is not UTF-8: {error.reason}", hint="save the file as UTF-8") from error
     except (InvalidInput, KeyError, ValueError, TypeError, AttributeError) as error:

@@ -12,6 +12,7 @@ from mcp_memory.evaluation.metrics import BUDGETS, FoundEvidence, RecallScore, R
 from mcp_memory.evaluation.report import EvaluationReport, difference, recall_report, report
 from mcp_memory.evaluation.running import HITS, quoted_lines
 from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
+from mcp_memory.text.tokens import count_tokens
 from tests.benchmarks.calls import Tool
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import Daemon, fresh
@@ -52,11 +53,11 @@ def _found(hit: dict[str, Any]) -> FoundEvidence:
 def _recalled(daemon: Daemon, asked: Sequence[EvalQuestion]) -> Iterator[RecallScore]:
     recall = Tool(daemon.port, "memory_recall", daemon.token)
     for question in asked:
-        shown = {}
+        shown, tokens = {}, {}
         for budget in BUDGETS:
-            result = recall.call({"query": question.text, "budget_tokens": budget})
-            shown[budget] = quoted_lines(result["content"][0]["text"])
-        yield RecallScore(question, shown)
+            text = recall.call({"query": question.text, "budget_tokens": budget})["content"][0]["text"]
+            shown[budget], tokens[budget] = quoted_lines(text), count_tokens(text)
+        yield RecallScore(question, shown, tokens)
 
 
 def _figures(name: str, found: EvaluationReport, metrics: Sequence[str], about: str = "") -> Iterator[Figure]:

@@ -168,3 +168,43 @@ def test_what_cannot_be_done_is_said(place: Place, arguments: tuple[str, ...], s
     ran = place.run("eval", *arguments)
     assert ran.code in (2, 4)
     assert said in ran.err
+
+
+def test_what_an_agent_is_told_with_prompts(place: Place, questions: Path) -> None:
+    (questions / "vault" / "memory").mkdir()
+    entries = "## 09:00 one\n\n- The queue was full of old letters.\n\n## 10:00 two\n\n- Deploys on Fridays stopped.\n"
+    (questions / "vault" / "memory" / "2026-10-01.md").write_text(f"# 2026-10-01\n\n{entries}")
+    queue, deploy, stopped = "notes/queue.md", "notes/deploy.md", {"path": "memory/2026-10-01.md", "line": 7}
+    rows = [
+        {"id": "a", "prompt": "which queue with Postgres did the team choose?", "gold": [queue], "category": "queue"},
+        {"id": "b", "prompt": "when do deploys run, on Fridays after lunch?", "gold": [stopped], "outdated": [deploy]},
+        {"id": "c", "prompt": "thanks!", "wanted": False, "gold": [], "category": "chitchat"},
+    ]
+    prompts = questions / "prompts.jsonl"
+    prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for _ in range(2):  # nothing is remembered of an earlier run
+        facts = place.run("eval", str(prompts), "--json", "--state", str(place.root / "kept")).ok().json["context"]
+        assert [facts[category]["n"] for category in ("queue", "all", "chitchat", "overall")] == [1, 1, 1, 3]
+        assert facts["overall"]["context_recall_all"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+        assert facts["overall"]["outdated_unmarked"]["mean"] == 1.0
+        assert 0 < facts["queue"]["context_precision_chars"]["mean"] < facts["queue"]["context_precision"]["mean"] <= 1
+        assert 10 < facts["queue"]["tokens"]["mean"] < 300 and "tokens" not in facts["chitchat"]
+    shown = place.run("eval", str(prompts)).ok().out
+    heading, *table = shown[shown.index("told with a prompt") :].splitlines()
+    assert heading.split()[-7:] == ["notes", "chars", "any", "all", "tokens", "silent", "old"]
+    assert [line.split()[0] for line in table[:6]] == ["queue", "all", "chitchat", "overall", "from", "to"]
+    assert "told with a prompt" not in place.run("eval", str(questions)).ok().out
+
+
+def test_distractors_are_searched_too(place: Place, questions: Path) -> None:
+    folder = place.root / "manuals"
+    folder.mkdir()
+    (folder / "queues.md").write_text("# Queues\n\nWhat about the queue? A queue is a queue.\n")
+    (folder / "notes").mkdir()
+    (folder / "notes" / "queue.md").write_text("never in place of the set's own note of that name\n")
+    run = place.root / "run.jsonl"
+    shown = place.run("eval", str(questions), "--distractors", str(folder), "--run", str(run)).ok().out
+    assert shown.lstrip().startswith("my-set+manuals ")
+    hits = {hit["path"] for line in run.read_text().splitlines() for hit in json.loads(line)["hits"]}
+    assert {"queues.md", "notes/queue.md"} <= hits and "never" not in run.read_text()
+    assert place.run("eval", str(questions), "--distractors", str(folder / "none")).code == 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
+    from mcp_memory.engine.config import EngineConfig
+    from mcp_memory.evaluation.context import ContextFigures
     from mcp_memory.evaluation.metrics import Interval
     from mcp_memory.evaluation.report import EvaluationReport
     from mcp_memory.evaluation.sets import QuestionSet
@@ -36,6 +38,9 @@ NAME_WIDTHS = (25, 60)
 @click.option("--ablate", "ablated", multiple=True, metavar="PART", help="Also without this part of the search.")
 @click.option("--recall", "with_recall", is_flag=True, help="Also what memory_recall returns, its whole text counted.")
 @click.option(
+    "--distractors", type=click.Path(path_type=Path), metavar="FOLDER", help="Search these notes too; none answers."
+)
+@click.option(
     "--run", "run_file", type=click.Path(dir_okay=False, path_type=Path), help="Write what came back to this file."
 )
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the index here, for the next run.")
@@ -47,33 +52,35 @@ def evaluate(
     budgets: tuple[int, ...],
     ablated: tuple[str, ...],
     with_recall: bool,
+    distractors: Path | None,
     run_file: Path | None,
     state: Path | None,
 ) -> None:
     """Measure how much of the evidence comes back within a token budget.
 
     SET is a folder with queries.jsonl (one question a line: {"id", "question", "gold": [{"path", "line"}]}) and
-    vault/, or a file beside a vault/ with questions or prompts ({"id", "prompt", "wanted", "gold": [path]}). The vault
-    is copied, and indexed with your configuration in a folder of its own; your vault and its daemon are left alone.
-    Figures come with their 95 % confidence interval. PART is words, dense, names, spelling, lexical, ceiling, section,
-    neighbour, unlisted, or a boost: lead, date, time, question.
+    vault/, or a file beside a vault/ with questions or prompts ({"id", "prompt", "wanted", "gold": [path], "also"?,
+    "outdated"?, "project"?}); for prompts, what an agent is told with each is measured too. The vault is copied, and
+    indexed with your configuration in a folder of its own; your vault and its daemon are left alone. Figures come with
+    their 95 % confidence interval. PART is words, dense, names, spelling, lexical, ceiling, section, neighbour,
+    unlisted, or a boost: lead, date, time, question.
 
     \b
     mcp-memory eval sets/docs                          the table
     mcp-memory eval sets/docs --ablate dense           and what vectors add
     mcp-memory eval sets/docs --recall                 and what of it memory_recall returns
-    mcp-memory eval sets/docs/prompts.jsonl            when to be silent
+    mcp-memory eval sets/docs/prompts.jsonl            when to be silent, and what belongs of what is told
     mcp-memory eval --own                              on your own notes
     mcp-memory --config new.toml eval --own --json     with another configuration
     """
     import anyio
 
     from mcp_memory.daemon.engine_client import engine_config
+    from mcp_memory.evaluation.context import context_figures, context_json
     from mcp_memory.evaluation.metrics import BUDGETS
-    from mcp_memory.evaluation.own import own_questions
     from mcp_memory.evaluation.report import as_json as as_facts
     from mcp_memory.evaluation.report import as_rows, difference, recall_report, report
-    from mcp_memory.evaluation.running import Variant, recall, run, state_folder, without
+    from mcp_memory.evaluation.running import Variant, brief, recall, run, state_folder, without
     from mcp_memory.evaluation.sets import read_set
     from mcp_memory.runtime.os_errors import naming_the_cause
 
@@ -81,21 +88,19 @@ def evaluate(
     settings = cli.settings
     config = engine_config(settings)
     variants = [Variant(search=config.search), *(without(part, config.search) for part in dict.fromkeys(ablated))]
-    if own and not config.root.is_dir():
-        raise NotFound(f"there is no vault at {config.root}", hint="check the path: mcp-memory config show")
-    questions = read_set(folder) if folder else own_questions(config, OWN_QUESTIONS)
-    if not questions.questions:
-        raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
+    questions = read_set(folder) if folder else _own_questions(config)
+    questions = questions.among(distractors) if distractors else questions
     lengths, chosen = questions.lengths(), sorted(set(budgets)) or BUDGETS
     with state_folder(state) as place:
         answers = anyio.run(run, questions, config, variants, place, print_status)
         recalls = anyio.run(recall, questions, config, chosen, place, print_status) if with_recall else []
-    bar = settings.confidence.weak_below
-    if any(question.is_prompt for question in questions.questions):
-        bar = settings.recall.phases["prompt"].least_confidence
+        has_prompts = any(question.is_prompt for question in questions.questions)
+        told = anyio.run(brief, questions, config, place, print_status) if has_prompts else []
+    bar = settings.recall.phases["prompt"].least_confidence if has_prompts else settings.confidence.weak_below
     whole, *others = (report(scores, lengths, chosen, bar) for scores in answers)
     ablations = {variant.name: other for variant, other in zip(variants[1:], others, strict=True)}
     recalled = recall_report(recalls, lengths) if recalls else None
+    context = context_figures(told) if told else None
     if run_file:
         with naming_the_cause(str(run_file)):
             run_file.write_text("".join(f"{row}\n" for row in as_rows(answers[0])), encoding="utf-8")
@@ -108,17 +113,15 @@ def evaluate(
         for name, other in ablations.items():
             yield cell(f"by {name}") + _gains(difference(whole, other, metric) for metric in metrics)
         if recalled:
-            figures = "".join(f"{recalled.figure(metric).mean:>11.3f}" for metric in recalled.metrics)
-            yield f"{cell('memory_recall')}{len(recalls):>6}{figures}"
-            yield cell("  compared with the hits") + _gains(
-                difference(recalled, whole, metric) for metric in recalled.metrics
-            )
+            yield from _recall_rows(recalled, whole, cell)
         if others or recalled:
             yield "\nby PART: what it adds; * marks a difference beyond chance (95 %, paired bootstrap)."
         if recalled:
             yield "memory_recall: its budget also pays for its own words, paths and headings."
         if own:
             yield f"\n{CAVEAT}"
+        if context:
+            yield from _context_table(context, cell)
 
     payload = {
         "set": questions.name,
@@ -126,6 +129,7 @@ def evaluate(
         **as_facts(whole),
         "without": {name: as_facts(other) for name, other in ablations.items()},
         **({"recall": as_facts(recalled)} if recalled else {}),
+        **({"context": context_json(context)} if context else {}),
         "baselines": questions.baselines,
     }
     cli.show(payload, lines())
@@ -138,6 +142,17 @@ def _check(folder: Path | None, budgets: tuple[int, ...], run_file: Path | None,
         raise InvalidInput("a budget is 50 to 1000000 tokens")
     if run_file and not run_file.parent.is_dir():
         raise NotFound(f"there is no folder {run_file.parent}", hint=f"make it, or write {run_file.name} elsewhere")
+
+
+def _own_questions(config: EngineConfig) -> QuestionSet:
+    from mcp_memory.evaluation.own import own_questions
+
+    if not config.root.is_dir():
+        raise NotFound(f"there is no vault at {config.root}", hint="check the path: mcp-memory config show")
+    questions = own_questions(config, OWN_QUESTIONS)
+    if not questions.questions:
+        raise NotFound("there is nothing to ask about", hint="no note holds a sentence of a few words")
+    return questions
 
 
 def _name_cell(names: Sequence[str]) -> Callable[[str], str]:
@@ -177,3 +192,30 @@ def _table(
             yield f"{cell(kind)}{len(confidences):>6}{shares}"
     if whole.latency_ms:
         yield f"a search takes {whole.latency_ms['p50']:.1f} ms, 95 of 100 at most {whole.latency_ms['p95']:.1f} ms"
+
+
+def _recall_rows(recalled: EvaluationReport, whole: EvaluationReport, cell: Callable[[str], str]) -> Iterator[str]:
+    from mcp_memory.evaluation.report import difference
+
+    evidence = "".join(f"{recalled.figure(metric).mean:>11.3f}" for metric in recalled.metrics)
+    yield f"{cell('memory_recall')}{len(recalled.scores):>6}{evidence}"
+    yield cell("  compared with the hits") + _gains(difference(recalled, whole, metric) for metric in recalled.metrics)
+    yield f"{cell('  mean tokens returned')}{'':>6}{''.join(f'{mean:>11.0f}' for mean in recalled.tokens.values())}"
+
+
+def _context_table(figures: Mapping[str, ContextFigures], cell: Callable[[str], str]) -> Iterator[str]:
+    from mcp_memory.evaluation.context import METRICS, TOKENS
+    from mcp_memory.evaluation.report import OVERALL
+
+    def row(found: ContextFigures, bound: str) -> str:
+        values = {metric: getattr(interval, bound) for metric, interval in found.metrics.items()}
+        texts = {metric: f"{value:.0f}" if metric == TOKENS else f"{value:.3f}" for metric, value in values.items()}
+        return "".join(f"{texts.get(metric, '–'):>11}" for metric in METRICS)
+
+    yield Heading(f"\n{cell('told with a prompt')}{'n':>6}{''.join(f'{title:>11}' for title in METRICS.values())}")
+    for category, found in figures.items():
+        yield f"{cell(category)}{found.prompts:>6}{row(found, 'mean')}"
+    for title, bound in (("  from", "low"), ("  to", "high")):
+        yield f"{cell(title)}{'':>6}{row(figures[OVERALL], bound)}"
+    yield "notes, chars: the share told that belongs; any, all: wanted prompts with any and all of their notes told, in"
+    yield "so many tokens; silent: of the prompts that want no memory; old: outdated notes told without a mark."

@@ -1,0 +1,35 @@
+"""The labels of the set of changed facts and look-alikes name what is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from mcp_memory.evaluation.sets import read_set
+from mcp_memory.text.markdown import frontmatter
+
+FOLDER = Path(__file__).with_name("changes")
+
+
+def test_prompts_are_labelled_note_by_note() -> None:
+    prompts = read_set(FOLDER / "prompts.jsonl").questions
+    assert len({prompt.id for prompt in prompts}) == len(prompts) >= 100
+    kinds = Counter(prompt.category for prompt in prompts if prompt.answerable)
+    assert kinds["changed"] >= 30 and kinds["look-alike"] >= 25
+    assert sum(not prompt.answerable for prompt in prompts) >= 25
+    for prompt in prompts:
+        assert prompt.is_prompt and prompt.project in {None, "parcel", "ledger"}
+        assert bool(prompt.gold) is prompt.answerable and bool(prompt.outdated) >= (prompt.category == "changed")
+        assert not {*prompt.gold, *prompt.also} & {*prompt.outdated}, prompt.id
+
+
+def test_what_is_outdated_was_stored_before_what_holds() -> None:
+    for prompt in read_set(FOLDER / "prompts.jsonl").questions:
+        if prompt.category == "changed":
+            newest = max(_created(span.path) for span in prompt.gold)
+            assert all(_created(span.path) < newest for span in prompt.outdated), prompt.id
+
+
+def _created(path: str) -> str:
+    document = frontmatter.parse((FOLDER / "vault" / path).read_text(encoding="utf-8"))
+    return str(document.meta["created"])[:16].replace("T", " ") if document.meta else Path(path).stem + " 24:00"
