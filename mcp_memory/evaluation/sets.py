@@ -66,9 +66,9 @@ class QuestionSet:
     distractors: Path | None = None
 
     def among(self, distractors: Path) -> QuestionSet:
-        """Returns the same set with distractors. Raises NotFound if there is no such folder."""
-        if not distractors.is_dir():
-            raise NotFound(f"there is no folder {distractors}", hint="pass a folder of notes")
+        """Returns the same set with distractors. Raises NotFound if the folder holds no note."""
+        if not distractors.is_dir() or not notes_of(distractors):
+            raise NotFound(f"there are no notes in {distractors}", hint="pass a folder of Markdown files")
         return replace(self, name=f"{self.name}+{distractors.resolve().name}", distractors=distractors)
 
     def by_vault(self) -> dict[Path, list[EvalQuestion]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from mcp_memory.evaluation.sets import read_set
+from mcp_memory.evaluation.sets import notes_of, read_set
 from mcp_memory.text.markdown import frontmatter
 
 FOLDER = Path(__file__).with_name("changes")
@@ -28,6 +28,14 @@ def test_what_is_outdated_was_stored_before_what_holds() -> None:
         if prompt.category == "changed":
             newest = max(_created(span.path) for span in prompt.gold)
             assert all(_created(span.path) < newest for span in prompt.outdated), prompt.id
+
+
+def test_the_imported_documents_are_references_and_answer_nothing() -> None:
+    documents = notes_of(FOLDER / "imported")
+    assert len(documents) >= 30 and not {*documents} & {*notes_of(FOLDER / "vault")}
+    for path in documents:
+        meta = frontmatter.parse((FOLDER / "imported" / path).read_text(encoding="utf-8")).meta
+        assert meta["kind"] == "reference" and path.parts[0] == "imported", path
 
 
 def _created(path: str) -> str:
