@@ -120,7 +120,8 @@ def _overlap(one: GoldSpan, other: GoldSpan) -> bool:
 
 
 def _is_marked(text: str, lines: Iterable[str]) -> bool:
-    """Whether each place that quotes one of the lines says, there or in the note's header, that it no longer holds."""
+    """Whether each place that quotes one of the lines says, there or in the note's header, that it no longer holds; of
+    a note that is told in other words, the whole text."""
     pieces = [line.strip() for line in lines if len(line.strip()) >= FEWEST_CHARS]
     header, quoting = "", list[str]()
     for line in text.split("\n"):
@@ -129,4 +130,4 @@ def _is_marked(text: str, lines: Iterable[str]) -> bool:
         for piece in pieces:
             if piece in line:
                 quoting.append(f"{header}\n{line.replace(piece, '')}")
-    return bool(quoting) and all(_MARK.search(place) for place in quoting)
+    return all(_MARK.search(place) for place in quoting or [text])
