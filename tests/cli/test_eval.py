@@ -62,6 +62,7 @@ def test_what_memory_recall_tells(place: Place, questions: Path) -> None:
     facts = place.run("eval", str(questions), "--recall", "--json", "--budget", "200").ok().json
     searched, told = (each["categories"]["overall"]["evidence@200tok"]["mean"] for each in (facts, facts["recall"]))
     assert 0 < told < searched < 0.3, "the frame is paid for, too"
+    assert 100 < facts["recall"]["tokens"]["200"] <= 200 and "tokens" not in facts
 
 
 def test_on_ones_own_notes_beside_a_running_daemon(served: Place) -> None:
