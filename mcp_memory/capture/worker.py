@@ -134,7 +134,7 @@ class CaptureWorker:
         while True:
             self._woken = anyio.Event()
             with self.health.watching("capture"):
-                await self._check_followed()
+                await self.check_followed()
                 if self._pruned_at is None or monotonic() - self._pruned_at > PRUNE_S:
                     self._pruned_at = monotonic()
                     await self.service.prune()
@@ -151,7 +151,7 @@ class CaptureWorker:
         if due:
             self._woken.set()
 
-    async def _check_followed(self) -> None:
+    async def check_followed(self) -> None:
         await in_thread(self.service.store.create_folder, what="looking after transcripts")
         for path, followed in list(self._followed.items()):
             if not followed.due and monotonic() - followed.heard_at > FOLLOWED_S:

@@ -85,7 +85,7 @@ WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
     """`tree`: the effective settings as plain tables. Raises ConfigInvalid for the first value out of bounds."""
-    for key, value in _values(tree, ""):
+    for key, value in values(tree, ""):
         least, most = RANGES.get(re.sub(r"^(recall\.phases)\..*(\.\w+)$", r"\1.*\2", key), (-inf, inf))
         if isinstance(value, (int, float)) and not least <= value <= most:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
@@ -109,10 +109,10 @@ def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
         _one_of("capture.folders", client, tuple(SHIPPED_FOLDERS), origin)
 
 
-def _values(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def values(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            yield from _values(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
+            yield from values(cast("Mapping[str, Any]", value), f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 

@@ -53,18 +53,18 @@ class FilesystemBackend(StorageBackend):
         marker: str | None = None,
         renames: KernelRenames | None = None,
     ) -> None:
-        self._root = root.resolve()
+        self.root = root.resolve()
         self.read_only = read_only
         self._marker = marker
         self._renames = renames or KernelRenames()
-        self._locks = PathLocks(locks, self._root, deadline_s)
+        self._locks = PathLocks(locks, self.root, deadline_s)
         self._publisher = Publisher(self._renames)
         self._folders = DurableFolders(self._locks)
         self._opened_s = time.monotonic()
 
     def prepare(self) -> Prepared:
         self._must_be_writable()
-        with self._opened_root() as root, naming_the_cause(str(self._root)):
+        with self._opened_root() as root, naming_the_cause(str(self.root)):
             warnings = missing_guarantees(root, self._renames)
         return Prepared(warnings, self.sweep_leftovers().kept)
 
@@ -73,11 +73,11 @@ class FilesystemBackend(StorageBackend):
 
     def list(self) -> Listing:
         try:
-            with opened_root(self._root) as root:
+            with opened_root(self.root) as root:
                 listing = list_notes(root, read_ignore(root))
                 fault = self._marker_fault(root)
         except OSError as error:
-            listing, fault = Listing({}), Problem(printable(str(self._root)), f"vault not readable: {reason(error)}")
+            listing, fault = Listing({}), Problem(printable(str(self.root)), f"vault not readable: {reason(error)}")
         if fault is None:
             return listing
         return replace(listing, problems=[*listing.problems, fault], complete=False)
@@ -90,7 +90,7 @@ class FilesystemBackend(StorageBackend):
         # One system call, where opening each folder takes a handful. An equal signature proves that this is the very
         # file, even if a link leads to it.
         try:
-            found = os.lstat(f"{self._root}/{path}")
+            found = os.lstat(f"{self.root}/{path}")
         except (OSError, ValueError):
             return None
         return file_stat(path, found, 0).signature if stat.S_ISREG(found.st_mode) else None
@@ -188,7 +188,7 @@ class FilesystemBackend(StorageBackend):
         Takes as long as a listing.
         """
         self._must_be_writable()
-        with self._opened_root() as root, naming_the_cause(str(self._root)):
+        with self._opened_root() as root, naming_the_cause(str(self.root)):
             return sweep(root, self._renames, self._locks, min_age_s)
 
     def _create(self, path: NotePath, data: bytes) -> WriteReceipt:
@@ -258,8 +258,8 @@ class FilesystemBackend(StorageBackend):
     @contextmanager
     def _opened_root(self) -> Generator[int]:
         with ExitStack() as opened:
-            with naming_the_cause(f"vault folder {self._root}"):
-                root = opened.enter_context(opened_root(self._root))
+            with naming_the_cause(f"vault folder {self.root}"):
+                root = opened.enter_context(opened_root(self.root))
             yield root
 
     @contextmanager
@@ -284,7 +284,7 @@ class FilesystemBackend(StorageBackend):
 
     def _must_be_writable(self) -> None:
         if self.read_only:
-            raise Refused(f"'{printable(str(self._root))}' is a read-only source", hint="write to the vault instead")
+            raise Refused(f"'{printable(str(self.root))}' is a read-only source", hint="write to the vault instead")
 
 
 def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:

@@ -36,8 +36,8 @@ def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most:
     groups: list[list[int]] = []
     for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
         here = vectors[block]
-        linked = [np.array(sorted(group), dtype=np.int64) for group in _linked(here, least_cosine, most)]
-        groups += [block[group].tolist() for group in _without_crumbs(here, linked, least_cosine, most)]
+        joined = [np.array(sorted(group), dtype=np.int64) for group in linked(here, least_cosine, most)]
+        groups += [block[group].tolist() for group in _without_crumbs(here, joined, least_cosine, most)]
     return groups
 
 
@@ -54,7 +54,7 @@ def unit(vector: Matrix) -> Matrix:
     return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
-def _linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
+def linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
     """Groups that are too large together count as infinitely far apart: joining two never brings them closer to a
     third, which is all that the chain needs."""
     cosines = vectors @ vectors.T

@@ -49,7 +49,7 @@ class Vault:
         self.kinds = notes.kinds
         self.ledger = journals.ledger
         self._notes = notes
-        self._backend = notes.backend
+        self.backend = notes.backend
         self._config = config
         self._guard = notes.guard
         self._roots = dict(roots)
@@ -70,7 +70,7 @@ class Vault:
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written now. Reads the disk: for worker threads."""
-        return self._backend.read_only or (self._guard is not None and self._guard.read_only)
+        return self.backend.read_only or (self._guard is not None and self._guard.read_only)
 
     @property
     def secrets_allowed(self) -> bool:
@@ -170,7 +170,7 @@ class Vault:
     def write_readme(self) -> None:
         """Adds a README that explains a new vault, unless there is one."""
         with suppress(AlreadyExists):
-            self._backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
+            self.backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
 
     def accept(self) -> None:
         """Writes the marker again if it has gone: you say that this folder is the vault. Raises StorageFailed."""
@@ -179,7 +179,7 @@ class Vault:
 
     def settle(self) -> list[NotePath]:
         """Checks again what our writes displaced; returns the paths of new conflict copies."""
-        return self._backend.settle()
+        return self.backend.settle()
 
     def describe_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
         """What the state folder holds about a note or log entry, a line for each place."""
@@ -191,12 +191,12 @@ class Vault:
         Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
         """
         self._notes.require_vault()
-        blob = self._backend.read(path)
-        self._backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)
+        blob = self.backend.read(path)
+        self.backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Raises StorageFailed."""
-        self._backend.erase_displaced(path)  # even if the file itself no longer holds it
+        self.backend.erase_displaced(path)  # even if the file itself no longer holds it
         self._journals.erase(path, entry, ids)
 
     def standing_leftovers(self) -> list[Problem]:
@@ -250,7 +250,7 @@ class Vault:
             except McpMemoryError:
                 if stored.outcome is Outcome.CREATED:
                     with suppress(McpMemoryError):  # unless another program has written to it already
-                        self._backend.remove_generated(stored.file.record.path, stored.file.record.etag)
+                        self.backend.remove_generated(stored.file.record.path, stored.file.record.etag)
                 raise
             return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
         return stored

@@ -263,7 +263,7 @@ async def test_a_long_turn_is_captured_at_the_thresholds(desk: Desk, grown_by: l
     desk.file().write_bytes(b"".join(session(2)))
     capturer.follow("claude-code", str(desk.file()), due=False)
     for _ in range(3):
-        await capturer._check_followed()
+        await capturer.check_followed()
     assert desk.heard == []
     async with running(capturer):
         with desk.file().open("ab") as file:
@@ -292,7 +292,7 @@ async def test_a_session_that_another_agent_runs_stays_that(desk: Desk):
     capturer = desk.capturer(look_s=0.02)
     capturer.follow("claude-code", str(other), due=False, delegated=True)
     capturer.follow("claude-code", str(other), due=True)
-    await capturer._check_followed()
+    await capturer.check_followed()
     assert {message.role for message in desk.heard[-1].messages} == {Role.ASSISTANT}
 
 

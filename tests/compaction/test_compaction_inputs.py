@@ -239,7 +239,7 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = sorted(leaves(toy_world.files()).values())
-        backend, calls = engine.parts.vault._backend, list[object]()
+        backend, calls = engine.parts.vault.backend, list[object]()
         real = getattr(backend, verb)
 
         def failing(*arguments: object) -> object:
@@ -263,7 +263,7 @@ async def test_a_sync_client_that_renames_and_copies_meanwhile(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = sorted(leaves(toy_world.files()).values())
-        backend, fresh = engine.parts.vault._backend, toy_world.root / "topics/_fresh"
+        backend, fresh = engine.parts.vault.backend, toy_world.root / "topics/_fresh"
         move = backend.move
 
         def beside(source: NotePath, target: NotePath) -> None:

@@ -65,7 +65,7 @@ async def test_the_same_words_said_while_their_note_is_filed_make_no_second_one(
 ) -> None:
     async with toy_world.engine() as engine:
         receipt = await engine.append(TEA[0])
-        backend, looked = engine.parts.vault._backend, list[str]()
+        backend, looked = engine.parts.vault.backend, list[str]()
         read = backend.read
 
         def reading(path: NotePath, **limits: object) -> Blob:
@@ -94,7 +94,7 @@ async def test_a_disk_that_says_no_ends_an_undo_and_the_same_call_does_the_rest(
         await told(engine, TEA)
         before = toy_world.files()
         run = (await engine.parts.compactor.run()).run
-        backend, moves = engine.parts.vault._backend, list[MoveStep]()
+        backend, moves = engine.parts.vault.backend, list[MoveStep]()
         move = backend.move
 
         def full(*names: NotePath) -> None:

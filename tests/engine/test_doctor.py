@@ -100,7 +100,7 @@ class TestOverAnEngine:
                 await engine.forget(note.id)
                 editor.write(b"--- saved through the old descriptor")
                 editor.flush()
-                assert len(engine.parts.vault._backend.settle(min_age_s=0)) == 1
+                assert len(engine.parts.vault.backend.settle(min_age_s=0)) == 1
             await engine.parts.admin.reconcile()
             [found] = [each for each in examine(engine) if "conflict copy" in each.what]
             assert f"another version of {note.path}" in found.what

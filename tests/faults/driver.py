@@ -59,18 +59,18 @@ def write_over(files: FilesystemBackend) -> object:
 
 
 def naive_over(files: FilesystemBackend) -> object:
-    with (files._root / "a" / "note.md").open("wb", buffering=0) as file:
+    with (files.root / "a" / "note.md").open("wb", buffering=0) as file:
         file.write(NEW[:6000])
         return file.write(NEW[6000:])
 
 
 def careless_over(files: FilesystemBackend) -> object:
     """Writes aside and renames, but hides an fsync that failed and never counts what it wrote."""
-    temp = files._root / "a" / ".note.tmp"
+    temp = files.root / "a" / ".note.tmp"
     descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT, 0o600)
     os.write(descriptor, NEW)
     os.close(descriptor)
-    return temp.rename(files._root / "a" / "note.md")
+    return temp.rename(files.root / "a" / "note.md")
 
 
 NOTE, SCENE = {"a/note.md": OLD}, {"other.md": OTHER}

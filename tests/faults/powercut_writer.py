@@ -18,7 +18,7 @@ def new(files: FilesystemBackend) -> None:
 
 
 def into_a_folder_that_nobody_synced(files: FilesystemBackend) -> None:
-    (files._root / "a" / "b").mkdir(parents=True)
+    (files.root / "a" / "b").mkdir(parents=True)
     files.write("a/b/note.md", NEW, None)
 
 
@@ -31,32 +31,32 @@ def move(files: FilesystemBackend) -> None:
 
 
 def naive_in_place(files: FilesystemBackend) -> None:
-    with (files._root / "old" / "note.md").open("wb", buffering=0) as file:
+    with (files.root / "old" / "note.md").open("wb", buffering=0) as file:
         file.write(NEW)
         os.fsync(file.fileno())
 
 
 def naive_without_fsync_of_the_file(files: FilesystemBackend) -> None:
-    _by_rename(files._root / "old", sync_file=False)
+    _by_rename(files.root / "old", sync_file=False)
 
 
 def naive_without_fsync_of_the_folder(files: FilesystemBackend) -> None:
-    _by_rename(files._root / "old", sync_folder=False)
+    _by_rename(files.root / "old", sync_folder=False)
 
 
 def naive_without_fsync_above_a_new_folder(files: FilesystemBackend) -> None:
-    (files._root / "a").mkdir()
-    (files._root / "a" / "b").mkdir()
-    _by_rename(files._root / "a" / "b")
+    (files.root / "a").mkdir()
+    (files.root / "a" / "b").mkdir()
+    _by_rename(files.root / "a" / "b")
 
 
 def naive_move_by_link(files: FilesystemBackend) -> None:
-    folder = files._root / "c"
+    folder = files.root / "c"
     folder.mkdir()
-    _sync(files._root)
-    (folder / "moved.md").hardlink_to(files._root / "old" / "note.md")
-    (files._root / "old" / "note.md").unlink()
-    _sync(files._root / "old")
+    _sync(files.root)
+    (folder / "moved.md").hardlink_to(files.root / "old" / "note.md")
+    (files.root / "old" / "note.md").unlink()
+    _sync(files.root / "old")
     _sync(folder)
 
 

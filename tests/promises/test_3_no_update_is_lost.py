@@ -87,10 +87,10 @@ def test_marks_and_edits_of_one_note_at_once(tmp_path: Path) -> None:
     def edit(vault: Vault, name: str) -> None:
         for number in range(rounds):
             while True:
-                blob = vault._backend.read(path)
+                blob = vault.backend.read(path)
                 data = blob.data + f"{name}{number}\n".encode()
                 try:
-                    vault._backend.write(path, data, blob.etag)
+                    vault.backend.write(path, data, blob.etag)
                 except PreconditionFailed:
                     continue
                 written.append(f"{name}{number}")

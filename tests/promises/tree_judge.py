@@ -137,7 +137,7 @@ async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
     found = [each for each in await anyio.to_thread.run_sync(examine, engine) if each.severity != "info"]
     known = ["may be somebody's save"] if with_people else []
     faults += [f"doctor: {each.what}" for each in found if not any(words in each.what for words in known)]
-    engine.parts.vault._backend.settle(min_age_s=0)
+    engine.parts.vault.backend.settle(min_age_s=0)
     faults += left_behind(world)
     empty = [folder for folder in world.root.glob("topics/**/") if not any(folder.iterdir())]
     return faults + [

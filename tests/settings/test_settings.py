@@ -256,7 +256,7 @@ def test_precisions_are_those_of_the_embedder():
 
 
 def test_every_limit_is_of_a_key_and_holds_for_its_default():
-    known = dict(limits._values(as_tree(Settings()), ""))
+    known = dict(limits.values(as_tree(Settings()), ""))
     assert [key for key in limits.RANGES if key.replace("*", "plan") not in known] == []
     limits.check_limits(as_tree(Settings()), str)
 

@@ -74,7 +74,7 @@ def test_no_group_outgrows_its_limit_and_what_fits_is_joined_nearest_first(seed:
     vectors = planted(seed, 24, 3)
     for least, most in ((0.3, 12), (0.5, 10), (0.1, 9)):
         expected = one_by_one(vectors, least, most)
-        assert sorted(map(sorted, cluster._linked(vectors, least, most))) == expected
+        assert sorted(map(sorted, cluster.linked(vectors, least, most))) == expected
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -129,13 +129,13 @@ def test_parts_of_a_divided_group_belong_together() -> None:
 @pytest.mark.parametrize("vectors", [np.repeat(random(1, 1, 64), 5000, axis=0), random(2, 10_000, 64)])
 def test_large_sets_are_compared_block_by_block(vectors: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    linked = cluster._linked
+    linked = cluster.linked
 
     def counted(block: Matrix, least_cosine: float, most: int):
         seen.append(len(block))
         return linked(block, least_cosine, most)
 
-    monkeypatch.setattr(cluster, "_linked", counted)
+    monkeypatch.setattr(cluster, "linked", counted)
     groups = clusters(vectors, range(len(vectors)), least_cosine=0.35, most=24)
     assert sum(map(len, groups)) == sum(seen) == len(vectors)
     assert max(seen) <= cluster.BLOCK
