@@ -108,8 +108,9 @@ class Engine:
         stale = parts.freshness.describe_lag()
         await parts.model.wait_loaded()
         recalled = await answerer.question(
-            plan.question, filters, plan.budget_tokens, [stale] if stale else [], plan.least_confidence
-        )
+            plan.question, filters, plan.budget_tokens, [stale] if stale else [], plan.least_confidence,
+            plan.least_relevance,
+        )  # fmt: skip
         return recalled.text
 
     @_takes(AppendRequest)

@@ -39,6 +39,7 @@ class RecallPlan:
     question: str | None = None
     kinds: Sequence[str] | None = None
     least_confidence: float = 0.0
+    least_relevance: float = 0.0
 
 
 R = TypeVar("R")
@@ -116,7 +117,8 @@ def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
         return RecallPlan(budget, targets)
     phase = phase or PhaseConfig()
     question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
-    return RecallPlan(budget, (), question, request.kinds or phase.kinds or None, phase.least_confidence)
+    kinds = request.kinds or phase.kinds or None
+    return RecallPlan(budget, (), question, kinds, phase.least_confidence, phase.least_relevance)
 
 
 def _phase(config: RecallConfig, name: str | None) -> PhaseConfig | None:

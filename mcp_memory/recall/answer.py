@@ -87,17 +87,21 @@ class RecallAnswerer:
         budget_tokens: int,
         remarks: Sequence[str] = (),
         least_confidence: float = 0.0,
+        least_relevance: float = 0.0,
         known: Callable[[Passage], bool] | None = None,
     ) -> RecalledText:
         """What search finds: whole entries, best first, neighbors joined; before it the page of a topic that is asked
-        about as a whole, instead of its notes. Nothing below `least_confidence`, which is for whole prompts: they may
-        need nothing that is stored. Passages that the reader has `known` are left out, and so is any page."""
+        about as a whole, instead of its notes. For whole prompts, which may need nothing that is stored: nothing below
+        `least_confidence`, and no passage below `least_relevance`. Passages that the reader has `known` are left out,
+        and so is any page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
-        ranked = await self.searcher.rank(query, filters=filters, limit=most, is_prompt=least_confidence > 0)
+        is_prompt = least_confidence > 0 or least_relevance > 0
+        ranked = await self.searcher.rank(query, filters=filters, limit=most, is_prompt=is_prompt)
         notices = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         # Without a prompt's meaning, the hits say too little about it: then the bar is that of a question.
         least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
-        if ranked.confidence < least:
+        relevant = [chunk.passage for chunk in ranked.passages if chunk.relevance >= least_relevance]
+        if ranked.confidence < least or (ranked.passages and not relevant):
             frame = self._frame("Relevant memories", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
         note = await self.searcher.remark(ranked, filters)
@@ -105,9 +109,9 @@ class RecallAnswerer:
         frame = self._frame("Relevant memories", budget_tokens, notices, "" if known else WHOLE_NOTE)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        wants_page = ranked.passages and self.config.topic_pages and known is None
+        wants_page = relevant and self.config.topic_pages and known is None
         topic = await self._topic(query, filters) if wants_page else None
-        found, passages = _chosen([chunk.passage for chunk in ranked.passages], topic, room, known)
+        found, passages = _chosen(relevant, topic, room, known)
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded)

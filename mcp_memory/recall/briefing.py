@@ -133,6 +133,7 @@ class Briefer:
                 phase.budget_tokens - update_tokens,
                 [stale] if stale else [],
                 phase.least_confidence,
+                phase.least_relevance,
                 lambda passage: mark_of(passage) in seen,
             )
             if line := self.updates.line(session, recalled.passages):

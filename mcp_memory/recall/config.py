@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_memory.search.confidence_config import UNWANTED
+from mcp_memory.search.confidence_config import IRRELEVANT, UNWANTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,13 @@ class PhaseConfig:
     """Empty = all kinds."""
     least_confidence: float = 0.0
     """0 to 1: below it, the answer is that nothing relevant is stored."""
+    least_relevance: float = 0.0
+    """0 to 1: passages that are less likely to help are left out."""
 
 
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
     "start": PhaseConfig(4000),
-    "prompt": PhaseConfig(1000, least_confidence=UNWANTED),
+    "prompt": PhaseConfig(1000, least_confidence=UNWANTED, least_relevance=IRRELEVANT),
     "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
     "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
     "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),

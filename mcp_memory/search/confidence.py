@@ -59,9 +59,9 @@ def coverage(
     """
     present: set[str] = set()
     for passage in passages:
-        above = "" if passage.note.is_log and not with_log_headings else _place(passage)
+        above = "" if passage.note.is_log and not with_log_headings else place_of(passage)
         present |= words_and_parts(f"{above} {passage.chunk.text}")
-    weights = {word: _idf(count, max(chunks, FEWEST)) for word, count in frequencies.items()}
+    weights = {word: inverse_frequency(count, chunks) for word, count in frequencies.items()}
     whole = sum(weights.values())
     covered = sum(weight for word, weight in weights.items() if is_word_in(meant.get(word, word), present))
     return covered / whole if whole else 0.0
@@ -75,7 +75,7 @@ E4021 error` needs .25."""
 def is_named(question: str, first: Sequence[Passage]) -> bool:
     """Whether a question is little more than names in code that the first passages have: `E4021`, `what about pg_dump`.
     An embedding model doesn't know these, and there is no wording that could show whether memory is wanted."""
-    known = names_known(question, " ".join(f"{_place(passage)} {passage.chunk.text}" for passage in first))
+    known = names_known(question, " ".join(f"{place_of(passage)} {passage.chunk.text}" for passage in first))
     return known > 0 and known >= NAMES * len(words(question))
 
 
@@ -143,9 +143,11 @@ def weights_for(signs: ConfidenceFeatures) -> str:
     return _WEIGHTS[len(signs.as_dict)]
 
 
-def _place(passage: Passage) -> str:
+def place_of(passage: Passage) -> str:
+    """The title of its note and the headings above it."""
     return " ".join([passage.note.title, *passage.chunk.headings])
 
 
-def _idf(count: int, chunks: int) -> float:
-    return math.log1p((max(chunks, count) - count + 0.5) / (count + 0.5))
+def inverse_frequency(count: int, chunks: int) -> float:
+    """How much a word says that `count` of all chunks have: BM25's weight, in a vault of at least `FEWEST` chunks."""
+    return math.log1p((max(chunks, FEWEST, count) - count + 0.5) / (count + 0.5))

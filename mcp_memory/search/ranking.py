@@ -39,6 +39,8 @@ class RankedChunk:
     passage: Passage
     score: float
     explain: Mapping[str, Any] | None = None
+    relevance: float = 1.0
+    """The probability that it helps with a prompt; 1 where nobody asked for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.filters import admits, explain_no_hits, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
+from mcp_memory.search.relevance import relevances
 from mcp_memory.search.retrievers import KeywordRows, Mode, RetrieverConfig, Retrievers
 from mcp_memory.text.language.terms import terms
 
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TRIES = 20
-"""How often a search is repeated because a note was written meanwhile; while eight sessions write to one log, more than
-five times may be needed."""
+"""How often a search is repeated because a note was written meanwhile; eight sessions with one log need more than 5."""
 
 LOOK_S = 1.0
 """For ranking and comparing the best passages with their files; if the disk is slower, answers go out uncompared."""
@@ -138,7 +138,7 @@ class Searcher:
         is_prompt: bool = False,
     ) -> RankedList:
         """The whole passages behind the hits, with their notes. `is_prompt`: the query is a prompt to an agent, which
-        may need nothing that is stored. Raises as `search`."""
+        may need nothing that is stored; each passage gets its relevance. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
         split = partial(terms, asked)
@@ -175,8 +175,11 @@ class Searcher:
         sure = confidence(signs, weights)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = explained(best, rows, self._config.fusion, keywords.frequencies, keywords.meant) if explain else ()
-        ranked = map(RankedChunk, (row.passage for row in best), scored(best, sure), reasons or [None] * len(best))
-        return RankedList(tuple(ranked), sure, signs, degraded, tuple(checked.remarks))
+        fits = (model := self._model.at_hand) is not None and self._config.confidence.fits(model.fingerprint)
+        judge = partial(relevances, best, rows, keywords, prompt=asked, confidence=sure, knows_cosines=fits)
+        relevant = judge() if is_prompt else [1.0] * len(best)
+        columns = (row.passage for row in best), scored(best, sure), reasons or [None] * len(best), relevant
+        return RankedList(tuple(map(RankedChunk, *columns)), sure, signs, degraded, tuple(checked.remarks))
 
     async def remark(self, ranking: RankedList, filters: Filters) -> str | None:
         """Says that an answer is weak, or which filter excluded everything."""
@@ -228,8 +231,7 @@ class Searcher:
         filters: Filters,
         faults: list[str],
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
-        """The best passages as they are in their files; whether all retrieved rows still exist, since a note written
-        between look-up and reading gets new rows; and what to report about changed files."""
+        """The best passages as in their files, whether all rows still exist, and what to report of changed files."""
         try:
             return await self._rankers.run(
                 lambda: self._compared(fused, question, limit, filters), deadline_s=LOOK_S, what="looking at the files"
@@ -244,8 +246,7 @@ class Searcher:
     def _compared(
         self, fused: Callable[[], ScoredRows], question: Callable[[], ParsedQuestion], limit: int, filters: Filters
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
-        """As `_best`. Parses, ranks and compares in one turn of a worker thread, since each costs a third of a
-        millisecond."""
+        """As `_best`. Parses, ranks and compares in one turn of a worker thread, which takes a third of a ms each."""
         scores, parsed, report, most = _scores(fused()), question(), FreshPassages(), limit
         rounds_left = MOST_ROUNDS
         while True:

@@ -1,0 +1,161 @@
+"""Estimates for each ranked passage how likely it helps with a prompt. Pure functions on values.
+
+Ranking only orders passages. If the budget alone decided how many are shown, a prompt that one note answers would be
+shown fourteen others, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcp_memory.index.base import ScoredRows
+from mcp_memory.search.confidence import inverse_frequency, place_of
+from mcp_memory.search.fusion import RetrieverRows
+from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
+
+if TYPE_CHECKING:
+    from mcp_memory.models import NoteId
+    from mcp_memory.search.ranking import WeightedRow
+    from mcp_memory.search.retrievers import KeywordRows
+
+JUDGED = 20
+"""Passages below this rank count as irrelevant: of the notes that help with a prompt, 6 % are there."""
+
+LAST_RANK = 60
+"""Ranks from here on, and passages that a retriever doesn't list, count alike."""
+
+UNLISTED = -0.5
+"""The standing of a passage that has no vector, in standard deviations."""
+
+MOST_NAMED = 3
+"""If more passages than this have the identifiers of a prompt, these are not what it is about."""
+
+USUAL_MEAN, USUAL_DEVIATION, USUAL_ROWS = 0.1, 0.11, 20
+"""The cosines of the bundled model, counted as so many rows: in a vault of a few notes theirs say little."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceFeatures:
+    """What indicates that a passage helps with a prompt."""
+
+    near: float
+    """How many standard deviations its cosine lies above the mean of all, times its score relative to the best."""
+    sure: float
+    """The confidence of the whole, times that relative score."""
+    words: float
+    """The sum of the inverse frequencies of the prompt's words that it has."""
+    title: float
+    """The same of those in the title and headings; 0 for a log, whose headings are times."""
+    dense_rank: float
+    """The logarithm of its rank by cosine."""
+    keyword_rank: float
+    """The logarithm of its rank by keywords."""
+    again: float
+    """1 for a further passage of a note or of a log entry, else 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceWeights:
+    """A logistic model: the doubt, which is subtracted, and the weight of each feature."""
+
+    doubt: float
+    features: RelevanceFeatures
+
+    def probability(self, features: RelevanceFeatures) -> float:
+        pairs = zip(astuple(self.features), astuple(features), strict=True)
+        return 1.0 / (1.0 + math.exp(self.doubt - sum(weight * value for weight, value in pairs)))
+
+
+WITH_VECTORS = RelevanceWeights(3.19, RelevanceFeatures(0.06, 3.06, 0.097, 0.142, -0.58, -0.41, -1.07))
+"""For the bundled model. Fitted on the first 20 passages of the prompts above the bar of confidence of six people
+(`tests/eval/developer` and `strangers`), each person of equal weight; a log helps by its best passage. Trees (boosted,
+and random ones) and 40 further features, cosines of single sentences among them, are no better for a person left
+out."""
+
+WITH_WORDS = RelevanceWeights(3.59, RelevanceFeatures(0.0, 1.89, 0.155, 0.219, 0.0, -0.82, -1.22))
+"""Without vectors, and for models whose cosines are of another scale; fitted on the same prompts without vectors."""
+
+
+def relevances(
+    best: Sequence[WeightedRow],
+    rows: RetrieverRows,
+    keywords: KeywordRows,
+    *,
+    prompt: str,
+    confidence: float,
+    knows_cosines: bool,
+) -> list[float]:
+    """For each passage the probability that it helps, 1 for those that have the prompt's identifiers.
+
+    `knows_cosines`: the vectors are of the model that the weights were fitted to.
+    """
+    judged = best[:JUDGED]
+    weights = WITH_VECTORS if knows_cosines and len(rows.dense) else WITH_WORDS
+    names = [names_known(prompt, f"{place_of(row.passage)} {row.passage.chunk.text}") for row in judged]
+    named = {rank for rank, known in enumerate(names) if known == max(names) > 0}
+    exact = named if len(named) <= MOST_NAMED else set[int]()
+    found = passage_features(judged, rows, keywords, confidence)
+    if weights is WITH_WORDS:  # a retriever by meaning may know a passage in another language
+        found = [replace(passage, keyword_rank=min(passage.keyword_rank, passage.dense_rank)) for passage in found]
+    probable = [1.0 if rank in exact else weights.probability(features) for rank, features in enumerate(found)]
+    return probable + [0.0] * (len(best) - len(judged))
+
+
+def passage_features(
+    judged: Sequence[WeightedRow], rows: RetrieverRows, keywords: KeywordRows, confidence: float
+) -> list[RelevanceFeatures]:
+    """The features of ranked passages, best first."""
+    weights = {word: inverse_frequency(count, keywords.chunks) for word, count in keywords.frequencies.items()}
+    top = judged[0].score if judged else 0.0
+    mean, deviation = _scale(rows.dense)
+    shown: set[NoteId] = set()
+    found: list[RelevanceFeatures] = []
+
+    def weight_in(known: frozenset[str]) -> float:
+        return sum(weight for word, weight in weights.items() if is_word_in(keywords.meant.get(word, word), known))
+
+    for row in judged:
+        chunk, note = row.passage.chunk, row.passage.note
+        above = words_and_parts(place_of(row.passage))
+        relative = max(row.score, 0.0) / top if top > 0 else 0.0
+        dense_rank, cosine = _place_in(rows.dense, row.passage.chunk_id)
+        keyword_rank, _ = _place_in(rows.lexical, row.passage.chunk_id)
+        standing = UNLISTED if cosine is None else (cosine - mean) / deviation
+        found.append(
+            RelevanceFeatures(
+                near=relative * standing,
+                sure=relative * confidence,
+                words=weight_in(above | words_and_parts(chunk.text)),
+                title=0.0 if note.is_log else weight_in(above),
+                dense_rank=dense_rank,
+                keyword_rank=keyword_rank,
+                again=float(row.passage.shown_id in shown),
+            )
+        )
+        shown.add(row.passage.shown_id)
+    return found
+
+
+def _scale(dense: ScoredRows) -> tuple[float, float]:
+    """The mean and the standard deviation of the cosines."""
+    count = len(dense)
+    if not count:
+        return USUAL_MEAN, USUAL_DEVIATION
+    total = count + USUAL_ROWS
+    mean = (float(dense.scores.mean()) * count + USUAL_MEAN * USUAL_ROWS) / total
+    variance = (float(dense.scores.var()) * count + USUAL_DEVIATION**2 * USUAL_ROWS) / total
+    return mean, math.sqrt(variance)
+
+
+def _place_in(rows: ScoredRows, chunk_id: int) -> tuple[float, float | None]:
+    """The logarithm of the rank and the score of a chunk; None for a score that the retriever doesn't list."""
+    at = np.flatnonzero(rows.ids == chunk_id)
+    if not len(at):
+        return math.log(LAST_RANK), None
+    rank = int(at[0])
+    return math.log(min(rank + 1, LAST_RANK)), float(rows.scores[rank])
