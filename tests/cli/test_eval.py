@@ -173,8 +173,8 @@ def test_what_cannot_be_done_is_said(place: Place, arguments: tuple[str, ...], s
 
 def test_what_an_agent_is_told_with_prompts(place: Place, questions: Path) -> None:
     (questions / "vault" / "memory").mkdir()
-    stopped = "Deploys run after lunch, but not on Fridays."
-    entries = f"## 09:00 one\n\n- The queue was full of old letters.\n\n## 10:00 two\n\n- {stopped}\n"
+    sentence = "Deploys run after lunch, but not on Fridays."
+    entries = f"## 09:00 one\n\n- The queue was full of old letters.\n\n## 10:00 two\n\n- {sentence}\n"
     (questions / "vault" / "memory" / "2026-10-01.md").write_text(f"# 2026-10-01\n\n{entries}")
     queue, deploy, stopped = "notes/queue.md", "notes/deploy.md", {"path": "memory/2026-10-01.md", "line": 7}
     rows = [
