@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.runtime import telemetry
+from mcp_memory.settings.settings import PREFERRED_PORT
 
 telemetry.switch_off()
 
@@ -37,6 +40,15 @@ LONGEST_FIRST = (
 """Rooms and modules that take or wait for longest: begun last, they would leave all other workers idle at the end."""
 
 SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Holds the preferred port for the whole run: a daemon of one test would take it while another's restarts."""
+    if not hasattr(config, "workerinput"):
+        held = socket.socket()
+        config.add_cleanup(held.close)
+        with suppress(OSError):  # another program has it already
+            held.bind(("127.0.0.1", PREFERRED_PORT))  # and listens to nobody: who calls there is refused
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
