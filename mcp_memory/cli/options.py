@@ -72,7 +72,7 @@ class TextCommand(click.Command):
         rest = super().parse_args(ctx, [f"\0{next(numbers)}" if _is_text(word) else word for word in args])
 
         def restored(value: Any) -> Any:
-            if isinstance(value, tuple):
+            if isinstance(value, tuple):  # of click, whose values have no types
                 return tuple(map(restored, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             return texts[int(value[1:])] if isinstance(value, str) and value.startswith("\0") else value
 

@@ -28,20 +28,20 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
     """`memory://note/{id}`, `memory://tree`, `memory://status`."""
 
     @server.resource("memory://note/{note_id*}", mime_type="text/markdown", title="A note, by id or path")
-    async def note(note_id: str) -> str:  # pyright: ignore[reportUnusedFunction]
+    async def note(note_id: str) -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         try:
             return await engine.recall(ids=[note_id], budget_tokens=NOTE_TOKENS)
         except McpMemoryError as error:
             raise ResourceError(visible(f"{error.code}: {error}")) from error
 
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by topic and folder")
-    async def tree() -> str:  # pyright: ignore[reportUnusedFunction]
+    async def tree() -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         topics = (await engine.perform("tree", {}))["topics"]
         notes = await engine.notes()
         return "\n".join(map(visible, _listed(topics, list(map(note_payload, notes))))) + "\n"
 
     @server.resource("memory://status", mime_type="application/json", title="The state of memory")
-    async def status() -> str:  # pyright: ignore[reportUnusedFunction]
+    async def status() -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         return json.dumps(visible_in(await engine.perform("status", {})), ensure_ascii=False, indent=1)
 
 
@@ -52,14 +52,14 @@ def add_prompts(server: FastMCP) -> None:
         title="Store what matters before the context is compacted",
         description="Asks the agent to store what a later session would miss.",
     )
-    def flush() -> str:  # pyright: ignore[reportUnusedFunction]
+    def flush() -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         return FLUSH
 
     @server.prompt(
         title="Compare what was learned with what is remembered",
         description="Asks the agent to bring memory up to date with this session; `topic` narrows it.",
     )
-    def reflect(topic: str = "") -> str:  # pyright: ignore[reportUnusedFunction]
+    def reflect(topic: str = "") -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         return REFLECT.format(about=f" about {in_line(topic)}" if topic else "")
 
 

@@ -173,11 +173,11 @@ def test_another_name_takes_the_place_of_the_first(home: Path, client: str) -> N
 @pytest.mark.parametrize("client", CLIENTS)
 def test_two_vaults_of_one_folders_name_are_two_servers(home: Path, client: str) -> None:
     """Each is found again under its own name, and goes without the other."""
-    install(home, client, vault="/work/notes", name_of_vault="memory-notes", hooks=False)
+    install(home, client, vault="/srv/notes", name_of_vault="memory-notes", hooks=False)
     alone = tree(home)
     install(home, client, vault="/home/notes", name_of_vault="memory-notes", hooks=False)
     assert '"memory-notes-2"' in _config(home, client) or "[mcp_servers.memory-notes-2]" in _config(home, client)
-    for vault in ("/work/notes", "/home/notes"):
+    for vault in ("/srv/notes", "/home/notes"):
         assert install(home, client, vault=vault, name_of_vault="memory-notes", hooks=False) == []
     uninstall(home, client, vault="/home/notes")
     config = _config_name(client)
