@@ -19,7 +19,6 @@ Etag = NewType("Etag", str)  # sha256 of a file's bytes, 64 hexadecimal digits
 NoteId = NewType("NoteId", str)  # the frontmatter's ULID, else `path:<path>`; `<path>#<entry hash>` for a log entry
 TextHash = NewType("TextHash", str)  # sha256 of an embedded text, the key of the embedding cache
 Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict
-TRANSCRIPTS = "transcripts"  # the read-only source that holds captured sessions: `@transcripts/…`
 
 
 class Status(StrEnum):

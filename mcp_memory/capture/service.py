@@ -22,8 +22,8 @@ from mcp_memory.capture.tail import Unread, list_sessions, measure_unread, read_
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import TranscriptStore
 from mcp_memory.errors import McpMemoryError, NotFound
-from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.threads import in_thread, place_of
+from mcp_memory.vault.config import TRANSCRIPTS
 
 Hear = Callable[[CapturedMessages], Awaitable[object]]
 """Receives new messages. After a crash, or if it raises, it gets the same messages again."""

@@ -19,14 +19,14 @@ from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.git.committer import Committer, UncommittedFiles
 from mcp_memory.git.write_observer import ObservedBackend
 from mcp_memory.index import INDEXES
-from mcp_memory.models import TRANSCRIPTS, NotePath
+from mcp_memory.models import NotePath
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.runtime.os_errors import failed
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
-from mcp_memory.vault.config import NoteKinds
+from mcp_memory.vault.config import TRANSCRIPTS, NoteKinds
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.marker import MARKER, Marker, MarkerGuard, open_marker
 from mcp_memory.vault.note_file import Layout

@@ -32,7 +32,7 @@ from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteRecord
+from mcp_memory.models import Filters, NotePath, NoteRecord
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
@@ -48,6 +48,7 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
+from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.vault import Vault
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mcp_memory.indexing.index_rows import IndexedFile
-from mcp_memory.models import TRANSCRIPTS, Etag, NotePath
+from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.storage.base import Listing
+from mcp_memory.vault.config import TRANSCRIPTS
 
 MASS_LOSS_SHARE, MASS_LOSS_FILES = 0.9, 50
 """If at least this share and number of files vanishes at once, it is taken for an accident."""

@@ -10,7 +10,7 @@ from functools import partial
 
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import TRANSCRIPTS, Filters, NotePath, NoteState, Passage
+from mcp_memory.models import Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, note_excerpts, without_repeats
@@ -22,6 +22,7 @@ from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.note_file import ALWAYS_LOAD, NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld

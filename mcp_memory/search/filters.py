@@ -8,9 +8,10 @@ from datetime import datetime, tzinfo
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
-from mcp_memory.models import TRANSCRIPTS, FilteredOut, Filters, NoteRecord, NoteState, Passage
+from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.markdown import logs
+from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
 
 ANY_PROJECT = "*"

@@ -11,11 +11,10 @@ from typing import Any, cast
 from mcp_memory.capture.config import SHIPPED_FOLDERS
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.index.config import IndexConfig
-from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.backend_registry import Registry
 from mcp_memory.settings.raw_settings import Origin, invalid_value
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.config import TRANSCRIPTS, VaultConfig
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "vault.max_note_bytes": (1, 100_000_000),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput
 from mcp_memory.runtime.paths import DEFAULT_VAULT
+
+TRANSCRIPTS = "transcripts"
+"""The read-only source that holds captured sessions: `@transcripts/…`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class NoteKinds:
         """Raises InvalidInput that lists the known kinds."""
         if kind := self._kinds.get(name):
             return kind
+        import difflib  # 5 ms of every command's start
+
         near = difflib.get_close_matches(name[:100], self._kinds, n=1)
         known = f"known kinds: {', '.join(self._kinds)}"
         raise InvalidInput(f"unknown kind {name[:100]!r}", hint=f"did you mean {near[0]!r}? {known}" if near else known)

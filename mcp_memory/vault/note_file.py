@@ -12,14 +12,14 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from mcp_memory.errors import PathRefused, Refused
-from mcp_memory.models import TRANSCRIPTS, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
+from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
-from mcp_memory.vault.config import LOG, NoteKinds
+from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MAX_ID = 200

@@ -12,9 +12,9 @@ from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.service import CaptureResult, CaptureService
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
-from mcp_memory.models import TRANSCRIPTS
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.vault.config import TRANSCRIPTS
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
